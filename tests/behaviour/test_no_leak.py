@@ -97,8 +97,9 @@ def write_demo(folder, sessions=30):
     """The first sessions of the demo's chats, that the recorded replies are about."""
     corpus = Corpus.open(DEMO / "corpus")
     chats = [name for name in corpus.session_ids() if name.startswith("chat-")][:sessions]
-    named = {name: table.filter(pc.is_in(table["session_id"], pa.array(chats))) for name, table in corpus.tables.items()}
-    Corpus.of(folder, {name: table for name, table in named.items() if name != "media"}).write(folder)
+    tables = {name: table for name, table in corpus.tables.items() if name != "media"}
+    chosen = {name: of.filter(pc.is_in(of["session_id"], pa.array(chats))) for name, of in tables.items()}
+    Corpus.of(folder, chosen).write(folder)
 
 
 @dataclass(frozen=True)
