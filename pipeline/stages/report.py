@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from pipeline.config import Config, shown_config
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 from pipeline.presets import preset_notes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NOBODY_SCORED = "none: no session has a score"
 SHOWN = {
