@@ -47,6 +47,7 @@ from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+GOES_ON = "What is finished is kept: run the same command again to go on."
 
 
 @click.group(
@@ -116,8 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; exit code 2 for usage and unusable input, 1 for failed work, 130 for Ctrl-C."""
     try:
         code = cli.main(args=arguments, prog_name="apportion", standalone_mode=False)
-    except click.exceptions.Abort:
-        _end("stopped. What is finished is kept: run the same command again to go on.", EXIT_INTERRUPTED)
+    except click.exceptions.Abort as stop:
+        _end(f"stopped. {str(stop) or GOES_ON}", EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

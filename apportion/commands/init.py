@@ -32,6 +32,7 @@ def init_command(
     corpus: Path, output: Path, rating: str | None, align: bool | None, preset: str | None, force: bool
 ) -> None:
     """Write a commented configuration for CORPUS."""
+    from pipeline.engine.intake import REWARDS_WITHOUT
     from pipeline.template import template_for
 
     check_place(output, "--output", force=force)
@@ -52,4 +53,5 @@ def init_command(
             'another run has trained, or align.algorithm = "sft"; the policy answers for who speaks second '
             "(align.targets)"
         )
+        click.echo(REWARDS_WITHOUT)
     click.echo(f"next: apportion run {output} --dry-run")

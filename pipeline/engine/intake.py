@@ -19,6 +19,11 @@ from foundation.nearest import did_you_mean
 from pipeline.config import Config
 
 MOST_PROBLEMS = 20
+REWARDS_WITHOUT = (
+    "Rewards that need no score: decompose.methods = ['reactions-en'] for English dialogues, or ['prior'] with what "
+    "`apportion learn-reactions` made of other corpora."
+)
+"""What a person who has no scores is told who asked for turn rewards."""
 WITHOUT_SCORES = (
     "A policy can do without: set align.reward_model to the folder of a reward model that another run has trained "
     "(RUN/reward_models/METHOD-seed0), or align.algorithm = 'sft', which needs no reward."
@@ -134,8 +139,9 @@ def _named(config: Config, corpus: Corpus) -> frozenset[str]:
     unknown = [session_id for session_id in dict.fromkeys(wanted) if session_id not in set(there)]
     if unknown:
         told = [f"{name!r}{did_you_mean(name, there) and f' ({did_you_mean(name, there)})'}" for name in unknown[:3]]
+        file = "" if len(wanted) > 1 else ", nor was a file of that name read"
         raise InputError(
-            f"--sessions (run.sessions): {config.corpus} has no session {listed(told + unknown[3:])}. It has "
+            f"--sessions (run.sessions): {config.corpus} has no session {listed(told + unknown[3:])}{file}. It has "
             f"{len(there):,}, {first_few(sorted(there))}; `apportion inspect {config.corpus}` tells of them."
         )
     return frozenset(wanted)
@@ -176,7 +182,7 @@ def _rating(config: Config, corpus: Corpus) -> str | None:
     if not names:
         raise InputError(
             f"{config.corpus}: no ratings, so there is no score to turn into rewards. Add a ratings table. "
-            f"{WITHOUT_SCORES}"
+            f"{REWARDS_WITHOUT} {WITHOUT_SCORES}"
         )
     if config.rating is None:
         if len(names) == 1:

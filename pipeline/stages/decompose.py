@@ -164,16 +164,17 @@ def _check_fitting(before: BeforeRun) -> Iterator[str]:
 
 
 def _prior_warnings(before: BeforeRun) -> Iterator[str]:
-    """That few scores cannot tell whether what was learnt elsewhere holds; raises where that cannot be used at all."""
+    """That few scores or none cannot tell whether what was learnt elsewhere holds; raises where that cannot be used."""
     for name in sorted({name_of(unit) for unit in before.units if method_of(unit).uses_prior}):
         from decompose.reactions.travel import prior_for
 
         prior = prior_for(before.config.decompose.section_of(METHODS[name]))
         rated = sum(episode.is_rated for s in before.sessions.values() for episode in s.episodes(before.rating))
-        if 0 < rated < FEW_SCORES:
+        if rated < FEW_SCORES:
+            known = f"{rated} scores are too few to tell" if rated else "without a score nothing tells"
             yield (
-                f"method {name!r} judges by a model that was learnt elsewhere ({prior.card.told()}); {rated} scores "
-                f"are too few to tell whether it holds here."
+                f"method {name!r} judges by a model that was learnt elsewhere ({prior.card.told()}); {known} whether "
+                "it holds here."
             )
 
 

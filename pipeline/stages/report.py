@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.config import Config, shown_config
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 from pipeline.presets import preset_notes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NOBODY_SCORED = "none: no session has a score"
 SHOWN = {
@@ -26,7 +29,8 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from pipeline.report.page import ReportInputs, Sample, render_report
 
     evaluations = [artifact.document("evaluation") for artifact in inputs.artifacts("evaluate")]
-    samples = inputs.table("align", "samples")
+    samples, sources = inputs.table("align", "samples"), inputs.table("fit", "sources")
+    warnings = (*inputs.facts["warnings"], *inputs.facts["recordings"])
     audits = [artifact.document("audit") for artifact in inputs.artifacts("stability")]
     page = render_report(
         ReportInputs(
@@ -36,14 +40,14 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             episodes=inputs.episodes(config.rating),
             splits=inputs.required("split", "splits"),
             descriptors=inputs.table("describe", "descriptors"),
-            sources=inputs.table("fit", "sources"),
+            sources=sources,
             histories=training_curves(inputs.upstream, inputs.facts["unfinished"]),
             samples=tuple(Sample(**row) for row in samples.to_pylist()) if samples is not None else (),
             quarantine=tuple(inputs.facts["quarantine"]),
-            warnings=(*inputs.facts["warnings"], *inputs.facts["recordings"]),
+            warnings=warnings,
             config=json.dumps(shown_config(config), indent=1, sort_keys=True),
             versions=inputs.facts["versions"],
-            notes=(*preset_notes(config), *config.notes),
+            notes=(*preset_notes(config), *learnt_elsewhere(config, sources, warnings), *config.notes),
             audit=audits[0]["table"] if audits else None,
             missing=missing(inputs),
             unfinished=frozenset(row["stage"] for row in inputs.facts["unfinished"]),
@@ -51,6 +55,24 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     )
     (work.out / "report.html").write_text(page, encoding="utf-8")
     return Outputs()
+
+
+def learnt_elsewhere(config: Config, sources: pa.Table | None, told: Sequence[str] = ()) -> list[str]:
+    """What taught each method and source that speaks here and learnt nothing from these scores: a sentence each.
+
+    ``told`` are sentences that stand on the page already; what one of them says is not said again.
+    """
+    from decompose.methods import METHODS
+    from decompose.reactions.travel import prior_for
+
+    mixed = [] if sources is None else sources.column("source").to_pylist()
+    notes = []
+    for name in dict.fromkeys((*config.decompose.methods, *mixed)):
+        if name in METHODS and METHODS[name].uses_prior:
+            about = prior_for(config.decompose.section_of(METHODS[name])).card.told()
+            if not any(about in sentence for sentence in told):
+                notes.append(f"{name!r} is {METHODS[name].title} ({about}).")
+    return notes
 
 
 def missing(inputs: Inputs) -> dict[str, str]:
@@ -75,7 +97,7 @@ REPORT = Stage(
     _report,
     needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
     per="corpus",
-    version=2,
+    version=3,
     help="Write the report: one self-contained HTML page.",
     settings=lambda config, unit: {"config": shown_config(config)},
     spares=("describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),

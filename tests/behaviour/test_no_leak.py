@@ -45,9 +45,7 @@ output = "runs/{name}"
 [decompose]
 methods = {methods}
 [decompose.llm]
-base_url = "{url}"
-model = "m"
-max_retries = 0
+{llm}
 [decompose.savoir]
 agents = {{ target = "base", partner = "base" }}
 [decompose.sotopia_rl]
@@ -64,6 +62,10 @@ objective = "both"
 [evaluate]
 bootstrap = 100
 """
+SERVED = 'base_url = "{url}"\nmodel = "m"\nmax_retries = 0'
+RECORDED = 'provider = "recorded"\nmodel = "claude"\njudge_sessions = 12'
+"""Real replies of a language model (`demo/llm_replies.jsonl`): what is not asked word for word as then has none."""
+DEMO = Path(__file__).resolve().parents[2] / "demo"
 NAMES = ("as_they_are", "shuffled")
 
 
@@ -91,6 +93,15 @@ def write_played(folder):
     Corpus.of(folder, {**corpus.tables, "turn_labels": labels}).write(folder)
 
 
+def write_demo(folder, sessions=30):
+    """The first sessions of the demo's chats, that the recorded replies are about."""
+    corpus = Corpus.open(DEMO / "corpus")
+    chats = [name for name in corpus.session_ids() if name.startswith("chat-")][:sessions]
+    tables = {name: table for name, table in corpus.tables.items() if name != "media"}
+    chosen = {name: of.filter(pc.is_in(of["session_id"], pa.array(chats))) for name, of in tables.items()}
+    Corpus.of(folder, chosen).write(folder)
+
+
 @dataclass(frozen=True)
 class Run:
     """Methods that one corpus can feed, and how far the run goes."""
@@ -100,6 +111,7 @@ class Run:
     server: Callable[[], OpenAIServer] | None = None
     last: str = "evaluate"
     more: str = ""
+    llm: str = SERVED
 
 
 def _of_text(name):
@@ -112,6 +124,10 @@ RUNS = {
     "judged": Run(
         ("llm", "llm-multimodal", "sentiment", "reaction-llm", "mix", "llm-student"),
         server=lambda: OpenAIServer(answer),
+    ),
+    "recorded": Run(
+        ("llm", "reaction-llm", "mix", "llm-student"), write_demo, last="rewards",
+        more=f'[run]\nrecorded = "{DEMO / "llm_replies.jsonl"}"', llm=RECORDED,
     ),
     "probabilities": Run(("influence-served",), server=ProbabilityServer),
     "seen and heard": Run(
@@ -158,7 +174,7 @@ def carried_out(folder, run, name):
     with ExitStack() as open_while, ThreadPoolExecutor(1) as executor, StageProgress(quiet=True) as progress:
         server = None if run.server is None else open_while.enter_context(serving(run.server()))
         url = "http://localhost:1/v1" if server is None else server.url
-        text = TEXT.format(name=name, methods=list(run.methods), url=url, more=run.more)
+        text = TEXT.format(name=name, methods=list(run.methods), llm=run.llm.format(url=url), more=run.more)
         chosen = load_config(config(folder, text))
         assert not run_stages(chosen, [run.last], progress, executor).quarantined
     requests = [] if server is None else server.requests

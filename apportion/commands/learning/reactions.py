@@ -10,6 +10,7 @@ import click
 from apportion.commands.parts.meter import Meter
 from apportion.commands.parts.options import json_option
 from apportion.commands.parts.places import check_place
+from apportion.commands.parts.stopped import Stopped
 
 
 @click.command("learn-reactions")
@@ -60,7 +61,10 @@ def learn_command(
             if not as_json:
                 meter.say(f"{corpus}: {done} of {total} sessions", done == total)
 
-        pools = gather(corpora, settings, ratings, licence, told)
+        try:
+            pools = gather(corpora, settings, ratings, licence, told)
+        except KeyboardInterrupt:
+            raise Stopped("Nothing was written; the same command reads all replies again.") from None
     about = About(name or out.stem, licence or "that of the corpora it was learnt from")
     prior = learn_prior(pools, settings, about)
     write_prior(out, prior)

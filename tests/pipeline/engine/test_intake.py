@@ -45,6 +45,11 @@ def test_a_session_that_is_not_there_is_named_beside_the_nearest(corpus):
         take_in(config(corpus, run={"sessions": ["s03x", "s01", "zebra"]}))
 
 
+def test_a_single_name_that_is_no_session_may_have_been_meant_as_a_file(corpus):
+    with pytest.raises(InputError, match=r"no session 'ids\.txt', nor was a file of that name read\. It has 6"):
+        take_in(config(corpus, run={"sessions": ["ids.txt"]}))
+
+
 def test_a_broken_session_is_told_where_it_is_named_alone(corpus):
     with_ratings(corpus, lambda rows: [{**rows[0], "score": 99.0}, *rows[1:]])
     assert take_in(config(corpus, run={"sessions": ["s01"]})).problems == ()
@@ -74,7 +79,7 @@ def test_several_ratings_must_be_chosen_from(corpus):
 
 def test_no_rating_at_all(corpus):
     with_ratings(corpus, lambda rows: [])
-    with pytest.raises(InputError, match="no ratings, so there is no score"):
+    with pytest.raises(InputError, match=r"no ratings, so there is no score.*decompose\.methods = \['reactions-en'\]"):
         take_in(config(corpus))
 
 

@@ -49,6 +49,17 @@ def test_what_is_there_stays_unless_forced(monkeypatch: pytest.MonkeyPatch, fold
     assert code == 0 and json.loads(said)["file"] == str(out) and "sessions" not in err
 
 
+def test_stopped_it_says_that_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("decompose.reactions.gather.read_session", stop)
+    out = folder / "stopped.safetensors"
+    code, _, err = learn(monkeypatch, folder, "--out", out)
+    assert code == 130 and "stopped. Nothing was written; the same command reads all replies again." in err
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
