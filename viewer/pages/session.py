@@ -52,7 +52,7 @@ def html(run: ServedRun, links: Links, overlay: Overlay, slug: str, asked: Asked
         run, links, "session.html",
         view=view,
         asked=asked,
-        screens=[_screen(run, links, slug, tables, player) for player in view.players],
+        screens=[screen(run, links, slug, tables, player) for player in view.players],
         evidence=evidences(tables, chosen.episode, chosen.series, chosen.people, turns),
         groups=_tracks(run, tables, chosen) if asked.tracks or links.bundled else (),
     )  # fmt: skip
@@ -124,8 +124,8 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
         yield from file.iter_batches(columns=list(COLUMNS))
 
 
-def _screen(run: ServedRun, links: Links, slug: str, tables: SessionTables, player: Player) -> Screen:
-    """A player as the page has it."""
+def screen(run: ServedRun, links: Links, slug: str, tables: SessionTables, player: Player) -> Screen:
+    """A player as a page has it: where its recording is, or why there is none."""
     address = links.media(slug, player.number)
     if not address:
         return Screen(player, problem="recordings are not in this copy")
