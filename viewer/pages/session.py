@@ -14,6 +14,7 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
 from foundation.errors import InputError, UnitError
+from pipeline.report.text import clean
 from pipeline.results.run_folder import session_file_name
 from viewer.labels.overlay import Overlay
 from viewer.pages.links import Links
@@ -28,6 +29,8 @@ from viewer.shown.session.tracks import COLUMNS, TrackGroup, tracks_of
 from viewer.shown.session.view import Asked, Chosen, choose, session_view
 
 router = APIRouter()
+PROBLEM = 600
+"""Most characters of why a recording cannot be played: they hold the name of its file."""
 MORE = Annotated[list[str], Query(max_length=20)]
 
 
@@ -133,7 +136,7 @@ def screen(run: ServedRun, links: Links, slug: str, tables: SessionTables, playe
     try:
         recording_file(run.place.corpus, media)
     except UnitError as error:
-        return Screen(player, problem=str(error))
+        return Screen(player, problem=clean(str(error), PROBLEM))
     if not links.bundled:
         return Screen(player, address, peaks=f"{address}/peaks")
     try:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-
-import pyarrow as pa
 import pytest
 from playwright.sync_api import expect
 
-from corpus.corpus import Corpus
 from tests.features.clips import tone, write_wav
+from tests.viewer.browser.test_axe import serious
 from tests.viewer.browser.test_session import READY, until
 from tests.viewer.runs import served
+from tests.viewer.talks import with_media
 from viewer.labels.overlay import Overlay, overlay_beside
 from viewer.labels.question import question_on
 
@@ -30,16 +28,10 @@ SOUND = "document.querySelector('audio')"
 
 
 def changed(run, folder, media):
-    """A copy of ``run`` in ``folder``, with other rows of ``media`` for ``talk``: path, speaker, kind, offset."""
-    shutil.copytree(run.parent, folder / "all", symlinks=True, ignore=shutil.ignore_patterns("viewer"))
-    place = folder / "all" / "corpus"
-    corpus = Corpus.open(place)
-    keys = ("path", "speaker", "kind", "offset_s")
-    rows = [{"session_id": "talk", **dict(zip(keys, row, strict=True))} for row in media]
-    table = pa.Table.from_pylist(rows, schema=corpus.tables["media"].schema)
-    Corpus.of(place, {**corpus.tables, "media": table}).write(place)
-    Overlay(overlay_beside(folder / "all" / "run")).ask(question_on("1 to 5"))
-    return folder / "all" / "run"
+    """A copy of ``run`` with other recordings (`with_media`), and with something to label."""
+    copy = with_media(run, folder, media)
+    Overlay(overlay_beside(copy)).ask(question_on("1 to 5"))
+    return copy
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +79,11 @@ def test_what_has_been_played_to_its_end_begins_anew(apart, page_of):
 
 
 def test_a_film_of_two_is_played_once_on_the_label_page(shared, page_of):
-    page = page_of(shared, f"label/talk?{ASKED}")
+    page = page_of(shared, f"label/talk?{ASKED}", bypass_csp=True)
     expect(page.locator(".recordings figure")).to_have_count(1)
     expect(page.locator(".recordings figcaption")).to_have_text("ann and bob")
     expect(page.locator("#turn-0 form")).to_have_count(1)
+    assert serious(page) == []
 
 
 def test_on_the_label_page_all_recordings_are_played_from_a_turn_together(apart, page_of):
@@ -109,9 +102,10 @@ def test_on_the_label_page_all_recordings_are_played_from_a_turn_together(apart,
 def test_a_recording_that_is_not_there_is_told_on_the_label_page(talk_run, tmp_path, page_of):
     run = changed(talk_run, tmp_path, [("lost.mp4", "ann", "video", None), ("../secret.wav", "bob", "audio", None)])
     with served(run) as running:
-        page = page_of(running, f"label/talk?{ASKED}", width=390)
+        page = page_of(running, f"label/talk?{ASKED}", width=390, dark=True, bypass_csp=True)
         expect(page.locator(".recordings .gone")).to_have_count(2)
         expect(page.locator(".recordings .gone").first).to_contain_text("No recording to play")
         assert page.locator("video, audio, [data-seek]").count() == 0
+        assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= 390
         page.locator("#turn-0 button[value='4']").click()
         expect(page.locator("#turn-0 [data-state]")).to_have_text("saved")
