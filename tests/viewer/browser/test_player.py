@@ -109,3 +109,16 @@ def test_a_recording_that_is_not_there_is_told_on_the_label_page(talk_run, tmp_p
         assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= 390
         page.locator("#turn-0 button[value='4']").click()
         expect(page.locator("#turn-0 [data-state]")).to_have_text("saved")
+
+
+def test_where_it_is_narrow_what_plays_stays_in_reach_and_covers_no_turn_that_is_gone_to(apart, page_of):
+    page = page_of(apart, "session/talk", width=390, height=844)
+    until(page, READY)
+    for _ in range(10):
+        page.keyboard.press("j")
+    expect(page.locator("#turn-9")).to_have_attribute("aria-current", "true")
+    expect(page.locator("[data-play]")).to_be_in_viewport()
+    bottom = "document.querySelector('#turn-9').getBoundingClientRect().bottom"
+    until(page, f"{bottom} <= document.querySelector('[data-transport]').getBoundingClientRect().top")
+    page.locator("[data-play]").click()
+    until(page, f"!{FILM}.paused")
