@@ -56,6 +56,7 @@ PICTURES = (
     Picture("session_800", "session/video-1?t=13#turn-5", 800),
     Picture("session_390", "session/video-1?t=13#turn-5", 390, 844),
     Picture("compare", "compare?a=own.rewards.sentiment&b=own.rewards.llm"),
+    Picture("people", "compare/people?a=own.rewards.llm&split=test"),
     Picture("policies", "compare/policies"),
     Picture("audit", "compare/audit"),
     Picture("report", "report#sessions"),

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 UTTERANCE_TABLES = ("utterances.parquet", "utterances.jsonl")
+MOST_NAMED = 5
+"""Runs that a message names where their parent was named."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         dict(record["inputs"])
     except FileNotFoundError:
         raise InputError(
-            f"{folder}: no run.json, so nothing has been run into this folder. Run `apportion describe CONFIG` first."
+            f"{folder}: no run.json, so nothing has been run into this folder. {_instead(folder)}"
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}). Check its owner and mode.") from None
@@ -169,6 +171,18 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{path}: not the record of a run. Run `apportion run CONFIG` again to write it anew."
         ) from None
     return record
+
+
+def _instead(folder: Path) -> str:
+    """What to do where a folder is no run: those in it are named, a few of them."""
+    try:
+        runs = sorted(str(path.parent) for path in folder.glob("*/run.json"))
+    except OSError:
+        runs = []
+    if not runs:
+        return "Run `apportion run CONFIG` first, or name the folder of a run."
+    more = f" and {len(runs) - MOST_NAMED:,} more" if len(runs) > MOST_NAMED else ""
+    return f"Name a run in it: {', '.join(runs[:MOST_NAMED])}{more}."
 
 
 def check_same(record: Mapping[str, Any], folder: Path, root: Path) -> None:

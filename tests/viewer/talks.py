@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +68,20 @@ def write_talk_run(folder: Path) -> Path:
     }
     (run / "run.json").write_text(json.dumps(record), encoding="utf-8")
     return run
+
+
+def with_media(run: Path, folder: Path, media: Sequence[tuple[str, str, str, float | None]]) -> Path:
+    """A copy of ``run`` in ``folder``, which is returned; the recordings of ``talk`` are other ones there.
+
+    A row of ``media`` is path, speaker, kind and offset.
+    """
+    shutil.copytree(run.parent, folder / "all", symlinks=True, ignore=shutil.ignore_patterns("viewer"))
+    place = folder / "all" / "corpus"
+    corpus = Corpus.open(place)
+    keys = ("path", "speaker", "kind", "offset_s")
+    rows = [{"session_id": "talk", **dict(zip(keys, row, strict=True))} for row in media]
+    Corpus.of(place, {**corpus.tables, "media": table(MEDIA, rows)}).write(place)
+    return folder / "all" / "run"
 
 
 def _corpus_rows() -> Rows:

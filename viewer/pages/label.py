@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -20,6 +22,7 @@ from viewer.labels.question import SCALES, Question, check_annotator, question_o
 from viewer.pages.forms import form_token, read_form
 from viewer.pages.links import Links
 from viewer.pages.render import page, render
+from viewer.pages.session import screen
 from viewer.reading.run import ServedRun
 from viewer.reading.session import SessionTables, read_session
 from viewer.reading.to_label import sessions_to_label, turns_to_label
@@ -28,15 +31,17 @@ from viewer.shown.label_view import label_session, progress_view, question_view
 router = APIRouter()
 ENOUGH = EvaluationSettings().labelled_turns
 Name = Annotated[str, Query(max_length=80)]
+Slug = Annotated[str, Query(max_length=200)]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Who labels, which question, and whether the methods' rewards are shown to them."""
+    """Who labels, which question, whether the methods' rewards are shown to them, and the session they come from."""
 
     who: str = ""
     ask: str = ""
     shown: bool = False
+    session: str = ""
 
 
 def html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Asked, number: int, fault: str = "") -> str:
@@ -51,6 +56,7 @@ def html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Aske
         run, links, "label.html", asked=asked, token=token, fault=fault, progress=progress, enough=ENOUGH,
         question=None if question is None else question_view(question, labels), scales=SCALES,
         questions=[question_view(one, labels) for one in labels.questions.values()], overlay=str(overlay.path),
+        typed=shlex.quote(str(overlay.path)),
     )  # fmt: skip
 
 
@@ -65,23 +71,26 @@ def session_html(run: ServedRun, links: Links, overlay: Overlay, token: str, ask
     return render(
         run, links, "label_session.html", asked=asked, token=token, view=view, after=after,
         question=question_view(question, labels),
+        screens=[screen(run, links, slug, tables, player) for player in view.players],
     )  # fmt: skip
 
 
 @router.get("/label")
 def label_page(
-    request: Request, who: Name = "", ask: Name = "", page_number: Annotated[int, Query(alias="page", ge=1)] = 1
-) -> HTMLResponse:
+    request: Request, who: Name = "", ask: Name = "", page_number: Annotated[int, Query(alias="page", ge=1)] = 1,
+    session: Slug = "", shown: bool = False,
+) -> HTMLResponse:  # fmt: skip
     """``GET /label``."""
-    return page(request, "label", html, *_given(request), Asked(who, ask), page_number)
+    return page(request, "label", html, *_given(request), Asked(who, ask, shown, session), page_number)
 
 
 @router.post("/label")
 async def begin(request: Request) -> Response:
-    """``POST /label``: who labels which question; a new question is kept."""
+    """``POST /label``: who labels which question, and from which session on; a new question is kept."""
     fields = await read_form(request)
     overlay, token = _given(request)
     who, ask = fields.get("who", "").strip(), fields.get("ask", "")
+    shown, session = fields.get("shown") == "true", fields.get("session", "")
     try:
         check_annotator(who)
         if not ask:
@@ -91,8 +100,13 @@ async def begin(request: Request) -> Response:
         _question(overlay.labels(), ask)
     except InputError as error:
         run: ServedRun = request.app.state.run
-        return HTMLResponse(html(run, Links("label"), overlay, token, Asked("", ""), 1, str(error)), 422)
-    return RedirectResponse(Links("label").page("label", who=who, ask=ask), 303)
+        return HTMLResponse(
+            html(run, Links("label"), overlay, token, Asked("", "", shown, session), 1, str(error)), 422
+        )
+    if not session:
+        return RedirectResponse(Links("label").page("label", who=who, ask=ask), 303)
+    here = Links("label").page(f"label/{quote(session, safe='')}", who=who, ask=ask, shown="true" if shown else None)
+    return RedirectResponse(here, 303)
 
 
 @router.get("/label/{slug}")
@@ -100,7 +114,7 @@ def label_session_page(request: Request, slug: str, who: Name = "", ask: Name = 
     """``GET /label/SLUG``."""
     here = f"label/{slug}"
     if not who or not ask:
-        return RedirectResponse(Links(here).page("label"), 303)
+        return RedirectResponse(Links(here).page("label", session=slug, shown="true" if shown else None), 303)
     return page(request, here, session_html, *_given(request), Asked(who, ask, shown), slug)
 
 

@@ -14,6 +14,7 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
 from foundation.errors import InputError, UnitError
+from pipeline.report.text import clean
 from pipeline.results.run_folder import session_file_name
 from viewer.labels.overlay import Overlay
 from viewer.pages.links import Links
@@ -28,6 +29,8 @@ from viewer.shown.session.tracks import COLUMNS, TrackGroup, tracks_of
 from viewer.shown.session.view import Asked, Chosen, choose, session_view
 
 router = APIRouter()
+PROBLEM = 600
+"""Most characters of why a recording cannot be played: they hold the name of its file."""
 MORE = Annotated[list[str], Query(max_length=20)]
 
 
@@ -52,7 +55,7 @@ def html(run: ServedRun, links: Links, overlay: Overlay, slug: str, asked: Asked
         run, links, "session.html",
         view=view,
         asked=asked,
-        screens=[_screen(run, links, slug, tables, player) for player in view.players],
+        screens=[screen(run, links, slug, tables, player) for player in view.players],
         evidence=evidences(tables, chosen.episode, chosen.series, chosen.people, turns),
         groups=_tracks(run, tables, chosen) if asked.tracks or links.bundled else (),
     )  # fmt: skip
@@ -124,8 +127,8 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
         yield from file.iter_batches(columns=list(COLUMNS))
 
 
-def _screen(run: ServedRun, links: Links, slug: str, tables: SessionTables, player: Player) -> Screen:
-    """A player as the page has it."""
+def screen(run: ServedRun, links: Links, slug: str, tables: SessionTables, player: Player) -> Screen:
+    """A player as a page has it: where its recording is, or why there is none."""
     address = links.media(slug, player.number)
     if not address:
         return Screen(player, problem="recordings are not in this copy")
@@ -133,7 +136,7 @@ def _screen(run: ServedRun, links: Links, slug: str, tables: SessionTables, play
     try:
         recording_file(run.place.corpus, media)
     except UnitError as error:
-        return Screen(player, problem=str(error))
+        return Screen(player, problem=clean(str(error), PROBLEM))
     if not links.bundled:
         return Screen(player, address, peaks=f"{address}/peaks")
     try:

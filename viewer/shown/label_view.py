@@ -14,6 +14,8 @@ from viewer.labels.question import MOST_BUTTONS, Question
 from viewer.reading.paging import Page
 from viewer.reading.session import SessionTables
 from viewer.reading.to_label import PAGE, ToLabel, turns_to_label
+from viewer.shown.session.people import people_of
+from viewer.shown.session.recordings import Player, players_of
 
 NAME, TEXT = 120, 20_000
 THUMBS = ("👎", "👍")
@@ -81,14 +83,14 @@ class LabelTurn:
 
 @dataclass(frozen=True)
 class LabelSession:
-    """One session to label; ``recordings`` are kind, number and offset of what can be played."""
+    """One session to label; ``players`` are its recordings, a file once, however many people it shows."""
 
     session_id: str
     slug: str
     turns: tuple[LabelTurn, ...]
     target_turns: int
     labelled: int
-    recordings: tuple[tuple[str, int, float, str], ...]
+    players: tuple[Player, ...]
 
 
 def question_view(question: Question, labels: Labels) -> QuestionView:
@@ -154,11 +156,7 @@ def label_session(tables: SessionTables, labels: Labels, annotator: str, name: s
         ),
         target_turns=len(targets),
         labelled=len(mine),
-        recordings=tuple(
-            (media.kind, number, media.offset_s, clean(media.speaker, NAME))
-            for number, media in enumerate(session.media)
-            if media.kind in ("video", "audio")
-        ),
+        players=players_of(session, people_of(session, None)),
     )
 
 

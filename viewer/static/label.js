@@ -3,6 +3,7 @@
 (() => {
   const forms = [...document.querySelectorAll("form[data-answer]")];
   const recordings = [...document.querySelectorAll(".recordings :is(video, audio)")];
+  const player = recordings.length ? new window.SessionPlayer(recordings, Infinity, () => {}) : null;
   let at = -1;
 
   const tell = (form, text, bad) => {
@@ -75,18 +76,15 @@
       if (!button) return;
       save(form, button).then((saved) => { if (!saved) go(here); });
       if (answer) go(at + 1);
-    } else if (event.key === " " && recordings.length && event.target.tagName !== "BUTTON") {
-      const playing = recordings.some((one) => !one.paused);
-      for (const one of recordings) playing ? one.pause() : one.play();
+    } else if (event.key === " " && player && event.target.tagName !== "BUTTON") {
+      player.toggle();
     } else return;
     event.preventDefault();
   });
 
   for (const button of document.querySelectorAll("[data-seek]")) {
     button.hidden = false;
-    button.addEventListener("click", () => {
-      for (const one of recordings) { one.currentTime = Math.max(0, Number(button.dataset.seek) - Number(one.dataset.offset)); one.play(); }
-    });
+    button.addEventListener("click", () => { player.seek(Number(button.dataset.seek)); player.play(); });
   }
   const keys = document.querySelector("[data-keys]");
   if (keys) keys.hidden = false;

@@ -24,7 +24,7 @@
   };
   const inView = (element) => {
     const box = element.getBoundingClientRect();
-    return box.top > 60 && box.bottom < innerHeight - 20;
+    return box.top > 60 && box.bottom < innerHeight - 64; // Between the bar at the top and, where it is narrow, the player's.
   };
   const reveal = (element, block = "center") => {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;

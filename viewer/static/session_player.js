@@ -1,23 +1,38 @@
 "use strict";
 // Plays a session's recordings together: one clock in seconds of the session, whatever each file's own clock says.
+// A recording may begin after the session has and end before it does: the first that has something of a second tells
+// the time then, and where none has, the clock goes on alone until one begins.
 window.SessionPlayer = class {
   constructor(elements, end, onTime) {
     this.end = end;
     this.onTime = onTime;
-    this.manual = 0; // The clock where nothing can be played.
+    this.at = 0; // The session's second, as it was last seen or asked for.
+    this.rate = 1;
+    this.playing = false;
     this.media = elements.map((element) => ({ element, offset: Number(element.dataset.offset) || 0, broken: false }));
     for (const one of this.media) {
       one.element.addEventListener("error", () => this.breaks(one));
       for (const event of ["timeupdate", "seeked", "loadedmetadata"]) one.element.addEventListener(event, () => this.tell());
-      one.element.addEventListener("play", () => this.run());
-      one.element.addEventListener("pause", () => this.tell());
-      one.element.addEventListener("ended", () => { if (one === this.leader) this.pause(); });
+      // What somebody else began or ended: a key of the keyboard for players, the browser.
+      one.element.addEventListener("play", () => { if (!one.element.paused && !this.playing) this.play(); });
+      one.element.addEventListener("pause", () => { if (one.element.paused && this.playing && one === this.heard) this.pause(); });
     }
   }
 
-  get leader() { return this.media.find((one) => !one.broken); }
-  get playing() { const leader = this.leader; return Boolean(leader) && !leader.element.paused; }
-  get time() { const leader = this.leader; return leader ? leader.element.currentTime + leader.offset : this.manual; }
+  // Whether a recording has something of a second; one whose length is not known yet may have.
+  has(one, at) {
+    const { ended, duration } = one.element;
+    return !one.broken && at >= one.offset && !ended && !(at >= one.offset + duration);
+  }
+
+  get heard() { return this.media.find((one) => this.has(one, this.at)); }
+  get leader() { return this.heard || this.media.find((one) => !one.broken); }
+  get over() { return !this.heard && !this.media.some((one) => !one.broken && one.offset > this.at); }
+  get time() {
+    const heard = this.heard;
+    if (heard) this.at = heard.element.currentTime + heard.offset;
+    return this.at;
+  }
 
   breaks(one) {
     one.broken = true;
@@ -29,40 +44,52 @@ window.SessionPlayer = class {
   }
 
   seek(time) {
-    const at = Math.min(Math.max(0, time), this.end);
-    this.manual = at;
-    for (const one of this.media) if (!one.broken) one.element.currentTime = Math.max(0, at - one.offset);
-    this.onTime(at, this.playing);
+    this.at = Math.min(Math.max(0, time), this.end);
+    for (const one of this.media) if (!one.broken) one.element.currentTime = Math.max(0, this.at - one.offset);
+    this.onTime(this.at, this.playing);
   }
 
   toggle() { if (this.playing) this.pause(); else this.play(); }
 
   play() {
-    const leader = this.leader;
-    if (!leader) return;
-    if (leader.element.ended) this.seek(0);
-    for (const one of this.media) if (!one.broken) one.element.play().catch(() => { /* another file may still play */ });
+    if (!this.leader) return;
+    if (this.over) this.seek(0);
+    this.playing = true;
+    this.together(); // At once: a browser lets play what a person has just asked for.
+    this.run();
   }
 
-  pause() { for (const one of this.media) if (!one.broken) one.element.pause(); this.tell(); }
+  pause() {
+    this.playing = false;
+    for (const one of this.media) if (!one.broken) one.element.pause();
+    this.tell();
+  }
 
-  speed(rate) { for (const one of this.media) one.element.playbackRate = rate; }
+  speed(rate) {
+    this.rate = rate;
+    for (const one of this.media) one.element.playbackRate = rate;
+  }
 
   // Files drift apart: those that follow are set right where they are off by more than can be heard.
   together() {
-    const time = this.time, playing = this.playing;
-    for (const one of this.media.filter((other) => !other.broken && other !== this.leader)) {
-      const want = time - one.offset, inside = want >= 0 && !(want > one.element.duration);
-      if (inside && Math.abs(one.element.currentTime - want) > 0.2) one.element.currentTime = want;
-      if (!inside && !one.element.paused) one.element.pause();
-      if (inside && playing && one.element.paused) one.element.play().catch(() => {});
+    const heard = this.heard;
+    for (const one of this.media.filter((other) => !other.broken)) {
+      if (!this.has(one, this.at)) { one.element.pause(); continue; }
+      const want = this.at - one.offset;
+      if (one !== heard && Math.abs(one.element.currentTime - want) > 0.2) one.element.currentTime = want;
+      if (one.element.paused) one.element.play().catch(() => { if (this.playing && one === this.heard && one.element.paused) this.pause(); });
     }
   }
 
   run() {
     if (this.running) return;
     this.running = true;
-    const step = () => {
+    let before = performance.now();
+    const step = (now) => {
+      if (this.playing && this.over) this.pause();
+      // A page that was out of sight for a while has not been played meanwhile.
+      if (this.playing && !this.heard) this.at += this.rate * Math.min(0.25, Math.max(0, now - before) / 1000);
+      before = now;
       this.tell();
       if (this.playing) { this.together(); requestAnimationFrame(step); } else this.running = false;
     };

@@ -60,8 +60,21 @@ def test_what_is_no_run_is_refused(folder):
     with pytest.raises(InputError, match=r"no such file"):
         opened(folder, "none.toml")
     (folder / "run").mkdir()
-    with pytest.raises(InputError, match=r"nothing has been run into this folder"):
+    with pytest.raises(InputError, match=r"nothing has been run into this folder.*Run `apportion run CONFIG` first"):
         open_run(folder / "run", None)
+
+
+def test_runs_in_a_folder_that_is_none_are_named(folder, tmp_path):
+    runs = [tmp_path / "runs" / f"run{number}" for number in range(7)]
+    for run in runs:
+        shutil.copytree(folder / "run", run)
+    with pytest.raises(InputError, match=r"nothing has been run into this folder\. Name a run in it: (.*)\.$") as told:
+        open_run(tmp_path / "runs", None)
+    assert str(told.value).endswith(f": {', '.join(map(str, runs[:5]))} and 2 more.")
+    shutil.rmtree(runs[0])
+    shutil.rmtree(runs[1])
+    with pytest.raises(InputError, match=r"run6\.$"):
+        open_run(tmp_path / "runs", None)
 
 
 def test_the_record_says_where_the_corpus_is_and_another_goes_before_it(folder):

@@ -13,7 +13,8 @@ from viewer.reading.beside import beside
 
 ASKED = "who=Eve&ask=landing"
 PAGES = (
-    "label", f"label?{ASKED}", f"label/s03?{ASKED}", f"label/s03?{ASKED}&shown=true", "label/s03?who=Eve&ask=fine",
+    "label", "label?session=s03&shown=true", f"label?{ASKED}",
+    f"label/s03?{ASKED}", f"label/s03?{ASKED}&shown=true", "label/s03?who=Eve&ask=fine",
     "compare", "compare/people", "compare/audit", "compare/policies",
 )  # fmt: skip
 

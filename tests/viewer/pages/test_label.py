@@ -1,8 +1,11 @@
 """Labels by forms: what is kept, what is refused, and that nobody sees a reward or another's label who should not."""
 
+import html
 import json
 import re
+import shlex
 import shutil
+from urllib.parse import quote
 
 import pytest
 
@@ -11,6 +14,8 @@ from tests.viewer.runs import served
 from viewer.labels.label import Label, said_digest
 from viewer.labels.overlay import Overlay, overlay_beside
 from viewer.labels.question import question_on
+from viewer.reading.beside import beside
+from viewer.reading.place import open_place
 
 HOSTILE = '<script>alert("x")</script>\'&'
 
@@ -50,6 +55,42 @@ def test_a_label_is_kept_and_the_page_leads_back_to_its_turn(labelled):
     assert [label.blind for label in overlay.labels().standing.values()] == [True, True]
     send(running, "label/s03", fields(running, value=""))
     assert values(overlay) == {("s03", 3, "eve"): 1.0}
+
+
+def test_from_a_session_to_its_labels_which_are_then_not_blind(labelled):
+    running, overlay = labelled
+    address = re.search(r'class="to-label" href="\.\./(label[^"]+)"', ask(running, "session/s03")[1])[1]
+    address = address.replace("&amp;", "&")
+    assert address == "label?session=s03&shown=true"
+    form = ask(running, address)[1]
+    assert "kept as not blind" in form
+    sent = dict(re.findall('<input type="hidden" name="([a-z]+)" value="([^"]*)">', form))
+    status, _, headers = send(running, "label", {**sent, "who": "eve", "ask": "landing"})
+    assert (status, headers["location"]) == (303, "label/s03?who=eve&ask=landing&shown=true")
+    page = ask(running, headers["location"])[1]
+    assert "rewards are shown: labels are kept as not blind" in page
+    assert send(running, "label/s03", fields(running, shown="true"))[0] == 303
+    assert [label.blind for label in overlay.labels().standing.values()] == [False]
+    # Whoever comes without a name is asked for it, and comes back blind.
+    assert ask(running, "label/s03")[2]["location"] == "../label?session=s03"
+    assert "not blind" not in ask(running, "label?session=s03")[1]
+
+
+def test_a_session_that_is_none_leads_nowhere_else(labelled):
+    running, _ = labelled
+    for name in ("//evil.example/x", "..", "s03?x=1#y", HOSTILE):
+        status, _, headers = send(running, "label", fields(running, turn=None, value=None, session=name))
+        assert status == 303 and headers["location"].startswith("label/") and "//" not in headers["location"]
+        assert ask(running, headers["location"])[0] in (200, 404)
+        assert HOSTILE not in ask(running, f"label?session={quote(name)}")[1]
+
+
+def test_where_labels_are_kept_can_be_typed_as_it_is_shown(viewed_run, tmp_path):
+    place = open_place(viewed_run)
+    with served(viewed_run, around=beside(place, tmp_path / "two words & more.jsonl")) as running:
+        page = html.unescape(ask(running, "label")[1])
+    command = re.search("apportion labels merge (.*) CORPUS LABELLED", page)[1]
+    assert shlex.split(command) == [str(tmp_path / "two words & more.jsonl")]
 
 
 def test_a_label_of_other_words_is_not_put_beside_these(labelled):
@@ -164,7 +205,7 @@ def test_no_such_session_and_no_such_question_are_404(labelled):
         assert ask(running, path)[0] == 404
     assert send(running, "label/none", fields(running))[0] == 404
     status, _, headers = ask(running, "label/s03")
-    assert status == 303 and headers["location"] == "../label"
+    assert status == 303 and headers["location"] == "../label?session=s03"
 
 
 def test_a_question_of_one_s_own_is_kept_once(labelled):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import resource
 import shutil
 import time
@@ -12,7 +13,11 @@ import time
 import pytest
 
 from tests.viewer.runs import served
-from tests.viewer.talks import write_talk_run
+from tests.viewer.talks import with_media, write_talk_run
+from viewer.bundle import write_bundle
+from viewer.labels.overlay import Overlay, overlay_beside
+from viewer.labels.question import question_on
+from viewer.reading.place import open_place
 
 
 def ask(server, path, method="GET", **headers):
@@ -162,3 +167,44 @@ def test_a_corpus_that_is_deleted_while_it_is_served_is_told_and_its_words_stay(
 def slugs(server):
     with server.run.index.connect() as connection:
         return [row["slug"] for row in connection.execute("SELECT slug FROM sessions")]
+
+
+WILD_NAMES = (
+    "<script>alert(1)<",
+    '"><img src=x onerror=alert(1)>.wav',
+    "' onclick='alert(1).mp4",
+    "javascript:alert(1).mp4",
+    "\u202e4pm.exe",
+    "a?b=c#d&e%2e%2e.wav",
+)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["there", "missing"])
+def test_names_of_files_are_text_and_no_address_holds_one(talk_run, tmp_path, there):
+    names = [f"script>/{name}" if name.startswith("<") else name for name in WILD_NAMES]
+    run = with_media(talk_run, tmp_path, [(name, "ann", "video", None) for name in names])
+    corpus = tmp_path / "all" / "corpus"
+    for name in names if there else ():
+        (corpus / name).parent.mkdir(exist_ok=True)
+        (corpus / name).write_bytes(b"<html><script>alert(1)</script>")
+    Overlay(overlay_beside(run)).ask(question_on("1 to 5"))
+    with served(run) as running:
+        for page in ("session/talk", "label/talk?who=eve&ask=landing"):
+            status, _, body = ask(running, page)
+            text = body.decode()
+            assert status == 200 and "alert(1)>" not in text and "<script>alert" not in text and "\u202e" not in text
+            sources = set(re.findall('<video [^>]*src="([^"]*)"', text))
+            assert sources <= {f"../media/talk/{number}" for number in range(len(names))} and bool(sources) == there
+        for number in range(len(names)):
+            status, headers, body = ask(running, f"media/talk/{number}")
+            assert (status == 200) == there or status == 404
+            if status == 200:
+                assert (
+                    not headers["content-type"].startswith("text/") and headers["x-content-type-options"] == "nosniff"
+                )
+                assert "default-src 'self'" in headers["content-security-policy"]
+    write_bundle(open_place(run), tmp_path / "out", media=True)
+    text = (tmp_path / "out" / "session" / "talk.html").read_text()
+    assert "alert(1)>" not in text and "<script>alert" not in text and "\u202e" not in text
+    copied = {path.name for path in (tmp_path / "out" / "media").rglob("*") if path.is_file()}
+    assert copied <= {str(number) for number in range(len(names))} and bool(copied) == there
