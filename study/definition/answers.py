@@ -143,7 +143,7 @@ def value_from(criterion: Criterion, item: Item, values: Mapping[str, float]) ->
 
     >>> from study.definition.items import Response
     >>> item = Item("i0001", "s1", 3, "user: hi", (Response("r1", "Hello."), Response("r2", "No.")))
-    >>> value_from(Criterion(name="odd", question="Which is odd?", kind="select", reversed=True), item, {"r1": 1, "r2": 0})
+    >>> value_from(Criterion(name="odd", question="Which is odd?", kind="select"), item, {"r1": 0.0, "r2": 1.0})
     ['r2']
     """
     low, high = criterion.scale

@@ -35,7 +35,7 @@ def bring(study: Path, source: Path, database: str | Path | None = None) -> Brou
     """Read answers that were given elsewhere and keep them.
 
     ``source`` is a results file of Mechanical Turk (``.csv``), an export of Label Studio (``.json``), or a table of
-    answers of `apportion study export` (``.csv``, ``.parquet``, ``.jsonl``), such as of the same study on another machine.
+    answers of `apportion study export` (``.csv``, ``.parquet``, ``.jsonl``), such as of the same study elsewhere.
     ``database`` is where the study's own answers are; beside it by default.
 
     Raises
