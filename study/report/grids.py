@@ -88,8 +88,8 @@ def _freedom(found: Iterable[Compared]) -> str:
     if not 1 < fewest < FEW:
         return ""
     return (
-        f"With {fewest} of items or annotators there are {fewest - 1} degrees of freedom: intervals are wide, and may "
-        "reach beyond what a difference can be."
+        f"With {fewest} items or annotators a t has {fewest - 1} degree{'s' if fewest > 2 else ''} of freedom: "
+        "intervals are wide, and may reach beyond what a difference can be."
     )
 
 
