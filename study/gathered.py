@@ -29,7 +29,7 @@ def gathered(study: StudyFolder, database: str | Path | None = None) -> Gathered
         A file or the database cannot be read, or has what is no answer to what was asked (file and line); somebody
         answers an item both here and elsewhere.
     """
-    own, check = database_rows(study, database), partial(_check, study)
+    own, check = database_rows(study, database), partial(check_row, study)
     imported = rows_beside(study.path, IMPORTED, check)
     there = {(row.annotator, row.item) for row in own}
     twice = next((row for row in imported if (row.annotator, row.item) in there), None)
@@ -41,8 +41,14 @@ def gathered(study: StudyFolder, database: str | Path | None = None) -> Gathered
     return Gathered((*own, *imported), rows_beside(study.path, JUDGED, check))
 
 
-def _check(study: StudyFolder, row: AnswerRow) -> None:
-    """A file beside the study may be anybody's: each answer in it has to be one to what was asked."""
+def check_row(study: StudyFolder, row: AnswerRow) -> None:
+    """A file from elsewhere may be anybody's: each answer in it has to be one to what was asked.
+
+    Raises
+    ------
+    InputError
+        An item or a criterion that the study has not, or a value that is no answer.
+    """
     item = study.items.get(row.item)
     if item is None:
         raise InputError(f"annotator {row.annotator} answers item {row.item!r:.40}, which {study.path} has not.")

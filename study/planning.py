@@ -32,6 +32,8 @@ from study.simulated import INDEPENDENT, Shared
 
 MARKS, RATINGS = (2.0, 3.0, 5.0, 7.0, 10.0, 13.0), (0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 """Differences that are told where none is asked for: points of a share, steps of a scale."""
+POINTS = "points"
+"""The unit of differences of shares."""
 LARGEST_RATING = 10.0
 """No smallest difference above this is looked for."""
 
@@ -81,9 +83,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Told:
-    """One difference: its power, and how many items it needs with as many items an annotator (None: too many)."""
+    """One difference: its power, and how many items it needs with as many items an annotator (None: too many).
+
+    ``variances`` are those of an answer's difference of two systems, in shares or steps.
+    """
 
     difference: float
+    variances: Components
     power: Power
     counted: Power | None
     items_needed: int | None
@@ -101,41 +107,59 @@ class Planned:
     differences: tuple[Told, ...]
     smallest: float | None
 
+    def corrected(self, told: Told, items: int) -> float:
+        """The power after correction with so many items, and as many of them an annotator as here."""
+        difference = told.difference / (100 if self.unit == POINTS else 1)
+        return power(self.design.with_items(items), difference, told.variances).corrected
+
+    @property
+    def size(self) -> str:
+        """How large the study is, on one line."""
+        design = self.design
+        return (
+            f"{design.items:,} items, {design.per_item} of {design.annotators:,} annotators an item "
+            f"({design.each:.4g} items each), {design.comparisons} comparisons to the base"
+        )
+
+    @property
+    def least(self) -> str:
+        """The smallest difference that is told, on one line."""
+        what = f"with a power of {self.wanted:g} after correction"
+        if self.smallest is None:
+            return (
+                f"no difference that can be is told {what}: more items and annotators are needed, or fewer comparisons"
+            )
+        return f"smallest difference {what}: {fixed(self.smallest, 2)} {self.unit}"
+
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON values."""
         return asdict(self)
 
-    def text(self) -> str:
-        """As a person reads it."""
-        design = self.design
-        counted = any(told.counted for told in self.differences)
-        header = [
-            self.unit,
-            "power",
-            "corrected",
-            *(["counted", "corrected"] if counted else []),
-            "items",
-            "annotators",
-        ]
-        rows = [header] + [self._row(told, counted) for told in self.differences]
-        smallest = "none" if self.smallest is None else fixed(self.smallest, 2)
-        return "\n".join(
-            [
-                f"{design.items:,} items, {design.per_item} of {design.annotators:,} annotators an item "
-                f"({design.each:.4g} items each), {design.comparisons} comparisons to the base",
-                f"assumed: {self.assumed}",
-                "",
-                *columns(rows),
-                "",
-                f"smallest difference with a power of {self.wanted:g} after correction: {smallest} {self.unit}",
-                f"items, annotators: how many give that power, with {design.each:.4g} items an annotator",
-                "corrected: Holm's for all comparisons; what is told is the least that it can be",
-                *(["counted: on simulated studies (simulated annotators, no people)"] if counted else []),
-            ]
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the columns of `rows` are."""
+        return (
+            f"items, annotators: how many give that power, with {self.design.each:.4g} items an annotator",
+            "corrected: Holm's for all comparisons; what is told is the least that it can be",
+            *(["counted: on simulated studies (simulated annotators, no people)"] if self._is_counted else []),
         )
 
-    def _row(self, told: Told, counted: bool) -> list[str]:
-        powers = [told.power, *([told.counted] if counted and told.counted else [])]
+    @property
+    def rows(self) -> list[list[str]]:
+        """A header, and a row a difference."""
+        counted = ["counted", "corrected"] if self._is_counted else []
+        return [[self.unit, "power", "corrected", *counted, "items", "annotators"], *map(self._row, self.differences)]
+
+    def text(self) -> str:
+        """As a person reads it."""
+        return "\n".join([self.size, f"assumed: {self.assumed}", "", *columns(self.rows), "", self.least, *self.notes])
+
+    @property
+    def _is_counted(self) -> bool:
+        return any(told.counted for told in self.differences)
+
+    def _row(self, told: Told) -> list[str]:
+        powers = [told.power, *([told.counted] if told.counted else [])]
         needed = [
             f"{number:,}" if number is not None else "too many"
             for number in (told.items_needed, told.annotators_needed)
@@ -238,10 +262,10 @@ def planned(plan: Plan) -> Planned:
         if plan.simulate is not None:
             counted = simulated_power(design, plan.base_share, plan.base_share + difference, shared, plan.simulate)
         people = None if need is None else design.with_items(need).annotators
-        told.append(Told(points, power(design, difference, variances), counted, need, people))
+        told.append(Told(points, variances, power(design, difference, variances), counted, need, people))
     return Planned(
         design,
-        "points" if factor > 1 else "steps",
+        POINTS if factor > 1 else "steps",
         _assumed(plan, shared),
         plan.wanted,
         tuple(told),

@@ -19,6 +19,7 @@ from evaluation.people.comparison import compare_to
 from evaluation.people.mixed import mixed_mean
 from foundation.errors import InputError
 from foundation.intervals.resampling import Sampling
+from study.noncentral_t import noncentral_t_above
 from study.simulated import Shared, assigned, simulated_marks
 
 MOST_ITEMS = 100_000
@@ -212,16 +213,14 @@ def simulated_power(design: Design, base: float, other: float, shared: Shared, s
 
 
 def _told(design: Design, difference: float, components: Components, level: float) -> float:
-    from scipy.stats import nct, t
+    from scipy.stats import t
 
     freedom = min(design.items, design.annotators) - 1
     error = components.error(design)
     if error == 0:
         return 1.0 if difference else level
     bound, shift = float(t.isf(level / 2, freedom)), abs(difference) / error
-    # Far out scipy's own is not a number: nothing is missed there.
-    told = float(nct.sf(bound, freedom, shift) + nct.cdf(-bound, freedom, shift))
-    return told if math.isfinite(told) else 1.0
+    return min(1.0, noncentral_t_above(bound, freedom, shift) + noncentral_t_above(bound, freedom, -shift))
 
 
 def _both(first: float, second: float, correlation: float) -> float:

@@ -130,3 +130,36 @@ def values_of(criterion: Criterion, item: Item, value: Value) -> dict[str, float
     else:
         found = {one.id: float(one.id in value) for one in item.responses}
     return {place: low + high - number for place, number in found.items()} if criterion.reversed else found
+
+
+def value_from(criterion: Criterion, item: Item, values: Mapping[str, float]) -> Value:
+    """The answer of which `values_of` says ``values``: the way back from a table.
+
+    Raises
+    ------
+    InputError
+        No answer to the criterion says that: a response without a value where every one has to have one, a number
+        between two values, a pair that nobody and both win.
+
+    >>> from study.definition.items import Response
+    >>> item = Item("i0001", "s1", 3, "user: hi", (Response("r1", "Hello."), Response("r2", "No.")))
+    >>> value_from(Criterion(name="odd", question="Which is odd?", kind="select"), item, {"r1": 0.0, "r2": 1.0})
+    ['r2']
+    """
+    low, high = criterion.scale
+    given = {place: low + high - number for place, number in values.items()} if criterion.reversed else dict(values)
+    if criterion.kind in ("rating", "turns"):
+        uneven = next((number for number in given.values() if number != int(number)), None)
+        if uneven is not None:
+            raise InputError(f"{uneven:g} is no whole number")
+        return {place: int(number) for place, number in given.items()}
+    missing = next((response.id for response in item.responses if response.id not in given), None)
+    if missing is not None:
+        raise InputError(f"response {missing!r} of item {item.item} has no value")
+    if criterion.kind == "pair" and sorted(given.values()) == [0.5, 0.5]:
+        return TIE
+    marked = sorted(place for place, number in given.items() if number == 1)
+    if any(number not in (0, 1) for number in given.values()) or (criterion.kind == "pair" and len(marked) != 1):
+        told = ", ".join(f"{number:g}" for number in given.values())
+        raise InputError(f"{told} are no values of a {criterion.kind}")
+    return marked[0] if criterion.kind == "pair" else marked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, TypeVar
@@ -63,9 +63,17 @@ class Item:
         return tuple(place for place, message in enumerate(self.messages) if message.role == AGENT)
 
     @property
+    def alike(self) -> tuple[tuple[str, ...], ...]:
+        """The ids of responses that have the same words as another one: a group for each such words."""
+        groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for response in self.responses:
+            groups[tuple(response.text.split())].append(response.id)
+        return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+
+    @property
     def same(self) -> bool:
         """Whether all responses have the same words, so that there is nothing to choose between."""
-        return len(self.responses) > 1 and len({tuple(response.text.split()) for response in self.responses}) == 1
+        return any(len(group) == len(self.responses) for group in self.alike)
 
     def response(self, name: str) -> Response | None:
         """The response of an id; None where it is none of this item."""
@@ -184,12 +192,20 @@ def items_of(
         key += rows
     if base is not None and base not in {row.policy for row in key}:
         raise InputError(f"no context was answered by {base!r} and another policy, so nothing can be compared to it.")
+    return MadeItems(tuple(items), tuple(key), (*notes, *_alike(items), *names_in(items, policies)))
+
+
+def _alike(items: Sequence[Item]) -> Iterator[str]:
+    """What is told of responses that have the same words."""
     same = [item.item for item in items if item.same]
     if same:
-        notes.append(
-            f"identical responses in {counted(same, 'item')}: they can be told apart by nothing, a tie is fair"
+        yield f"identical responses in {counted(same, 'item')}: they can be told apart by nothing, a tie is fair"
+    some = [item.item for item in items if item.alike and not item.same]
+    if some:
+        yield (
+            f"two or more of the responses are identical in {counted(some, 'item')}: annotators are told which, and "
+            "whoever marks one may mark the other"
         )
-    return MadeItems(tuple(items), tuple(key), (*notes, *names_in(items, policies)))
 
 
 def drawn_order(what: Iterable[_T], seed: int, named: Callable[[_T], object]) -> list[_T]:

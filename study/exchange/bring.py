@@ -1,4 +1,4 @@
-"""Answers that were given elsewhere, into a study: which program's file it is follows from its name's end."""
+"""Answers that were given elsewhere, into a study: whose file it is follows from its name's end and its columns."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from pathlib import Path
 
 from foundation.errors import InputError
 from study.definition.folder import StudyFolder
-from study.exchange.arrived import keep
+from study.exchange.arrived import Arrived, keep
 from study.exchange.label_studio_answers import read_export
 from study.exchange.mturk_results import read_results
+from study.exchange.table_answers import is_answer_table, read_answer_lines, read_answer_table
 from study.gathered import database_rows
 
-READERS = {".csv": read_results, ".json": read_export}
+
+def _read_csv(source: Path, study: StudyFolder) -> Arrived:
+    return read_answer_table(source, study) if is_answer_table(source) else read_results(source, study)
+
+
+READERS = {".csv": _read_csv, ".json": read_export, ".parquet": read_answer_table, ".jsonl": read_answer_lines}
 
 
 @dataclass(frozen=True)
@@ -26,8 +32,10 @@ class Brought:
 
 
 def bring(study: Path, source: Path, database: str | Path | None = None) -> Brought:
-    """Read a results file of Mechanical Turk (``.csv``) or an export of Label Studio (``.json``) and keep its answers.
+    """Read answers that were given elsewhere and keep them.
 
+    ``source`` is a results file of Mechanical Turk (``.csv``), an export of Label Studio (``.json``), or a table of
+    answers of `apportion study export` (``.csv``, ``.parquet``, ``.jsonl``), such as of the same study elsewhere.
     ``database`` is where the study's own answers are; beside it by default.
 
     Raises
@@ -37,7 +45,8 @@ def bring(study: Path, source: Path, database: str | Path | None = None) -> Brou
     """
     if source.suffix.lower() not in READERS:
         raise InputError(
-            f"{source}: a results file of Mechanical Turk ends in .csv, an export of Label Studio in .json. Name one."
+            f"{source}: a results file of Mechanical Turk ends in .csv, an export of Label Studio in .json, a table of "
+            "answers in .csv, .parquet or .jsonl. Name one."
         )
     folder = StudyFolder.open(study)
     arrived = READERS[source.suffix.lower()](source, folder)

@@ -12,6 +12,8 @@ from study.report.results import SPLITS, CriterionTable, Judge, StudyReport, Stu
 from study.report.units import UNITS, Unit, p_text, stars
 
 CONFIDENCE = "95 %"
+FEW = 10
+"""Of fewer items or annotators it is told how little intervals rest on."""
 
 
 def paper_grids(table: StudyTable) -> list[Grid]:
@@ -68,6 +70,7 @@ def difference_grids(table: StudyTable, base: str | None) -> list[Grid]:
             f"{unit.title}: intervals hold {CONFIDENCE}; the first is over items and annotators, the mixed model has "
             "both as random effects, the bootstrap draws items alone.",
             f"Corrected by Holm for all {len(table.compared)} comparisons of this report.",
+            _freedom(found),
             "McNemar: answers for the system alone / the base alone, exact p. It takes answers for independent."
             if marks
             else "",
@@ -77,6 +80,17 @@ def difference_grids(table: StudyTable, base: str | None) -> list[Grid]:
             Grid(f"Compared to {base}", (*header, *(("McNemar",) if marks else ())), rows, tuple(filter(None, notes)))
         )
     return grids
+
+
+def _freedom(found: Iterable[Compared]) -> str:
+    """What is to be known of intervals where there are few of what they are over; nothing where there are enough."""
+    fewest = min(min(one.difference.items, one.difference.annotators) for one in found)
+    if not 1 < fewest < FEW:
+        return ""
+    return (
+        f"With {fewest} items or annotators a t has {fewest - 1} degree{'s' if fewest > 2 else ''} of freedom: "
+        "intervals are wide, and may reach beyond what a difference can be."
+    )
 
 
 def pair_grids(table: StudyTable) -> list[Grid]:

@@ -139,6 +139,7 @@ def _notes(
         if sum(row.item == item.item for row in people.rows) < study.settings.annotators_per_item
     ]
     same = [item.item for item in study.counted if item.same]
+    some = [item.item for item in study.counted if item.alike and not item.same]
     everybody = len(simulated) == len(figures)
     notes = [
         f"Simulated annotators, no people: {'all' if everybody else len(simulated)} of {len(figures)} annotators are "
@@ -150,6 +151,9 @@ def _notes(
         if short and people.rows
         else "",
         f"Identical responses in {counted(same, 'item')}: nothing tells them apart." if same else "",
+        f"Two or more of the responses are identical in {counted(some, 'item')}: nothing tells those apart."
+        if some
+        else "",
         "All annotators are flagged: there is no table without them."
         if figures and all(one.flags for one in figures)
         else "",

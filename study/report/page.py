@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -35,14 +36,8 @@ def as_html(report: StudyReport) -> str:
 
     Every string from outside is escaped, and the page's own policy forbids scripts and requests.
     """
-    # The study's own rules stand last: they go before the page's.
-    style = _source("pipeline.report", "tokens.css") + _source("pipeline.report", "page.css")
-    style += _source("study.report", "page.css")
     shown = any(cell.answers for one in report.people.criteria for cell in one.cells)
     values: dict[str, Any] = {
-        "style": style,
-        "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        "title": clean(report.title, 200),
         "version": report.version,
         "base": None if report.base is None else clean(report.base, 80),
         "systems": report.systems,
@@ -50,37 +45,54 @@ def as_html(report: StudyReport) -> str:
         "colours": {clean(name, MOST_CELL): colour for name, colour in report.colours.items()},
         "facts": facts(report),
         "notes": [clean(note, 1000) for note in report.notes],
-        "paper": _safe(paper_grids(report.people)) if shown else [],
-        "intervals": _safe(interval_grids(report.people)) if shown else [],
-        "differences": _safe(difference_grids(report.people, report.base)),
-        "pairs": _safe(pair_grids(report.people)),
+        "paper": inert(paper_grids(report.people)) if shown else [],
+        "intervals": inert(interval_grids(report.people)) if shown else [],
+        "differences": inert(difference_grids(report.people, report.base)),
+        "pairs": inert(pair_grids(report.people)),
         "forests": forests(report.people, report.base, report.colours),
-        "agreement": _safe([agreement_grid(report.people)])[0],
-        "annotators": _safe([annotator_grid(report)])[0],
+        "agreement": inert([agreement_grid(report.people)])[0],
+        "annotators": inert([annotator_grid(report)])[0],
         "people": report.people.annotators,
         "without": None if report.unflagged is None else _beside(report.unflagged, report),
         "judges": [
             {
                 **_beside(judge.table, report),
                 "name": clean(judge.name, 120),
-                "grids": _safe([judge_grid(judge), *figure_grids(judge.table, report.base)]),
+                "grids": inert([judge_grid(judge), *figure_grids(judge.table, report.base)]),
             }
             for judge in report.judges
         ],
     }
-    return _environment().get_template("page.html").render(values).lstrip()
+    return framed("page.html", report.title, values)
+
+
+def framed(template: str, title: str, values: Mapping[str, Any]) -> str:
+    """A page in the report's style, by a template that extends ``frame.html``; its policy forbids scripts and requests.
+
+    ``values`` are the template's; what `inert` and `pipeline.report.text.clean` have not seen is none of them.
+    """
+    # The study's own rules stand last: they go before the page's.
+    style = _source("pipeline.report", "tokens.css") + _source("pipeline.report", "page.css")
+    style += _source("study.report", "page.css")
+    frame = {
+        "style": style,
+        "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        "title": clean(title, 200),
+        "colours": {},
+    }
+    return _environment().get_template(template).render({**frame, **values}).lstrip()
 
 
 def _beside(table: StudyTable, report: StudyReport) -> dict[str, Any]:
     return {
         "annotators": table.annotators,
-        "grids": _safe(figure_grids(table, report.base)),
+        "grids": inert(figure_grids(table, report.base)),
         "forests": forests(table, report.base, report.colours),
     }
 
 
-def _safe(grids: list[Grid]) -> list[Grid]:
-    """The same grids without characters that no page can hold, and with real minus signs before figures."""
+def inert(grids: list[Grid]) -> list[Grid]:
+    """The same tables without characters that no page can hold, and with real minus signs before figures."""
     return [
         Grid(
             clean(grid.title, MOST_CELL),
@@ -101,7 +113,7 @@ def _cell(text: str) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.DictLoader({"page.html": _source("study.report", "page.html")}),
+        loader=jinja2.PackageLoader("study.report", ""),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

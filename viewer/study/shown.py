@@ -69,11 +69,15 @@ class Bubble:
 
 @dataclass(frozen=True)
 class ItemView:
-    """What the page of an item shows; ``responses`` are letters and texts."""
+    """What the page of an item shows; ``responses`` are letters and texts.
+
+    ``alike`` has the letters of responses with the same words, a group each; ``same``: all of them have.
+    """
 
     bubbles: tuple[Bubble, ...]
     responses: tuple[tuple[str, str], ...]
     same: bool
+    alike: tuple[tuple[str, ...], ...]
     questions: tuple[Question, ...]
 
 
@@ -98,6 +102,7 @@ def item_view(item: Item, responses: Sequence[Response], criteria: CriterionSet,
         bubbles=_bubbles(item, criteria.asks_turns),
         responses=tuple((letters[response.id], response.text) for response in responses),
         same=item.same,
+        alike=tuple(sorted(tuple(sorted(letters[name] for name in group)) for group in item.alike)),
         questions=tuple(_question(criterion, item, letters, given) for criterion in criteria.criteria),
     )
 

@@ -42,10 +42,11 @@ class JSONObject(click.ParamType[Any]):
         return values
 
 
-def model_options(flag: str, texts: str, max_tokens: int, cache: str) -> tuple[Any, ...]:
+def model_options(flag: str, texts: str, max_tokens: int, cache: str, *also: str) -> tuple[Any, ...]:
     """The options by which a language model is chosen, as ``llm_client.chosen.ChosenModel`` has them.
 
-    ``flag`` names the model, ``texts`` is what consent lets be sent, ``cache`` where replies are kept by default.
+    ``flag`` names the model (and so does each of ``also``), ``texts`` is what consent lets be sent, ``cache`` where
+    replies are kept by default.
     """
     path = click.Path(path_type=Path)
     server = "Its server, e.g. http://localhost:8000/v1.  [default: OpenAI's]"
@@ -53,7 +54,9 @@ def model_options(flag: str, texts: str, max_tokens: int, cache: str) -> tuple[A
     login = "The environment variable with the proxy's USER:PASSWORD."
     budget = "Stop before all ever paid into the cache passes USD."
     return (
-        click.option(flag, "model", metavar="MODEL", help="Ask this language model, by the name its server knows."),
+        click.option(
+            flag, *also, "model", metavar="MODEL", help="Ask this language model, by the name its server knows."
+        ),
         click.option("--base-url", metavar="URL", help=server),
         click.option("--send-to", metavar="HOST", help=f"Your consent to send {texts} to HOST."),
         click.option("--via", metavar="PROXY", help=proxy),

@@ -50,9 +50,10 @@ def export_command(study: Path, out: Path, kind: str, corpus: Path | None, datab
 def import_command(study: Path, source: Path, database: str | None) -> None:
     """Bring answers to STUDY that were given elsewhere.
 
-    SOURCE is a results file of Mechanical Turk (.csv) or an export of Label Studio (.json). The answers are kept in
-    STUDY/imported; `apportion study report` counts them with those of the study's own pages. The same file again
-    replaces what came of it.
+    SOURCE is a results file of Mechanical Turk (.csv), an export of Label Studio (.json), or a table of answers that
+    `apportion study export` wrote (.csv, .parquet, .jsonl), such as where the same study was served on another machine.
+    The answers are kept in STUDY/imported; `apportion study report` counts them with those of the study's own pages.
+    The same file again replaces what came of it.
     """
     from study.exchange.bring import bring
 

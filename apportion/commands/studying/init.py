@@ -77,6 +77,8 @@ def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | 
     )
     click.echo(f"wrote {paths[1]} (key.jsonl in it says whose responses they are: keep it to yourself)")
     click.echo(f"next: write into {paths[1] / 'consent.md'} who you are; look at criteria.toml and instructions.md")
+    if any(one.kind == "select" and one.about == "responses" for one in study.criteria.criteria):
+        click.echo(f"which differences a study of this size finds: apportion study power {shlex.quote(str(paths[1]))}")
 
 
 def _source(path: Path) -> Any:

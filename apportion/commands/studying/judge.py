@@ -55,6 +55,9 @@ def _tell(choice: Any, judged: Any, as_json: bool) -> None:
 
 
 judge_command = with_options(
-    (*model_options("--model", "contexts and responses", 2000, "replies.sqlite in STUDY/judged"), *LOOK_OPTIONS),
+    (
+        *model_options("--model", "contexts and responses", 2000, "replies.sqlite in STUDY/judged", "--judge"),
+        *LOOK_OPTIONS,
+    ),
     judge_command,
 )

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from apportion.commands.parts.options import json_option
+from foundation.errors import InputError
 
 
 @click.command("power")
@@ -27,15 +28,24 @@ from apportion.commands.parts.options import json_option
 @click.option("--pilot", is_flag=True, help="STUDY has answers: take from them how much they have in common.")
 @click.option("--wanted", type=click.FloatRange(0.05, 0.999), default=0.8, show_default=True, help="The power wanted.")
 @click.option("--simulate", type=click.IntRange(1), metavar="STUDIES", help="Count on simulated studies, too (marks).")
+@click.option("--page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page of it, too (.html).")
 @json_option(quiet=True)
-def power_command(study: Path | None, as_json: bool, **asked: Any) -> None:
+def power_command(study: Path | None, as_json: bool, page: Path | None, **asked: Any) -> None:
     """Tell which true differences a study of some size finds, and how many items a difference needs.
 
     Without STUDY the size is that of LLM-GELI's Table 1: 100 items, 3 of 30 annotators an item, 8 systems, 9 criteria.
     Differences are points of a share of marks (5 is 20 % to 25 %), or of a rating's mean with --ratings.
     """
+    from foundation.files import write_atomically
+    from study.plan_page import as_page
     from study.planning import Plan, plan_of, planned
 
+    if page is not None and page.suffix.lower() != ".html":
+        raise InputError(f"--page {page}: a page's name ends in .html.")
     plan = Plan(**{name: value for name, value in asked.items() if value is not None and value != ()})
     found = planned(plan if study is None else plan_of(study, plan))
     click.echo(json.dumps(found.to_json(), indent=1) if as_json else found.text())
+    if page is not None:
+        write_atomically(page, as_page(found))
+        if not as_json:
+            click.echo(f"wrote {page}")

@@ -1,7 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from foundation.errors import InputError
-from study.definition.answers import checked, problem_of, values_of
+from study.definition.answers import checked, problem_of, value_from, values_of
 from study.definition.criteria import Criterion, CriterionSet, Reason
 from study.definition.items import Item, Response
 
@@ -110,3 +112,33 @@ def test_what_is_not_asked_for_may_be_left_out_and_is_not_taken():
 )
 def test_an_answer_says_a_number_of_each(criterion, value, says):
     assert values_of(criterion, ITEM, value) == says
+
+
+VALUES = {
+    "select": st.lists(st.sampled_from(["r1", "r2"]), unique=True).map(sorted),
+    "pair": st.sampled_from(["r1", "r2", "tie"]),
+    "rating": st.fixed_dictionaries({"r1": st.integers(1, 5), "r2": st.integers(1, 5)}),
+    "turns": st.fixed_dictionaries({"1": st.integers(1, 5), "3": st.integers(1, 5)}),
+}
+
+
+@given(st.sampled_from(sorted(VALUES)), st.booleans(), st.data())
+def test_what_an_answer_says_leads_back_to_it(kind, is_reversed, data):
+    criterion = Criterion(name=kind, question="?", kind=kind, reversed=is_reversed and kind != "pair")
+    value = data.draw(VALUES[kind])
+    assert value_from(criterion, ITEM, values_of(criterion, ITEM, value)) == value
+
+
+@pytest.mark.parametrize(
+    ("criterion", "values", "told"),
+    [
+        (SELECT, {"r1": 1.0}, "response 'r2' of item i0001 has no value"),
+        (SELECT, {"r1": 1.0, "r2": 0.5}, "1, 0.5 are no values of a select"),
+        (PAIR, {"r1": 1.0, "r2": 1.0}, "1, 1 are no values of a pair"),
+        (PAIR, {"r1": 0.0, "r2": 0.0}, "0, 0 are no values of a pair"),
+        (RATING, {"r1": 1.5, "r2": 2.0}, "1.5 is no whole number"),
+    ],
+)
+def test_values_that_no_answer_has(criterion, values, told):
+    with pytest.raises(InputError, match=told):
+        value_from(criterion, ITEM, values)

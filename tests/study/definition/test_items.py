@@ -104,6 +104,21 @@ def test_identical_responses_are_told_and_a_tie_is_possible():
     assert f"identical responses in 3 items ({', '.join(same)}): they" in made.notes[0]
 
 
+def test_two_of_several_responses_that_are_identical_are_told_too():
+    """In the form of LLM-GELI's appendix F responses D and H have the same words."""
+    table = changed(responses(3), lambda row: {**row, "response": "Fine." if doubled(row) else row["response"]})
+    made = items_of(table, GELI, 7)
+    (twice,) = [item for item in made.items if item.alike]
+    policy_of = {row.response: row.policy for row in made.key}
+    assert [sorted(policy_of[name] for name in group) for group in twice.alike] == [sorted(POLICIES[:2])]
+    assert not twice.same
+    assert f"two or more of the responses are identical in 1 item ({twice.item}): annotators" in made.notes[0]
+
+
+def doubled(row):
+    return row["session_id"] == "s0" and row["turn"] == 3 and row["policy"] in POLICIES[:2]
+
+
 def test_a_policys_name_among_the_words_is_told():
     table = changed(responses(2), lambda row: {**row, "response": f"{row['response']} I am ZZ-base-policy."})
     assert "the words 'zz-base-policy', which name a policy, stand in 2 items" in items_of(table, GELI, 7).notes[0]

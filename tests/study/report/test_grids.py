@@ -58,6 +58,23 @@ def test_differences_carry_every_test_beside(report):
     assert "for all 18 comparisons" in grid.notes[1]
 
 
+def test_how_little_intervals_of_few_people_rest_on_is_said(tmp_path):
+    study, key = made_study(tmp_path / "study", contexts=41, items_per_annotator=40)
+    for people, told in ((2, True), (3, True), (9, True), (10, False)):
+        rows = answered(study, key, people=3) if people == 3 else by_many(study, key, people)
+        (grid,) = difference_grids(report_of(study, key, rows, resamples=20, mixed=False).people, "base")
+        wanted = f"With {people} items or annotators a t has {people - 1} degree{'' if people == 2 else 's'} of freedom"
+        assert any(wanted in note for note in grid.notes) == told, people
+        assert any("of freedom" in note for note in grid.notes) == told, people
+
+
+def by_many(study, key, people):
+    """As many annotators as are asked for, each with items of their own."""
+    rows = [row for row in answered(study, key, people=3) if row.annotator == "simulated-001"]
+    names = [f"p{number}" for number in range(people)]
+    return [replace(row, annotator=names[place % people]) for place, row in enumerate(rows)]
+
+
 def test_agreement_annotators_and_judge(report):
     assert len(agreement_grid(report.people).rows) == 9
     annotators = annotator_grid(report)

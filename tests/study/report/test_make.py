@@ -11,10 +11,12 @@ from statsmodels.stats.multitest import multipletests
 
 from evaluation.people.two_way import mean_of_answers
 from foundation.errors import InputError
+from study.definition.key import read_key
 from study.report.document import as_json
 from study.report.make import report_of
 from study.report.tables import unblinded
 from tests.study.made_up import answered, made_study
+from tests.study.studies import responses, study_in
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +162,22 @@ def test_what_is_not_finished_or_not_to_be_told_apart_is_said(tmp_path):
     assert any("Not finished: 11 items" in note for note in report.notes)
     assert report.people.compared[0].difference.p is None and report.people.compared[0].mixed is None
     json.loads(as_json(report))
+
+
+def test_identical_responses_are_said_before_the_figures(tmp_path):
+    def alike(policies):
+        table = responses(6, ("base", "grpo", "ppo"))
+        rows = [{**row, "response": "Ok."} if row["policy"] in policies else row for row in table.to_pylist()]
+        return table.from_pylist(rows, schema=table.schema)
+
+    for policies, told in (
+        (("base", "ppo"), "Two or more of the responses are identical in 5 items"),
+        (("base", "grpo", "ppo"), "Identical responses in 5 items"),
+    ):
+        study = study_in(tmp_path / "-".join(policies), table=alike(policies), base="base", items_per_annotator=5)
+        key = read_key(study.path)
+        found = report_of(study, key, answered(study, key, people=3), resamples=20, mixed=False).notes
+        assert [note.partition(" (")[0] for note in found if "dentical" in note] == [told]
 
 
 def test_without_a_base_nothing_is_compared_and_that_is_said(tmp_path):

@@ -26,6 +26,7 @@ def test_responses_become_a_study(table, tmp_path):
     done = run(table, tmp_path / "study", "--criteria", "geli", "--base", POLICIES[0], "--contexts", 6, "--seed", 3)
     assert done.exit_code == 0, done.output
     assert "items: 5 that count, 1 of practice, 1 checks; each by 3 people, 5 a person" in done.output
+    assert f"apportion study power {tmp_path / 'study'}" in done.output
     assert "next: write into" in done.output and "note: identical responses" in done.stderr
     assert len(StudyFolder.open(tmp_path / "study").counted) == 5
 
@@ -93,6 +94,7 @@ def test_dialogues_of_a_corpus_become_a_study(tmp_path):
     assert len(items) == 4 and all(item.turns and not item.responses for item in items)
     done = run(demo, tmp_path / "other", "--criteria", "negotiation", "--base", "assistant", "--target", "assistant")
     assert done.exit_code == 0, done.output
+    assert "study power" not in done.output  # It tells nothing of a rating of one response.
     assert {len(item.responses) for item in StudyFolder.open(tmp_path / "other").counted} == {1}
     done = run(demo, tmp_path / "third", "--criteria", "negotiation", "--base", "nobody")
     assert "base 'nobody': no such policy among those" in str(done.exception)

@@ -24,7 +24,11 @@ def test_a_language_model_answers_a_study(study):
         looked = [run(study, "--base-url", server.url, *more) for more in (["--preview", "1"], ["--dry-run"])]
         assert server.requests == [] and [one.exit_code for one in looked] == [0, 0]
         done = run(study, "--base-url", server.url)
-        as_json = run(study, "--base-url", server.url, "--json")
+        # As `apportion compare` calls it; the replies are kept, so that nothing is asked again.
+        arguments = ["study", "judge", str(study.path), "--judge", "a-judge", "--base-url", server.url, "--json"]
+        asked = len(server.requests)
+        as_json = CliRunner().invoke(cli, arguments)
+        assert len(server.requests) == asked > 0
     assert "nothing was sent (--preview)" in looked[0].output and "nothing was sent (--dry-run)" in looked[1].output
     assert done.exit_code == 0, done.output
     assert "answers: 46" in done.output and "next: apportion study report" in done.output

@@ -206,6 +206,25 @@ def test_the_same_words_are_said_to_be_the_same(tmp_path):
         assert "a tie is an answer" in running.begun().get("item/1").text
 
 
+def test_two_of_three_that_have_the_same_words_are_named_by_letter(tmp_path):
+    from tests.study.studies import responses
+
+    table = responses(contexts=3)
+    rows = [{**row, "response": "Fine." if "other" not in row["policy"] else "Well."} for row in table.to_pylist()]
+    same = table.from_pylist(rows, schema=table.schema)
+    with study_served(tmp_path / "study", table=same, items_per_annotator=2, checks_every=0) as running:
+        caller = running.begun()
+        page = caller.get("item/1")
+        item = running.study.items[running.store.places("a001")[0]]
+        letters = [
+            letter
+            for letter, one in zip("ABC", lettered("a001", running.study.settings.seed, item), strict=True)
+            if one.text == "Fine."
+        ]
+        assert f"Responses {letters[0]} and {letters[1]} have the same words." in page.text
+        assert "These responses have the same words" not in page.text
+
+
 def test_scripts_in_answers_stay_text(study):
     caller = study.begun()
     reason = "</textarea><script>alert(1)</script> since it listens to me, I think."
