@@ -101,7 +101,7 @@ class Queue:
                 return [given[one.name].number for one in questions]
             if waited >= wait_s:
                 raise UnansweredError(
-                    f"{len(missing):,} questions wait for somebody to answer them: apportion annotate negotiation "
+                    f"{len(missing):,} question{'s wait' if len(missing) != 1 else ' waits'} for somebody to answer them: apportion annotate negotiation "
                     f"{self.folder}. The same command goes on then"
                 )
             sleep(1.0)
