@@ -26,7 +26,8 @@ def annotate_negotiation_command(queue: Path, by: str) -> None:
     from environments.terminal.screen import terminal
 
     annotated = annotate(queue, by, terminal())
-    click.echo(f"{annotated.answered:,} questions answered, {annotated.left:,} left")
+    plural = "" if annotated.answered == 1 else "s"
+    click.echo(f"{annotated.answered:,} question{plural} answered, {annotated.left:,} left")
     if annotated.left:
         click.echo("next: the same command goes on with them")
     else:

@@ -100,8 +100,9 @@ class Queue:
             if not missing:
                 return [given[one.name].number for one in questions]
             if waited >= wait_s:
+                waiting = "question waits" if len(missing) == 1 else "questions wait"
                 raise UnansweredError(
-                    f"{len(missing):,} questions wait for somebody to answer them: apportion annotate negotiation "
+                    f"{len(missing):,} {waiting} for somebody to answer them: apportion annotate negotiation "
                     f"{self.folder}. The same command goes on then"
                 )
             sleep(1.0)

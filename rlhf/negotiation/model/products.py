@@ -47,7 +47,7 @@ class _Gated(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, embedded: Tensor, context: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         ctx.save_for_backward(embedded, context, weight)
-        matrix, known = weight.split([embedded.shape[-1], context.shape[-1]], dim=1)
+        matrix, known = torch.split(weight, [embedded.shape[-1], context.shape[-1]], dim=1)
         beside = torch.baddbmm(bias[:, None], context, known)
         return torch.bmm(embedded.flatten(1, 2), matrix).view(*embedded.shape[:3], -1) + beside[:, :, None]
 
@@ -82,7 +82,7 @@ class _BothWays(torch.autograd.Function):
     ) -> Tensor:
         whole = torch.cat([ahead, back], dim=-1)
         ctx.save_for_backward(states, embedded, whole)
-        heard, matrix = whole.split([states.shape[-1], embedded.shape[-1]], dim=1)
+        heard, matrix = torch.split(whole, [states.shape[-1], embedded.shape[-1]], dim=1)
         bias = torch.cat([ahead_bias, back_bias], dim=-1)[:, None]
         brought = torch.baddbmm(bias, states, heard)
         return torch.baddbmm(brought, embedded, matrix)
@@ -93,7 +93,7 @@ class _BothWays(torch.autograd.Function):
         states, embedded, whole = ctx.saved_tensors
         units, width = states.shape[-1], whole.shape[-1] // 2
         by_weights = []
-        for part in brought.split(width, dim=-1):
+        for part in torch.split(brought, width, dim=-1):
             by_weight = whole.new_empty(*whole.shape[:2], width)
             torch.bmm(states.transpose(1, 2), part, out=by_weight[:, :units])
             torch.bmm(embedded.transpose(1, 2), part, out=by_weight[:, units:])
@@ -101,7 +101,7 @@ class _BothWays(torch.autograd.Function):
         by_states, by_embedded = (
             torch.bmm(brought, rows.transpose(1, 2)) for rows in (whole[:, :units], whole[:, units:])
         )
-        return by_states, by_embedded, *by_weights, *brought.sum(1).split(width, dim=-1)
+        return by_states, by_embedded, *by_weights, *torch.split(brought.sum(1), width, dim=-1)
 
 
 def both_ways(

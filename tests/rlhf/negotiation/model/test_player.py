@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from environments.negotiation.batched.engine import NO_ACT
+from environments.negotiation.batched.engine import NO_ACT, BatchedGames
 from rlhf.negotiation.chance import chances
 from rlhf.negotiation.material import drawn_contexts
 from rlhf.negotiation.model import player as module
@@ -60,3 +60,30 @@ def test_a_lasting_player_makes_its_tables_once(monkeypatch: pytest.MonkeyPatch)
     for _ in range(3):
         player.begin(tables(drawn_contexts(2, "players"), SEEDS), 1)
     assert len(made) == 1
+
+
+def test_another_s_values_change_no_byte_of_what_a_network_makes_of_a_game() -> None:
+    """The same is said in both games, which differ in what things are worth to Bob alone."""
+    acts = played(1.0, 20).games.acts
+    alike = [tables(drawn_contexts(20, "players"), SEEDS) for _ in range(2)]
+    values = alike[1].pools.values
+    values[:, 1] = values[:, 1, ::-1]
+    assert (values != alike[0].pools.values).any()
+    noted = [noted_by_alice(games, acts) for games in alike]
+    assert len(noted[0]) > 3 and noted[0] == noted[1]
+
+
+def noted_by_alice(games: BatchedGames, acts: np.ndarray) -> list[tuple[bytes, bytes]]:
+    """Her choices where she has one, and her states, at every act."""
+    noted: list[tuple[bytes, bytes]] = []
+
+    class Noting(NetworkPlayer):
+        def choose(self, rows: np.ndarray, legal: np.ndarray, draws: np.ndarray) -> np.ndarray:
+            chosen = super().choose(rows, legal, draws)
+            own = self.games.speakers[rows.ravel()].reshape(rows.shape) == self.seat
+            noted.append((np.where(own, chosen, NO_ACT).tobytes(), self._state.numpy().tobytes()))
+            return chosen
+
+    players = Noting(weights(SEEDS), 1.0), NetworkPlayer(weights((5, 6, 7)), 1.0)
+    play(games, len(SEEDS), players, chances(SEEDS, 20, 20, "players"), said=acts)
+    return noted
