@@ -17,6 +17,8 @@ window.SessionPlayer = class {
       one.element.addEventListener("play", () => { if (!one.element.paused && !this.playing) this.play(); });
       one.element.addEventListener("pause", () => { if (one.element.paused && this.playing && one === this.heard) this.pause(); });
     }
+    // What could not be read before this script was there has said so to nobody.
+    queueMicrotask(() => this.media.filter((one) => one.element.error).forEach((one) => this.breaks(one)));
   }
 
   // Whether a recording has something of a second; one whose length is not known yet may have.
@@ -35,6 +37,7 @@ window.SessionPlayer = class {
   }
 
   breaks(one) {
+    if (one.broken) return;
     one.broken = true;
     const said = document.createElement("p");
     said.className = "gone";

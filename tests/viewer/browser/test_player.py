@@ -122,3 +122,21 @@ def test_where_it_is_narrow_what_plays_stays_in_reach_and_covers_no_turn_that_is
     until(page, f"{bottom} <= document.querySelector('[data-transport]').getBoundingClientRect().top")
     page.locator("[data-play]").click()
     until(page, f"!{FILM}.paused")
+
+
+def test_a_film_that_could_not_be_read_before_the_script_was_there_is_told(talk_run, tmp_path, page_of, watched):
+    watched.allowed += ["404", "ERR_"]
+    run = changed(talk_run, tmp_path, [("none.mp4", "ann", "video", None), ("bob.wav", "bob", "audio", None)])
+    (tmp_path / "all" / "corpus" / "none.mp4").write_bytes(b"no film")
+    with served(run) as running:
+        page = page_of(running)
+
+        def late(route):
+            until(page, f"Boolean({FILM}?.error)")
+            route.continue_()
+
+        page.route("**/session_player.js*", late)
+        for address in ("session/talk", f"label/talk?{ASKED}"):
+            page.goto(running.address + address)
+            expect(page.locator(".gone")).to_contain_text("cannot play the recording", timeout=20_000)
+            until(page, f"{SOUND}.readyState > 0")
