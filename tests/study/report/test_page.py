@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from study.report.grids import annotator_grid, interval_grids
+from study.report.grids import annotator_grid, interval_grids, paper_grids
 from study.report.make import report_of
 from study.report.page import as_html
 from tests.study.made_up import answered, made_study
@@ -47,6 +47,9 @@ def test_every_table_and_plot_is_there(hostile):
     (grid,) = interval_grids(hostile.people)
     figure = grid.rows[0][1].partition(" [")
     assert f"<td>{figure[0]} <small>[{figure[2]}</small></td>" in html
+    (paper,) = paper_grids(hostile.people)
+    mean, _, sd = paper.rows[0][1].partition(" ± ")
+    assert f"<td>{mean} <small>± {sd}</small></td>" in html
     assert annotator_grid(hostile).rows[0][-1] in html
     assert as_html(hostile) == html
 
