@@ -72,7 +72,8 @@ def test_a_pilot_without_a_base(tmp_path):
 def test_a_difference_that_nobody_can_see():
     found = planned(Plan(items=2, annotators=2, per_item=1, differences=(0.001,)))
     assert found.smallest is None and found.differences[0].items_needed is None
-    assert "too many" in found.text() and "after correction: none" in found.text()
+    assert "too many" in found.text() and "smallest difference" not in found.text()
+    assert "no difference that can be is told with a power of 0.8 after correction" in found.text()
 
 
 @pytest.mark.parametrize(
