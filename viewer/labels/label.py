@@ -32,7 +32,7 @@ class Label:
     low, high : float
         The ends of the scale.
     blind : bool
-        Whether the methods' rewards were hidden from the annotator.
+        Whether the annotator had not seen the methods' rewards of the session on the label page.
     at : str
         When, in UTC (ISO 8601).
     """
@@ -96,6 +96,11 @@ def question_of(row: Mapping[str, Any]) -> Question:
     name, asks, low_means, high_means = (_field(row, one, str) for one in ("name", "asks", "low_means", "high_means"))
     low, high, step = (_number(row, one) for one in ("low", "high", "step"))
     return Question(name, asks, low, high, step, low_means, high_means)
+
+
+def seen_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Of which session (its id) who has seen the methods' rewards; raises InputError where a row does not tell."""
+    return _field(row, "session_id", str), check_annotator(_field(row, "annotator", str))
 
 
 def _number(row: Mapping[str, Any], name: str) -> float:

@@ -15,8 +15,8 @@ from typing import Any
 from corpus.files.textfile import check_regular
 from foundation.errors import InputError
 from foundation.files import canonical_json, check_path, sync
-from viewer.labels.label import Label, LabelKey, label_of, question_of
-from viewer.labels.question import Question
+from viewer.labels.label import Label, LabelKey, label_of, question_of, seen_of
+from viewer.labels.question import Question, check_annotator
 
 SUFFIX = ".labels.jsonl"
 
@@ -34,7 +34,7 @@ def overlay_beside(run: Path) -> Path:
 @dataclass(frozen=True, eq=False)
 class Labels:
     """What an overlay holds: every label that stands, what took back those that do not, the questions by name,
-    and the lines that could not be read.
+    who has seen the methods' rewards of which session (session_id, annotator), and the lines that could not be read.
 
     A line is left unfinished where a process was killed while it wrote it; nobody was told that it is saved.
     """
@@ -42,6 +42,7 @@ class Labels:
     standing: Mapping[LabelKey, Label]
     taken_back: Mapping[LabelKey, Label]
     questions: Mapping[str, Question]
+    seen: frozenset[tuple[str, str]]
     unfinished: tuple[int, ...]
 
 
@@ -55,6 +56,7 @@ class _Read:
     standing: dict[LabelKey, Label] = field(default_factory=dict)
     taken_back: dict[LabelKey, Label] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
+    seen: set[tuple[str, str]] = field(default_factory=set)
     unfinished: list[int] = field(default_factory=list)
 
 
@@ -91,7 +93,10 @@ class Overlay:
             except OSError as error:
                 raise InputError(f"{self.path}: cannot be read ({error.strerror}). Check its owner and mode.") from None
             read = self._read
-            return Labels(dict(read.standing), dict(read.taken_back), dict(read.questions), tuple(read.unfinished))
+            return Labels(
+                dict(read.standing), dict(read.taken_back), dict(read.questions), frozenset(read.seen),
+                tuple(read.unfinished),
+            )  # fmt: skip
 
     def ask(self, question: Question) -> None:
         """Keep a question, so that all annotators answer on one scale; one that is there already stays.
@@ -110,6 +115,19 @@ class Overlay:
                 raise InputError(
                     f"labels called {question.name!r} answer {scale} already. Answer that, or choose another name."
                 )
+
+    def see(self, session_id: str, annotator: str) -> None:
+        """Keep that somebody has the methods' rewards of a session in sight: no later label of theirs there is blind.
+
+        Raises
+        ------
+        InputError
+            A name that no annotator can have; the file cannot be written.
+        """
+        check_annotator(annotator)
+        with self._appending() as descriptor:
+            if (session_id, annotator) not in self._read.seen:
+                self._append(descriptor, {"kind": "seen", "session_id": session_id, "annotator": annotator})
 
     def add(self, *labels: Label) -> None:
         """Keep labels; when this returns they are on the disk.
@@ -180,7 +198,10 @@ class Overlay:
         if data:  # A copy: what breaks off at a line that is none is read again from where it began.
             standing, taken_back = dict(read.standing), dict(read.taken_back)
             questions, unfinished = dict(read.questions), list(read.unfinished)
-            read = replace(read, standing=standing, taken_back=taken_back, questions=questions, unfinished=unfinished)
+            read = replace(
+                read, standing=standing, taken_back=taken_back, questions=questions, seen=set(read.seen),
+                unfinished=unfinished,
+            )  # fmt: skip
         whole, _, rest = data.rpartition(b"\n")
         for line in whole.split(b"\n") if whole or data.startswith(b"\n") else ():
             read.lines += 1
@@ -206,8 +227,10 @@ class Overlay:
             elif kind == "question":
                 question = question_of(row)
                 read.questions.setdefault(question.name, question)
+            elif kind == "seen":
+                read.seen.add(seen_of(row))
             else:
-                raise InputError("neither a label nor a question")
+                raise InputError("neither a label nor a question nor who has seen rewards")
         except InputError as error:
             raise InputError(
                 f"{self.path}, line {read.lines}: not as the viewer writes it ({error}). Correct or remove that line."

@@ -61,8 +61,20 @@ def html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Aske
 
 
 def session_html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Asked, slug: str) -> str:
-    """One session to label; an HTTPException (404) where there is no such session or question."""
-    tables, labels = _session(run, slug), overlay.labels()
+    """One session to label, and that its rewards are seen where they are shown.
+
+    Raises
+    ------
+    HTTPException
+        404: no such session or question; 422: nobody of that name can be noted to have seen the rewards.
+    """
+    tables = _session(run, slug)
+    if asked.shown:
+        try:
+            overlay.see(tables.session.session_id, asked.who)
+        except InputError as error:  # What cannot be noted is not shown.
+            raise HTTPException(422, str(error)) from None
+    labels = overlay.labels()
     question = _question(labels, asked.ask)
     sessions = sessions_to_label(run.index, labels, asked.who, question.name)
     place = next((i for i, one in enumerate(sessions) if one.slug == slug), 0)
@@ -70,7 +82,7 @@ def session_html(run: ServedRun, links: Links, overlay: Overlay, token: str, ask
     view = label_session(tables, labels, asked.who, question.name, shown=asked.shown)
     return render(
         run, links, "label_session.html", asked=asked, token=token, view=view, after=after,
-        question=question_view(question, labels),
+        question=question_view(question, labels), seen=(tables.session.session_id, asked.who) in labels.seen,
         screens=[screen(run, links, slug, tables, player) for player in view.players],
     )  # fmt: skip
 
@@ -165,8 +177,8 @@ def _new_question(fields: Mapping[str, str]) -> Question:
 
 
 def _label(run: ServedRun, overlay: Overlay, slug: str, fields: Mapping[str, str]) -> Label:
-    tables = _session(run, slug)
-    question = _question(overlay.labels(), fields.get("ask", ""))
+    tables, labels = _session(run, slug), overlay.labels()
+    question, who = _question(labels, fields.get("ask", "")), check_annotator(fields.get("who", ""))
     turn = _turn(tables, fields.get("turn", ""))
     given = fields.get("value", "")
     said = next(one for one in tables.session.turns if one.turn == turn)
@@ -174,12 +186,12 @@ def _label(run: ServedRun, overlay: Overlay, slug: str, fields: Mapping[str, str
         session_id=tables.session.session_id,
         turn=turn,
         said=said_digest(said.speaker, said.text),
-        annotator=check_annotator(fields.get("who", "")),
+        annotator=who,
         name=question.name,
         value=question.checked(_number(given, "value")) if given else None,
         low=question.low,
         high=question.high,
-        blind=fields.get("shown") != "true",
+        blind=fields.get("shown") != "true" and (tables.session.session_id, who) not in labels.seen,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 

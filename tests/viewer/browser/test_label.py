@@ -145,6 +145,9 @@ def test_it_is_blind_until_rewards_are_asked_for(labelled, page_of):
     page.get_by_role("link", name="Show the methods' rewards").click()
     expect(page.locator(".rewards").first).to_contain_text("sentiment")
     expect(page.get_by_text("kept as not blind")).to_be_visible()
+    page.get_by_role("link", name="Hide them").click()
+    expect(page.locator(".rewards")).to_have_count(0)
+    expect(page.get_by_text("you have seen them, so labels are kept as not blind")).to_be_visible()
 
 
 def test_without_scripts_a_button_saves_and_a_fine_scale_is_typed(labelled, page_of, tmp_path):

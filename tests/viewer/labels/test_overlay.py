@@ -57,6 +57,17 @@ def test_labels_stand_beside_the_run_and_the_last_one_counts(path):
     assert len(path.read_text().splitlines()) == 6, "nothing is ever taken away"
 
 
+def test_who_has_seen_rewards_stays_so_and_is_written_once(path):
+    overlay = asked(path)
+    for _ in range(2):
+        overlay.see("s0", "eve")
+    overlay.see("s1", "eve")
+    assert Overlay(path).labels().seen == {("s0", "eve"), ("s1", "eve")}
+    assert len(path.read_text().splitlines()) == 3
+    with pytest.raises(InputError, match="computed:eve"):
+        overlay.see("s0", "computed:eve")
+
+
 def test_what_another_viewer_has_written_is_seen(path):
     one, other = asked(path), Overlay(path)
     assert other.labels().questions == {"landing": LANDING}
@@ -163,6 +174,8 @@ def test_a_name_has_one_question_and_one_scale_whoever_comes_first(path):
     ("line", "said"),
     [
         ('{"kind": "other"}', "neither a label nor a question"),
+        ('{"kind": "seen", "session_id": "s0"}', "field annotator: text is needed"),
+        ('{"kind": "seen", "session_id": 7, "annotator": "eve"}', "field session_id: text is needed"),
         ("[1]", "neither a label nor a question"),
         (json.dumps({"kind": "label", **label().to_json(), "turn": "x"}), "field turn"),
         (json.dumps({"kind": "question", **LANDING.to_json(), "low": 9.0}), "has to be below"),

@@ -136,6 +136,29 @@ def test_rewards_and_scores_are_not_in_the_page_unless_asked_for_and_then_it_is_
     assert [label.blind for label in overlay.labels().standing.values()] == [False]
 
 
+def test_who_has_seen_rewards_is_not_blind_again_by_hiding_them(labelled):
+    running, overlay = labelled
+    ask(running, "label/s03?who=eve&ask=landing&shown=true")
+    lines = overlay.path.read_text()
+    ask(running, "label/s03?who=eve&ask=landing&shown=true")
+    assert overlay.path.read_text() == lines, "it is noted once"
+    page = ask(running, "label/s03?who=eve&ask=landing")[1]
+    assert 'class="rewards"' not in page and "you have seen them, so labels are kept as not blind" in page
+    assert "blind: rewards are hidden" in ask(running, "label/s03?who=max&ask=landing")[1]
+    assert "blind: rewards are hidden" in ask(running, "label/s04?who=eve&ask=landing")[1]
+    send(running, "label/s03", fields(running))
+    send(running, "label/s03", fields(running, who="max"))
+    send(running, "label/s04", fields(running))
+    blind = {(key[0], key[2]): label.blind for key, label in overlay.labels().standing.items()}
+    assert blind == {("s03", "eve"): False, ("s03", "max"): True, ("s04", "eve"): True}
+
+
+def test_rewards_are_not_shown_to_whom_nobody_can_note(labelled):
+    running, _ = labelled
+    status, page, _ = ask(running, "label/s03?who=computed:eve&ask=landing&shown=true")
+    assert status == 422 and "computed:eve" in page and "sentiment" not in page
+
+
 def test_sessions_of_the_test_split_come_first_and_are_counted(labelled):
     running, _ = labelled
     page = ask(running, "label?who=eve&ask=landing")[1]
