@@ -134,7 +134,8 @@ def _examples(proposal: Proposal, turns: TargetTurns, here: Mask, wanted: int) -
     far = off if proposal.distances is None else proposal.distances[places]
     chosen: list[Example] = []
     seen: set[object] = set()
-    for i in places[np.argsort(far, kind="stable")].tolist():
+    # Of turns that are as typical, such as those of the same words, the one with the most usual reward.
+    for i in places[np.lexsort((off, np.round(far, 6)))].tolist():
         text = " ".join(turns.texts[i].lower().split())
         if int(turns.sessions[i]) in seen or text in seen:
             continue

@@ -119,3 +119,15 @@ def test_no_example_of_a_kind_is_one_whose_reward_is_unusual_for_it():
     for kind in found.kinds:
         assert all(example.reward == reward[example.id] for example in kind.examples)
         assert all(abs(example.reward - kind.reward) < spread for example in kind.examples)
+
+
+def test_of_turns_with_the_same_words_the_example_is_one_of_the_most_usual_reward():
+    made = corpus(5, sessions=300, cost=1.0)[0]
+    rewards = {}
+    for text, reward in zip(made.texts, made.rewards.tolist(), strict=True):
+        rewards.setdefault(text, []).append(reward)
+    examples = [(kind, kind.examples[0]) for kind in find_patterns(made, "planted").kinds if kind.family == "words"]
+    assert examples
+    for kind, first in examples:
+        off = np.abs(np.array(rewards[first.text]) - kind.reward)
+        assert (off < abs(first.reward - kind.reward)).mean() < 0.1, (kind.name, first, kind.reward)
