@@ -76,6 +76,7 @@ def test_what_has_been_played_to_its_end_begins_anew(apart, page_of):
     until(page, "document.querySelector('[data-play]').getAttribute('aria-label') === 'Play'")
     page.keyboard.press("Space")
     until(page, f"!{SOUND}.paused && {SOUND}.currentTime > 0.1 && {FILM}.paused")
+    expect(page.locator("[data-play]")).to_have_attribute("aria-label", "Pause")
 
 
 def test_a_film_of_two_is_played_once_on_the_label_page(shared, page_of):

@@ -22,17 +22,16 @@ def leaves(*shapes: tuple[int, ...]) -> Tensors:
     return tuple(one.requires_grad_(True) for one in drawn(*shapes))
 
 
-def same(one: torch.Tensor, other: torch.Tensor, given: Tensors) -> None:
-    """The same numbers and the same gradients."""
-    assert torch.allclose(one, other, rtol=1e-12, atol=1e-13)
-    for mine, autograd in zip(gradients(one, given), gradients(other, given), strict=True):
-        assert torch.allclose(mine, autograd, rtol=1e-12, atol=1e-13)
+def same(one: torch.Tensor, other: torch.Tensor, given: Tensors) -> bool:
+    """Whether numbers and gradients are the same."""
+    pairs = [(one, other), *zip(gradients(one, given), gradients(other, given), strict=True)]
+    return all(torch.allclose(mine, autograd, rtol=1e-12, atol=1e-13) for mine, autograd in pairs)
 
 
 def test_scores_by_a_part_of_a_table() -> None:
     given, table, bias = leaves((2, 7, 5), (2, 9, 5), (2, 6))
     plain = torch.baddbmm(bias[:, None], given, table[:, :6].transpose(1, 2))
-    same(scored(given, table, bias), plain, (given, table, bias))
+    assert same(scored(given, table, bias), plain, (given, table, bias))
 
 
 def test_what_embeddings_and_contexts_bring_to_gates() -> None:
@@ -40,7 +39,7 @@ def test_what_embeddings_and_contexts_bring_to_gates() -> None:
     matrix, known = torch.split(weight, [5, 2], dim=1)
     beside = torch.baddbmm(bias[:, None], context, known)
     plain = torch.bmm(embedded.flatten(1, 2), matrix).view(2, 3, 4, 6) + beside[:, :, None]
-    same(gated(embedded, context, weight, bias), plain, (embedded, context, weight, bias))
+    assert same(gated(embedded, context, weight, bias), plain, (embedded, context, weight, bias))
 
 
 def test_what_states_and_embeddings_bring_to_both_ways() -> None:
@@ -49,4 +48,4 @@ def test_what_states_and_embeddings_bring_to_both_ways() -> None:
     heard, matrix = torch.split(torch.cat([ahead, back], dim=-1), [3, 5], dim=1)
     plain = torch.baddbmm(torch.cat([ahead_bias, back_bias], dim=-1)[:, None], states, heard)
     plain = torch.baddbmm(plain, embedded, matrix)
-    same(both_ways(states, embedded, (ahead, back), (ahead_bias, back_bias)), plain, given)
+    assert same(both_ways(states, embedded, (ahead, back), (ahead_bias, back_bias)), plain, given)
