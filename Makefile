@@ -9,6 +9,10 @@ JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 PARALLEL := -n $(JOBS) --dist worksteal
 # Slow tests wait for much (a server's Retry-After, a kill's moment), so that two of them share a core.
 PARALLEL_SLOW := -n $(shell expr 2 \* $(JOBS)) --dist worksteal
+# Only the files that hold one are read: reading them all takes each process as long as many a slow test.
+SLOW = $(sort $(shell grep -rl --include="test_*.py" "mark\.slow" tests))
+# Images of machines may forbid Python to keep what it has compiled: every process would compile us anew, a second each.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser lint setup clean
 
@@ -19,7 +23,7 @@ test: mesh
 	$(BIN)/python -m pytest $(PARALLEL)
 
 test-slow: mesh
-	$(BIN)/python -m pytest $(PARALLEL_SLOW) -m slow
+	$(BIN)/python -m pytest $(PARALLEL_SLOW) -m slow $(SLOW)
 
 test-dags: .venv-airflow/.ready .venv-prefect/.ready
 	.venv-airflow/bin/python -m pytest -m dags tests/dags

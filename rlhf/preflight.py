@@ -70,7 +70,7 @@ def _check_tiny(lora: LoraSettings) -> None:
 
 
 def _check_policy(settings: AlignSettings) -> None:
-    from rlhf.policy.lora import adapter_config
+    from rlhf.policy.lora import check_layers, linear_layers
 
     name = settings.policy
     check_whole(name)
@@ -82,7 +82,7 @@ def _check_policy(settings: AlignSettings) -> None:
     tokenizer = load_tokenizer(name)
     model = _without_weights(name, config)
     check_embeddings(name, model, tokenizer)
-    adapter_config(model, settings.lora)
+    check_layers(linear_layers(model), settings.lora)
     _check_turns(Policy.of(name, model, tokenizer), settings)
 
 

@@ -12,6 +12,7 @@ from decompose.reward_models import taught_by
 from pipeline.config import Config, key_of, settings_of
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models
+from reward_model.network.preflight import check_backbone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,8 +110,6 @@ def _train_reward_wants(unit: Unit, need: str) -> bool:
 def check_reward_model(before: BeforeRun) -> tuple[str, ...]:
     """Raise InputError where the backbone cannot be had: before anything is measured, asked or paid."""
     if before.units and not before.finished():
-        from reward_model.network.backbones import check_backbone
-
         check_backbone(before.config.train_reward)
     return ()
 

@@ -15,9 +15,10 @@ from corpus.schema import EPISODE_KEY, REWARDS
 from foundation.errors import UnitError
 from reward_model.history_windows import HistoryWindows, history_windows, said_by
 from reward_model.learning.objective import Batch
-from reward_model.network.backbones import Backbone, check_device, frozen_backbone, load_backbone
+from reward_model.network.backbones import Backbone, frozen_backbone, load_backbone
 from reward_model.network.dialogue import EncodedDialogue
 from reward_model.network.embed import embed_episodes
+from reward_model.network.preflight import check_device
 from reward_model.network.tokens import Encoded
 from reward_model.settings import RewardModelSettings
 

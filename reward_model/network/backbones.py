@@ -18,7 +18,7 @@ from reward_model.history_windows import Pair
 from reward_model.network.causal import check_causal
 from reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
 from reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
-from reward_model.settings import MINILM, RewardModelSettings, Scoring
+from reward_model.settings import MINILM, Scoring
 
 TEXTS_AT_ONCE = 8
 """Texts a forward pass: few enough to share a length, and for a core's cache."""
@@ -176,22 +176,9 @@ def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> 
     return _built(name, model, tokenizer, max_tokens, scoring)
 
 
-def check_backbone(settings: RewardModelSettings) -> None:
-    """Raise InputError where the backbone cannot be had, without its weights: what training would end with, at once.
-
-    Raises
-    ------
-    InputError
-        A device that is not there; a model that is not, without network or safetensors, or that does not suit, as
-        `load_backbone` finds it (that it is causal for ``scoring = "one_pass"`` is looked at with the weights).
-    """
-    check_device(settings.device)
-    if settings.backbone != MINILM:
-        _check_loadable(settings.backbone, settings.max_tokens)
-
-
 @lru_cache(maxsize=4)
-def _check_loadable(name: str, max_tokens: int) -> None:
+def check_loadable(name: str, max_tokens: int) -> None:
+    """Raise InputError where `load_backbone` would, as far as that is known without the weights."""
     try:
         with _loading() as transformers:
             config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
@@ -229,14 +216,6 @@ def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "window
 def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
     """`load_backbone` once a process, for embeddings: its weights are never trained."""
     return load_backbone(name, max_tokens, scoring).requires_grad_(False).eval()
-
-
-def check_device(device: str) -> None:
-    """Raise InputError where the device that is asked for is not there."""
-    if device == "cuda" and not torch.cuda.is_available():
-        raise InputError(
-            "train_reward.device = 'cuda': torch sees no CUDA device here. Set device = 'cpu' or use a GPU machine."
-        )
 
 
 def _recomputed(forward: Callable[..., Any], *inputs: Any, **named: Any) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from corpus.schema import EPISODE_KEY
 from corpus.session import Episode, Session
 from reward_model.history_windows import HistoryWindows, history_windows, said_by
+from reward_model.network.preflight import check_device
 from reward_model.settings import RewardModelSettings
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def embed_session(session: Session, rating_name: str | None, settings: RewardMod
     InputError
         The backbone cannot be loaded.
     """
-    from reward_model.network.backbones import check_device, frozen_backbone
+    from reward_model.network.backbones import frozen_backbone
 
     check_device(settings.device)
     backbone = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)

@@ -246,10 +246,10 @@ def _check_folder(name: str) -> None:
 
 def check_device(placement: Placement, called: str = "device") -> None:
     """Raise InputError where the device is not there, or lacks the format; ``called`` is what its choice is called."""
-    import torch
-
     if placement.device != "cuda":
         return
+    import torch
+
     if not torch.cuda.is_available():
         raise InputError(
             f"{called} = 'cuda': torch sees no CUDA device here. Set it to 'cpu' or use a machine with a GPU."

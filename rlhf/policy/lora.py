@@ -1,15 +1,19 @@
-"""Low-rank adapters on a policy (LoRA, Hu et al., 2021)."""
+"""Low-rank adapters on a policy (LoRA, Hu et al., 2021).
+
+What computes is imported where it is needed: the check before a run asks for names alone, and takes no seconds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-
-from peft import LoraConfig, PeftModel, get_peft_model
-from torch import nn
+from typing import TYPE_CHECKING, Any
 
 from foundation.errors import InputError
 from rlhf.policy_settings import LoraSettings
+
+if TYPE_CHECKING:
+    from peft import LoraConfig, PeftModel
+    from torch import nn
 
 
 def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:
@@ -20,6 +24,8 @@ def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:
     InputError
         The model has no layer of the names in ``settings.targets``.
     """
+    from peft import get_peft_model
+
     adapted: PeftModel = get_peft_model(model, adapter_config(model, settings))
     return adapted
 
@@ -32,9 +38,9 @@ def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
     InputError
         The model has no layer of the names in ``settings.targets``.
     """
-    check_layers(
-        {name.rpartition(".")[2] for name, layer in model.named_modules() if isinstance(layer, nn.Linear)}, settings
-    )
+    from peft import LoraConfig
+
+    check_layers(linear_layers(model), settings)
     return LoraConfig(
         r=settings.r,
         lora_alpha=settings.alpha,
@@ -43,6 +49,13 @@ def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
         bias="none",
         task_type="CAUSAL_LM",
     )
+
+
+def linear_layers(model: nn.Module) -> set[str]:
+    """The names, each without its module's, that ``model`` gives its linear layers."""
+    from torch import nn
+
+    return {name.rpartition(".")[2] for name, layer in model.named_modules() if isinstance(layer, nn.Linear)}
 
 
 def check_layers(layers: Iterable[str], settings: LoraSettings) -> None:

@@ -1,26 +1,21 @@
-"""LLM-GELI's reward model by name, batches counted in turns, and a backbone that is looked at before work begins."""
+"""LLM-GELI's reward model by name, and batches counted in turns."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from transformers import BartModel
 
-from foundation.errors import InputError
 from foundation.processes import Processes
 from reward_model.learning.dataset import Dataset, read_turns
 from reward_model.learning.loop import Training, _Run, _steps
 from reward_model.learning.training import train
 from reward_model.learning.turn_mse import TurnMSE
 from reward_model.model import RewardModel
-from reward_model.network.backbones import check_backbone
 from reward_model.settings import RewardModelSettings
-from tests.reward_model.tiny import CONFIGS, ignore, planted, save_tiny, signal_embeddings, small, tokenizer, values_of
+from tests.reward_model.tiny import ignore, planted, save_tiny, signal_embeddings, small, values_of
 
 PAPER = RewardModelSettings(preset="paper")
 
@@ -91,36 +86,3 @@ def test_a_step_takes_whole_dialogues_up_to_so_many_turns_and_each_once_an_epoch
     # The first dialogue of the next step would not have fitted.
     following = zip(turns, steps[1:], strict=False)
     assert all(count + len(sampled[0]) > most for count, (_, sampled) in following)
-
-
-def save_bart(folder: Path) -> Path:
-    """A very small BART with random weights and as many positions as the real one."""
-    config = CONFIGS["bart"]()
-    config.max_position_embeddings = 1024
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(3)
-        BartModel(config).save_pretrained(folder)
-    tokenizer().save_pretrained(folder)
-    return folder
-
-
-def test_a_backbone_that_can_be_had_passes_without_its_weights(tmp_path, monkeypatch):
-    check_backbone(RewardModelSettings())
-    monkeypatch.setattr(torch.nn.Module, "load_state_dict", None)  # No weights are read.
-    check_backbone(RewardModelSettings(preset="paper", backbone=str(save_bart(tmp_path))))
-
-
-def test_a_backbone_that_cannot_be_had_is_told_without_its_weights(tmp_path, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match=r"backbone 'facebook/bart-large' cannot be loaded .* 'minilm', a folder"):
-        check_backbone(PAPER)
-    pickled = save_tiny(tmp_path / "pickled", "bert")
-    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
-    with pytest.raises(InputError, match="no weights as safetensors"):
-        check_backbone(small(pickled))
-    with pytest.raises(InputError, match=r"max_tokens = 1024: the backbone .* reads up to 64 tokens"):
-        check_backbone(RewardModelSettings(preset="paper", backbone=str(save_tiny(tmp_path / "short", "bart"))))
-    if not torch.cuda.is_available():
-        with pytest.raises(InputError, match="torch sees no CUDA device"):
-            check_backbone(RewardModelSettings(device="cuda"))
