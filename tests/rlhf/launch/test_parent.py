@@ -82,17 +82,26 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert SharedJob.read(tmp_path) == asked
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+    """The adapters of an alignment by two processes, each of which holds all weights, in one go."""
+    return aligned_together(tmp_path_factory.mktemp("whole"), "data_parallel")
+
+
 @pytest.mark.slow
-def test_two_processes_align_a_policy_and_sharding_its_weights_changes_nothing(tmp_path: Path) -> None:
-    whole, sharded = (aligned_together(tmp_path / config, config) for config in ("data_parallel", "fsdp"))
+def test_two_processes_align_a_policy_and_sharding_its_weights_changes_nothing(
+    whole: dict[str, torch.Tensor], tmp_path: Path
+) -> None:
+    sharded = aligned_together(tmp_path, "fsdp")
     assert all(bool(weight.any()) for name, weight in whole.items() if "lora_B" in name)
     for name, weight in whole.items():
         torch.testing.assert_close(sharded[name], weight, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.slow
-def test_two_processes_that_are_started_again_go_on_where_they_were(tmp_path: Path) -> None:
-    whole = aligned_together(tmp_path / "whole", "data_parallel")
+def test_two_processes_that_are_started_again_go_on_where_they_were(
+    whole: dict[str, torch.Tensor], tmp_path: Path
+) -> None:
     told, again = aligned_in_two_goes(tmp_path, "data_parallel")
     assert told == [2]
     assert all(torch.equal(again[name], weight) for name, weight in whole.items())

@@ -1,10 +1,7 @@
 import hashlib
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from foundation.errors import InputError, UnitError
 from rlhf.negotiation.cell import Cell
 from rlhf.negotiation.material import drawn_contexts, material_of
 from rlhf.negotiation.reinforce import ReinforceTraining
+from tests.forked import Tell, ended, forked
 from tests.rlhf.negotiation.small import settings
 
 
@@ -92,42 +90,32 @@ def test_a_person_is_asked_what_the_training_waits_for_and_nothing_twice(tmp_pat
     )
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-import torch
-torch.set_num_threads(1)
-from environments.negotiation.annotating import Queue, UnansweredError
-from tests.rlhf.negotiation.test_cell import answer_all, trained
-folder = Path(sys.argv[1])
-print("begun", flush=True)
-while True:
-    try:
-        trained(folder, method="acquisition", acquisition={"expert": "person"})
-        break
-    except UnansweredError:
-        answer_all(Queue(folder / "questions"))
-"""
+def train_and_answer(tell: Tell, folder: Path) -> None:
+    tell("begun")
+    while True:
+        try:
+            trained(folder, method="acquisition", acquisition={"expert": "person"})
+            break
+        except UnansweredError:
+            answer_all(Queue(folder / "questions"))
 
 
 @pytest.mark.slow
 def test_killed_at_twenty_moments_of_acquisition_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    command, environment = [sys.executable, "-c", SCRIPT], {**os.environ, "PYTHONPATH": str(Path.cwd())}
     began = time.monotonic()
-    subprocess.run([*command, str(tmp_path / "whole")], env=environment, check=True, stdout=subprocess.DEVNULL)
+    ended(train_and_answer, tmp_path / "whole")
     lasts = time.monotonic() - began
     draws, kills, killed = random.Random(4), 0, tmp_path / "killed-0"
     while kills < 20:
-        with subprocess.Popen([*command, str(killed)], env=environment, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+        with forked(train_and_answer, killed) as (process, told):
+            assert next(told) == "begun"
             time.sleep(draws.uniform(0, lasts / 6))
-            ended = process.poll() is not None
-            process.send_signal(signal.SIGKILL)
-        if ended:  # What is finished is begun anew elsewhere, so that twenty kills hit something.
+            process.kill()
+        if process.exitcode == 0:  # What is finished is begun anew elsewhere, so that twenty kills hit something.
             _same(killed, tmp_path / "whole")
             killed = tmp_path / f"killed-{kills}"
-        kills += not ended
-    subprocess.run([*command, str(killed)], env=environment, check=True, stdout=subprocess.DEVNULL)
+        kills += process.exitcode == -signal.SIGKILL
+    ended(train_and_answer, killed)
     _same(killed, tmp_path / "whole")
 
 

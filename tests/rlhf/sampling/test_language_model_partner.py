@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +27,7 @@ from rlhf.sampling.language_model_partner import (
 from rlhf.sampling.live_partner import first_dialogues
 from rlhf.sampling.partner import answers
 from rlhf.training.job import Asking, Job
+from tests.forked import Tell, ended, killed
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.rlhf.sampling.test_partner import TALK, three
 from tests.rlhf.test_alignment import by_length, digest
@@ -186,24 +185,13 @@ def test_a_training_hears_what_the_cache_holds_and_asks_nothing_twice(tmp_path):
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
 
 
-SCRIPT = """
-import json, signal, sys
-from pathlib import Path
-import torch
-torch.set_num_threads(1)
-from rlhf.alignment import align_here
-from tests.rlhf.sampling.test_language_model_partner import Scored, by_length, job
+def aligned(tell: Tell, url: str, cache: Path, out: Path, kept: Path, changes: dict[str, Any], hold: bool) -> None:
+    def progress(done: int, total: int, text: str) -> None:
+        tell(done)
+        if done == total and hold:
+            signal.pause()
 
-url, cache, out, kept, changes = sys.argv[1:6]
-
-def progress(done, total, text):
-    print(done, flush=True)
-    if done == total and "hold" in sys.argv:
-        signal.pause()
-
-kept = Path(kept) if kept else None
-align_here(job(Path(out), url, Path(cache), kept, **json.loads(changes)), Scored(by_length), progress=progress)
-"""
+    align_here(job(out, url, cache, kept, **changes), Scored(by_length), progress=progress)
 
 
 @pytest.mark.slow
@@ -215,20 +203,12 @@ align_here(job(Path(out), url, Path(cache), kept, **json.loads(changes)), Scored
 def test_a_killed_training_goes_on_to_the_policy_of_the_undisturbed_one(tmp_path, changes):
     """The server says something else every time that it is asked: what was said is in the cache, or all is lost."""
     number = itertools.count()
-    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
     changes = {**changes, "steps": 3}
     with serving(OpenAIServer(answer=lambda body: say(f"answer {next(number)}"))) as server:
-        command = [sys.executable, "-c", SCRIPT, server.url, str(tmp_path / "cache")]
-        disturbed = [*command, str(tmp_path / "out"), str(tmp_path / "kept"), json.dumps(changes)]
+        disturbed = server.url, tmp_path / "cache", tmp_path / "out", tmp_path / "kept", changes
         for stop in (1, 3):
-            with subprocess.Popen([*disturbed, "hold"], env=environment, stdout=subprocess.PIPE, text=True) as process:
-                for line in process.stdout:
-                    if int(line) >= stop:
-                        process.send_signal(signal.SIGKILL)
-                        break
-                process.stdout.read()
-            assert process.returncode == -signal.SIGKILL
-        subprocess.run(disturbed, env=environment, check=True, stdout=subprocess.DEVNULL)
+            killed(aligned, *disturbed, True, at=lambda done, stop=stop: done >= stop)
+        ended(aligned, *disturbed, False)
         asked = len(server.requests)
         keys = {json.dumps(body["messages"]) for body in server.requests}
         assert asked <= len(keys) + 4  # Those in flight when it was killed, a step's at most, may come twice.

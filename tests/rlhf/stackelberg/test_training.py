@@ -1,9 +1,5 @@
 import hashlib
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +22,9 @@ from rlhf.stackelberg.refining import TrainedRefiner
 from rlhf.stackelberg.settings import RefineSettings
 from rlhf.stackelberg.training import read_settings, train_refiner
 from tests.decompose.influence.probability_server import ProbabilityServer
+from tests.forked import Tell, ended, forked
 from tests.llm_client.openai_server import serving
 from tests.rlhf.stackelberg.tiny import training
-
-REPOSITORY = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -197,25 +192,23 @@ def test_the_defaults_are_the_papers():
     assert RefineSettings(instances=("turns.jsonl",)).epochs == 3
 
 
+def trained_alone(tell: Tell, config: Path) -> None:
+    train_refiner(read_settings(config))
+
+
 @pytest.mark.slow
 def test_killed_and_gone_on_with_it_is_the_same_adapter(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     train_refiner(read_settings(training(whole, 12)))
     config = training(killed, 12)
-    code = "import sys; from apportion.cli import main; main(['refine', 'train', sys.argv[1]])"
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     # In the warm-up, in the steps, and at the end of an epoch.
     for wanted in ("base", "step-000002", "step-000004"):
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, str(config)], env=environment, stdout=subprocess.DEVNULL
-        )
-        until = time.monotonic() + 120
-        while not (killed / "refiner" / "checkpoints" / wanted).exists() and process.poll() is None:
-            assert time.monotonic() < until
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    subprocess.run([sys.executable, "-c", code, str(config)], env=environment, check=True, stdout=subprocess.DEVNULL)
+        with forked(trained_alone, config) as (process, _):
+            while not (killed / "refiner" / "checkpoints" / wanted).exists():
+                assert process.is_alive()
+                time.sleep(0.02)
+            process.kill()
+    ended(trained_alone, config)
     for name in ("adapter_model.safetensors", "epochs/1/adapter_model.safetensors", "curve.json"):
         assert digest(killed / "refiner" / name) == digest(whole / "refiner" / name), name
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -24,9 +21,10 @@ from rlhf.policy import sharding
 from rlhf.settings import AlarmSettings, AlignSettings
 from rlhf.trainers.checkpoints import TrainerCheckpoints
 from rlhf.trainers.group_reward import GroupReward
+from tests.forked import Tell, ended, forked
 from tests.rlhf.test_alignment import digest
 from tests.rlhf.test_alignment import run as alone
-from tests.rlhf.together import ROOT, job, launched, named_policy
+from tests.rlhf.together import job, launched, named_policy
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 from tests.rlhf.trainer_processes_run import WAYS, run
 from tests.rlhf.trainers.test_groups import METRICS, Stop, stop_after
@@ -165,48 +163,33 @@ def test_two_processes_align_and_the_first_one_tells_and_writes(tmp_path: Path, 
     assert not torch.equal(states[0]["cpu"], states[1]["cpu"])
 
 
-SCRIPT = """
-import json
-import sys
-from pathlib import Path
-import pytest
-import torch
-torch.set_num_threads(1)
-from rlhf.launch import parent as launch
-from tests.rlhf.together import job
-from tests.rlhf.trainers.test_trainer_processes import oddly
-
-if sys.argv[4:]:
-    oddly(pytest.MonkeyPatch(), "hold", int(sys.argv[4]))
-changes = json.loads(sys.argv[3])
-wanted = job(Path(sys.argv[1]), Path(sys.argv[2]), **changes)
-launch.align_together(wanted, lambda done, total, text: print(done, flush=True), ())
-"""
+def aligned(tell: Tell, folder: Path, reward: Path | None, changes: dict[str, Any], hold: int = 0) -> None:
+    if hold:
+        oddly(pytest.MonkeyPatch(), "hold", hold)
+    launch.align_together(job(folder, reward, **changes), lambda done, total, text: tell(done), ())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("way", "config"), [("grpo, several turns", "data_parallel"), ("sft", "data_parallel"), ("grpo", "fsdp")]
+    ("way", "config", "stops"),
+    [("grpo, several turns", "data_parallel", (1, 3)), ("sft", "data_parallel", (3,)), ("grpo", "fsdp", (1,))],
 )
-def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Path, way: str, config: str) -> None:
+def test_killed_after_a_step_two_processes_come_to_the_same_policy(
+    tmp_path: Path, way: str, config: str, stops: tuple[int, ...]
+) -> None:
     reward, policy = job(tmp_path).reward_model, named_policy(tmp_path / "policy") if config == "fsdp" else "tiny"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-    def command(name: str, *hold: str) -> list[str]:
-        (tmp_path / name).mkdir(exist_ok=True)
-        changes = json.dumps({**TOGETHER[way], "steps": 3, "policy": policy, "accelerate": config})
-        return [sys.executable, "-c", SCRIPT, str(tmp_path / name), str(reward), changes, *hold]
-
-    subprocess.run(command("a"), env=environment, check=True, stdout=subprocess.DEVNULL)
-    for stop in ("1", "3"):
-        with subprocess.Popen(command("b", stop), env=environment, stdout=subprocess.PIPE, text=True) as running:
-            assert running.stdout is not None
-            assert next(line for line in running.stdout if line.strip() == stop)
+    changes = {**TOGETHER[way], "steps": 3, "policy": policy, "accelerate": config}
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    ended(aligned, tmp_path / "a", reward, changes)
+    for stop in stops:
+        with forked(aligned, tmp_path / "b", reward, changes, stop) as (running, told):
+            assert stop in told
             for process in [*psutil.Process(running.pid).children(recursive=True), running]:
                 process.kill()
         assert (tmp_path / "b" / "kept" / f"step-00000{stop}").is_dir()
         assert not (tmp_path / "b" / "out" / "README.md").exists()
-    subprocess.run(command("b"), env=environment, check=True, stdout=subprocess.DEVNULL)
+    ended(aligned, tmp_path / "b", reward, changes)
     assert digest(tmp_path / "a" / "out") == digest(tmp_path / "b" / "out")
 
 
