@@ -13,6 +13,8 @@ PARALLEL_SLOW := -n $(shell expr 2 \* $(JOBS)) --dist worksteal
 SLOW = $(sort $(shell grep -rl --include="test_*.py" "mark\.slow" tests))
 # Images of machines may forbid Python to keep what it has compiled: every process would compile us anew, a second each.
 unexport PYTHONDONTWRITEBYTECODE
+# pip compiles on one core, what is never imported too: minutes. Here every core does, or what is imported alone is.
+NOT_COMPILED := --quiet --disable-pip-version-check --no-compile
 
 .PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser lint setup clean
 
@@ -59,7 +61,8 @@ mesh: $(VENV)/.ready
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if v >= (3, 11) else f"apportion needs Python 3.11 or newer, this is {v[0]}.{v[1]}: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install $(NOT_COMPILED) -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # what no Python can compile is no module
 	touch $@
 
 # The orchestrator alone, in an environment of its own; the project's libraries are seen in $(VENV), after its own.
@@ -68,7 +71,7 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 .venv-prefect/.ready: ORCHESTRATOR := prefect
 .venv-airflow/.ready .venv-prefect/.ready: .venv-%/.ready: constraints-%.txt | $(VENV)/.ready
 	$(PYTHON) -m venv --clear .venv-$*
-	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-$*.txt $(ORCHESTRATOR) setuptools
+	.venv-$*/bin/python -m pip install $(NOT_COMPILED) -c constraints-$*.txt $(ORCHESTRATOR) setuptools
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
 	  > "$$(.venv-$*/bin/python $(PURELIB))/apportion.pth"
 	.venv-$*/bin/python -m pip check
@@ -79,7 +82,7 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 	$(PYTHON) -m venv --clear .venv-deepspeed
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
 	  > "$$(.venv-deepspeed/bin/python $(PURELIB))/apportion.pth"
-	.venv-deepspeed/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -c $< deepspeed
+	.venv-deepspeed/bin/python -m pip install $(NOT_COMPILED) -c constraints.txt -c $< deepspeed
 	.venv-deepspeed/bin/python -m pip check
 	touch $@
 
