@@ -23,12 +23,18 @@
     return minutes < 60 ? `${minutes}:${rest}` : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
   };
   const inView = (element) => {
-    const box = element.getBoundingClientRect();
-    return box.top > 60 && box.bottom < innerHeight - 64; // Between the bar at the top and, where it is narrow, the player's.
+    const box = element.getBoundingClientRect(), bar = find("[data-transport]"); // Where it is narrow, the player's bar is below.
+    const below = bar && getComputedStyle(bar).position === "fixed" ? bar.getBoundingClientRect().top : innerHeight;
+    return box.top > 60 && box.bottom < Math.min(below, innerHeight - 64);
   };
+  // While the page still moves to one turn, what is in view says nothing of where it ends: the next is moved to as well.
+  let moving = 0;
+  addEventListener("scrollend", () => { moving = 0; });
   const reveal = (element, block = "center") => {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (!inView(element)) element.scrollIntoView({ block, behavior: calm ? "auto" : "smooth" });
+    if (performance.now() > moving && inView(element)) return;
+    if (!calm) moving = performance.now() + 1000;
+    element.scrollIntoView({ block, behavior: calm ? "auto" : "smooth" });
   };
 
   // --- The player

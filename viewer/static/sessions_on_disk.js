@@ -80,8 +80,7 @@
     const query = asked(form.elements.q.value), split = form.elements.split.value, warned = form.elements.only.checked;
     const plain = query.empty && !split && !warned && sort === "session";
     for (const link of others) link.hidden = !plain;
-    head();
-    if (plain) { body.replaceChildren(...first); told.textContent = told_first; nothing.hidden = true; return; }
+    if (plain) { body.replaceChildren(...first); head(); told.textContent = told_first; nothing.hidden = true; return; }
     const { rows, talks, columns } = await load();
     const column = columns.indexOf(sort.replace("-", "")), way = sort.startsWith("-") ? -1 : 1;
     const found = rows.filter(([, talk, of, warns]) => (!split || of === split) && (!warned || warns) && (query.empty || holds(talks[talk], query)));
@@ -97,6 +96,7 @@
     const shown = [...holder.content.querySelectorAll("tr")];
     if (!query.empty) shown.forEach((row, at) => excerpt(row, talks[found[at][1]], query));
     body.replaceChildren(...shown);
+    head(); // With the rows: an arrow over rows of another order would say what is not so.
     nothing.hidden = found.length > 0;
     told.textContent = `${found.length ? 1 : 0}–${Math.min(MOST, found.length).toLocaleString("en")} of ${found.length.toLocaleString("en")}`;
     results.dataset.shown = `${form.elements.q.value}|${split}|${warned}|${sort}`;
