@@ -29,6 +29,9 @@ def forked(target: Callable[..., None], *arguments: Any) -> Iterator[tuple[BaseP
     told.close()
     try:
         yield process, _until_the_end(heard)
+    except BaseException:
+        process.kill()  # It may wait to be killed: a test that fails does not wait with it.
+        raise
     finally:
         process.join()
         heard.close()

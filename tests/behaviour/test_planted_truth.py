@@ -84,8 +84,6 @@ def test_planted_behaviour_is_found(clips, detector, request):
     assert len(clips) >= 30
     if detector == "mesh":
         request.getfixturevalue("mesh_here")
-    else:
-        clips = clips[::2]  # Every kind of trouble is among them, and nobody gets these two unasked.
     model = shared("models/face_detection_yunet_2026may.onnx") if detector == "yunet" else None
     settings = FeatureSettings(detector=detector, yunet_model=model, emotion_model="none")
     totals, seen = np.zeros((4, 3), int), {}
@@ -98,7 +96,7 @@ def test_planted_behaviour_is_found(clips, detector, request):
         if not clip.events:
             assert not events(frames, "nod_yes"), clip.name
             assert not events(frames, "nod_no"), clip.name
-    assert totals[:, 1].min() > 20  # enough of everything to speak of an F1
+    assert totals[:, 1].min() > 40  # enough of everything to speak of an F1
     check(totals)
     for name, share in seen.items():
         # A hand before the face for 2 of 14 s is unobserved time, not a face that looks away.

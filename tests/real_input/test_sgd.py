@@ -1,4 +1,4 @@
-"""Real chats with satisfaction scores: 1,000 imported, 30 of them to reward model, evaluation and PPO."""
+"""Real chats with satisfaction scores: 1,000 imported, 60 of them to reward model, evaluation and PPO."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ CONFIG = """
 corpus = "corpus"
 output = "run"
 [run]
-limit = 30
+limit = 60
 [decompose]
 methods = ["sentiment", "rrd"]
 [train_reward]
 epochs = 1
 [align]
 reward_method = "sentiment"
-steps = 2
-batch = 4
-minibatch = 4
+steps = 3
 [align.tiny]
 warmup_steps = 20
 """
@@ -53,7 +51,7 @@ def test_the_whole_chain(folder):
     assert done.returncode == 0, done.stderr
     run = folder / "run"
     rewards = pq.read_table(run / "rewards.parquet")
-    assert pc.count_distinct(rewards["session_id"]).as_py() == 30
+    assert pc.count_distinct(rewards["session_id"]).as_py() == 60
     evaluation = json.loads((run / "evaluation.json").read_text())
     text = json.dumps(evaluation)
     assert all(name in text for name in ("sentiment", "rrd", "Mean", "Mode"))

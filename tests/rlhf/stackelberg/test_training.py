@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from apportion.cli import main
 from decompose.influence.measurer import Measured
 from environments.negotiation.agents import ROSTER
 from environments.negotiation.contexts import Context
@@ -192,8 +193,8 @@ def test_the_defaults_are_the_papers():
     assert RefineSettings(instances=("turns.jsonl",)).epochs == 3
 
 
-def trained_alone(tell: Tell, config: Path) -> None:
-    train_refiner(read_settings(config))
+def trained_by_command(tell: Tell, config: Path) -> None:
+    main(["refine", "train", str(config)])
 
 
 @pytest.mark.slow
@@ -203,12 +204,12 @@ def test_killed_and_gone_on_with_it_is_the_same_adapter(tmp_path):
     config = training(killed, 12)
     # In the warm-up, in the steps, and at the end of an epoch.
     for wanted in ("base", "step-000002", "step-000004"):
-        with forked(trained_alone, config) as (process, _):
+        with forked(trained_by_command, config) as (process, _):
             while not (killed / "refiner" / "checkpoints" / wanted).exists():
                 assert process.is_alive()
                 time.sleep(0.02)
             process.kill()
-    ended(trained_alone, config)
+    ended(trained_by_command, config)
     for name in ("adapter_model.safetensors", "epochs/1/adapter_model.safetensors", "curve.json"):
         assert digest(killed / "refiner" / name) == digest(whole / "refiner" / name), name
 

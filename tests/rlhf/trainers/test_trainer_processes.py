@@ -143,7 +143,7 @@ def oddly(monkeypatch: pytest.MonkeyPatch, mishap: str, step: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["rloo", "sft"])  # What is killed below is "grpo".
+@pytest.mark.parametrize("way", TOGETHER)
 def test_two_processes_align_and_the_first_one_tells_and_writes(tmp_path: Path, way: str) -> None:
     wanted = job(tmp_path, **TOGETHER[way])
     lines: list[str] = []
@@ -171,18 +171,15 @@ def aligned(tell: Tell, folder: Path, reward: Path | None, changes: dict[str, An
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("way", "config", "stops"),
-    [("grpo, several turns", "data_parallel", (1, 3)), ("sft", "data_parallel", (3,)), ("grpo", "fsdp", (1,))],
+    ("way", "config"), [("grpo, several turns", "data_parallel"), ("sft", "data_parallel"), ("grpo", "fsdp")]
 )
-def test_killed_after_a_step_two_processes_come_to_the_same_policy(
-    tmp_path: Path, way: str, config: str, stops: tuple[int, ...]
-) -> None:
+def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Path, way: str, config: str) -> None:
     reward, policy = job(tmp_path).reward_model, named_policy(tmp_path / "policy") if config == "fsdp" else "tiny"
     changes = {**TOGETHER[way], "steps": 3, "policy": policy, "accelerate": config}
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     ended(aligned, tmp_path / "a", reward, changes)
-    for stop in stops:
+    for stop in (1, 3):
         with forked(aligned, tmp_path / "b", reward, changes, stop) as (running, told):
             assert stop in told
             for process in [*psutil.Process(running.pid).children(recursive=True), running]:

@@ -68,7 +68,14 @@ print("MEASURED", held("VmHWM") - start, estimate(Shape.of(config), settings).pe
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory as Linux tells it")
-@pytest.mark.parametrize(("how", "steps"), [("plain", 2), ("checkpointing", 2)])
+@pytest.mark.parametrize(
+    ("how", "steps"),
+    [
+        ("plain", 1),
+        pytest.param("plain", 2, marks=pytest.mark.slow),
+        pytest.param("checkpointing", 2, marks=pytest.mark.slow),
+    ],
+)
 def test_the_estimate_is_near_what_a_process_takes(how: str, steps: int) -> None:
     # Freed memory leaves the process at once, so that its peak is what was in use.
     freeing = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
