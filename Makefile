@@ -13,8 +13,10 @@ PARALLEL_SLOW := -n $(shell expr 2 \* $(JOBS)) --dist worksteal
 SLOW = $(sort $(shell grep -rl --include="test_*.py" "mark\.slow" tests))
 # Images of machines may forbid Python to keep what it has compiled: every process would compile us anew, a second each.
 unexport PYTHONDONTWRITEBYTECODE
-# pip compiles on one core, what is never imported too: minutes. Here every core does, or what is imported alone is.
-NOT_COMPILED := --quiet --disable-pip-version-check --no-compile
+# torch comes by pip, which may be told of a build for CPUs. The rest comes by uv, in seconds instead of minutes, or by
+# pip, where uv does not find it: it reads none of pip's settings. Neither compiles what is never imported.
+PIP := -m pip install --quiet --disable-pip-version-check --no-compile
+install = $(BIN)/uv pip install --quiet --python $(1)/bin/python $(2) || $(1)/bin/python $(PIP) $(2)
 
 .PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser lint setup clean
 
@@ -57,12 +59,15 @@ setup: $(VENV)/.ready
 mesh: $(VENV)/.ready
 	@$(BIN)/apportion models fetch mesh || echo "the face mesh cannot be had now: haar finds and reads the faces instead"
 
+# Compiled on every core before anything runs, but for these folders, of which little is ever imported.
+SELDOM := '/(tests|testing|models|pip|mypy)/'
 # One file marks a complete environment, so that an installation that broke off is done again.
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if v >= (3, 11) else f"apportion needs Python 3.11 or newer, this is {v[0]}.{v[1]}: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(NOT_COMPILED) -c constraints.txt -e '.[dev]'
-	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # what no Python can compile is no module
+	$(BIN)/python $(PIP) -c constraints.txt torch uv
+	$(call install,$(VENV),-c constraints.txt -e '.[dev]')
+	$(BIN)/python -m compileall -qq -j 0 -x $(SELDOM) $(VENV)/lib || true # what no Python can compile is no module
 	touch $@
 
 # The orchestrator alone, in an environment of its own; the project's libraries are seen in $(VENV), after its own.
@@ -71,7 +76,7 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 .venv-prefect/.ready: ORCHESTRATOR := prefect
 .venv-airflow/.ready .venv-prefect/.ready: .venv-%/.ready: constraints-%.txt | $(VENV)/.ready
 	$(PYTHON) -m venv --clear .venv-$*
-	.venv-$*/bin/python -m pip install $(NOT_COMPILED) -c constraints-$*.txt $(ORCHESTRATOR) setuptools
+	$(call install,.venv-$*,-c constraints-$*.txt $(ORCHESTRATOR) setuptools)
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
 	  > "$$(.venv-$*/bin/python $(PURELIB))/apportion.pth"
 	.venv-$*/bin/python -m pip check
@@ -82,7 +87,7 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 	$(PYTHON) -m venv --clear .venv-deepspeed
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
 	  > "$$(.venv-deepspeed/bin/python $(PURELIB))/apportion.pth"
-	.venv-deepspeed/bin/python -m pip install $(NOT_COMPILED) -c constraints.txt -c $< deepspeed
+	.venv-deepspeed/bin/python $(PIP) -c constraints.txt -c $< deepspeed
 	.venv-deepspeed/bin/python -m pip check
 	touch $@
 

@@ -40,8 +40,8 @@ def browser() -> Iterator[Browser]:
     program = chromium()
     if program is None:
         pytest.skip("no Chromium here: install the package `chromium`, or name one with CHROMIUM=...")
-    # As root, Chromium runs without its sandbox or not at all.
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # As root, Chromium runs without its sandbox or not at all. A GPU played by software is slower than none.
+    arguments = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         yield browser
