@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import statistics
 from collections.abc import Callable
+from functools import lru_cache
 
 import pytest
 import torch
 
+from rlhf.policy.loading import Policy
 from rlhf.policy.lora import attach_adapter
 from rlhf.policy_settings import LoraSettings, TinySettings
 from rlhf.ppo.ppo import PPO
@@ -51,10 +54,16 @@ class Reached(Exception):  # noqa: N818
     """The optimum is reached; nothing more has to be seen."""
 
 
+@lru_cache
+def beginning(seed: int) -> Policy:
+    """The policy that every task and both algorithms begin with; to be copied."""
+    return build_tiny(chats(4), SETTINGS, seed, Metrics())
+
+
 def rewards(algorithm: str, task: str, seed: int) -> list[float]:
     """Mean reward of each step's replies, up to where the last ``WINDOW`` steps reach the optimum."""
     settings = SETTINGS.model_copy(update={"algorithm": algorithm})
-    policy = build_tiny(chats(4), settings, seed, Metrics())
+    policy = copy.deepcopy(beginning(seed))
     seen: list[float] = []
 
     def watch(step, metrics):

@@ -20,6 +20,7 @@ from features.extract import extract_session
 from features.settings import FeatureSettings
 from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401
 from tests.features.planted import CLIPS, DURATION_S, Clip, Span, f1, happenings, matched, spans, truth_at, write_clip
+from tests.made_once import made_once
 from tests.shared import shared
 
 NODS_F1, SMILE_AND_GAZE_F1 = 0.90, 0.85
@@ -65,9 +66,12 @@ def tally(frames: pa.Table, clip: Clip) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Clip, Path]]:
-    folder = tmp_path_factory.mktemp("planted")
-    with ThreadPoolExecutor(2) as pool:
-        return list(zip(CLIPS, pool.map(partial(write_clip, folder=folder), CLIPS), strict=True))
+    def draw(folder: Path) -> None:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(partial(write_clip, folder=folder), CLIPS))
+
+    folder = made_once(tmp_path_factory, "planted", draw)
+    return [(clip, folder / f"{clip.name}.mp4") for clip in CLIPS]
 
 
 def check(totals: np.ndarray, names: Sequence[str] = ("nod_yes", "nod_no", "smile", "gaze")) -> None:
