@@ -132,6 +132,17 @@ def seeds_of(name: str, seeds: Iterable[int]) -> tuple[int, ...]:
     return tuple(seed for seed in seeds if seed < C1_SEEDS or name not in FIGURES["10"])
 
 
+BESIDE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("rl-0.65", "rl+sl-0.65", ("advantage",)),
+    ("rl-0.78", "rl+sl-0.78", ("advantage",)),
+    ("ours-random-0.65", "ours-0.65", ("advantage", "pareto")),
+    ("ours-random-0.78", "ours-0.78", ("advantage", "pareto")),
+    ("rl-0.5-pareto", "rl-0.5", ("pareto", "agreement")),
+    ("rl-0.5-pareto-normalised", "rl-0.5", ("pareto", "agreement")),
+)
+"""Beside the paper's two claims: what plain RL has without an expert, its words on random games (C.2) and Figure 7."""
+
+
 def settings_of(name: str, choice: Choice, seeds: tuple[int, ...] | None = None) -> NegotiatorSettings:
     """A cell's settings; what was changed by the user holds over the cell's own."""
     base: dict[str, Any] = {"reinforce": {"epochs": 5}, "data": {"dialogues": choice.data}}
@@ -262,7 +273,7 @@ def compared(rows: Rows, one: str, other: str, metric: str) -> str:
 
 
 def report(rows: Rows) -> str:
-    """All tables, the anchors, and the paper's two claims."""
+    """All tables, the anchors, the paper's two claims, and `BESIDE`."""
     parts = ["Figures after the last epoch; mean over seeds ± half of the 95 % interval; shares in %.\n"]
     for figure, cells in FIGURES.items():
         if any(row["cell"] in cells for row in rows):
@@ -277,6 +288,9 @@ def report(rows: Rows) -> str:
             if by_seed(rows, ours, "advantage"):
                 claims.append(compared(rows, ours, f"rl+sl-{share}", "advantage"))
                 claims.append(compared(rows, ours, f"rl-{share}", "pareto"))
+    for one, other, metrics in BESIDE:
+        if by_seed(rows, one, "advantage") and by_seed(rows, other, "advantage"):
+            claims += [compared(rows, one, other, metric) for metric in metrics]
     return "\n".join([*parts, *(f"- {line}" for line in (*anchors, *claims))]) + "\n"
 
 
