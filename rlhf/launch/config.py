@@ -60,5 +60,9 @@ def check_config(settings: AlignSettings, called: str = "accelerate") -> str:
             "deals weights out as well, to 'data_parallel', or take ppo."
         )
     if kind == "DEEPSPEED":
+        from rlhf.policy.zero import check_stage
+
+        # Here, before anything is started; a DeepSpeed file that the config names is read by the processes.
+        check_stage((config.deepspeed_config or {}).get("zero_stage", 3))
         check_extra("deepspeed", "deepspeed", given, "dealing weights out by it")
     return str(kind)

@@ -28,13 +28,18 @@ def zero_config() -> dict[str, Any]:
             f"accelerate: its DeepSpeed config cannot be read: {' '.join(str(error).split())[:300]}"
         ) from error
     zero = plugin.deepspeed_config["zero_optimization"]
-    if zero["stage"] != 3:
-        raise InputError(
-            f"accelerate: zero_stage = {zero['stage']}, but only stage 3 deals out weights that are not trained. "
-            "Set zero_stage to 3, or accelerate = 'data_parallel' to leave them whole."
-        )
+    check_stage(zero["stage"])
     given = {key: value for key, value in zero.items() if value != "auto" and key != "offload_optimizer"}
     return {"train_micro_batch_size_per_gpu": 1, "zero_optimization": given}
+
+
+def check_stage(stage: object) -> None:
+    """Raise InputError where a stage of ZeRO leaves weights whole that are not trained."""
+    if str(stage) != "3":
+        raise InputError(
+            f"accelerate: zero_stage = {stage}, but only stage 3 deals out weights that are not trained. "
+            "Set zero_stage to 3, or accelerate = 'data_parallel' to leave them whole."
+        )
 
 
 def shard(model: Any) -> None:

@@ -13,6 +13,7 @@ from demo.making.record_replies import BACKENDS, RECORDING, Asked, collect, demo
 from foundation.errors import InputError
 from llm_client.kept.recorded import RecordedReplies
 from llm_client.request import ChatMessage, ChatRequest
+from tests.demo.measured import demo_films_measured
 from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401
 
 MODEL, DATE = "a model", "2026-11-22"
@@ -71,13 +72,14 @@ def test_a_reply_that_the_chain_cannot_read_or_that_nobody_asked_for(known: dict
 @pytest.mark.slow
 @pytest.mark.parametrize("detector", BACKENDS)
 def test_the_demo_s_recording_answers_what_either_back_end_tells(
-    detector: str, tmp_path: Path, request: pytest.FixtureRequest
+    detector: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> None:
     if detector == "mesh":
         request.getfixturevalue("mesh_here")
+    demo_films_measured(tmp_path_factory, detector, tmp_path / "run")
     recorded = RecordedReplies(RECORDING)
     filmed, audited = set(), set()
-    for one in requests(demo_with(detector, tmp_path), detector):
+    for one in requests(demo_with(detector, tmp_path / "run"), detector):
         reply = recorded.find(one.request).text
         (audited if one.audits else filmed).add(one.request.key())
         if not one.audits:

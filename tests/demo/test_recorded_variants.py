@@ -14,6 +14,7 @@ from corpus.corpus import Corpus
 from corpus.schema import EPISODE_KEY
 from pipeline.config import Config, load_config
 from pipeline.running.local import run_locally
+from tests.demo.measured import demo_films_measured
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 VARIANTS = ("llm", "llm-multimodal")
@@ -35,7 +36,10 @@ def config(output: Path) -> Config:
 
 
 @pytest.mark.slow
-def test_both_variants_reach_a_reward_model_and_the_report(tmp_path: Path) -> None:
+def test_both_variants_reach_a_reward_model_and_the_report(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    demo_films_measured(tmp_path_factory, "haar", tmp_path / "run")
     summary = run_locally(config(tmp_path / "run"), ["report"], quiet=True)
     assert summary.quarantined == 0
     folder = tmp_path / "run"

@@ -34,7 +34,8 @@ def overlay_beside(run: Path) -> Path:
 @dataclass(frozen=True, eq=False)
 class Labels:
     """What an overlay holds: every label that stands, what took back those that do not, the questions by name,
-    who has seen the methods' rewards of which session (session_id, annotator), and the lines that could not be read.
+    who has seen the methods' rewards of which session (session_id, annotator), the lines that could not be read, and
+    how many lines there are: of two readings the one with more is the later.
 
     A line is left unfinished where a process was killed while it wrote it; nobody was told that it is saved.
     """
@@ -44,6 +45,7 @@ class Labels:
     questions: Mapping[str, Question]
     seen: frozenset[tuple[str, str]]
     unfinished: tuple[int, ...]
+    lines: int
 
 
 @dataclass
@@ -95,7 +97,7 @@ class Overlay:
             read = self._read
             return Labels(
                 dict(read.standing), dict(read.taken_back), dict(read.questions), frozenset(read.seen),
-                tuple(read.unfinished),
+                tuple(read.unfinished), read.lines,
             )  # fmt: skip
 
     def ask(self, question: Question) -> None:

@@ -142,8 +142,9 @@ async def save(request: Request, slug: str) -> Response:
     except InputError as error:
         raise HTTPException(422, str(error)) from None
     if "application/json" in request.headers.get("accept", ""):
-        done = label_session(_session(run, slug), overlay.labels(), label.annotator, label.name, shown=False)
-        return JSONResponse({"saved": True, "labelled": done.labelled})
+        labels = overlay.labels()
+        done = label_session(_session(run, slug), labels, label.annotator, label.name, shown=False)
+        return JSONResponse({"saved": True, "labelled": done.labelled, "lines": labels.lines})
     asked = {"who": label.annotator, "ask": label.name, "shown": "true" if fields.get("shown") == "true" else None}
     return RedirectResponse(f"{Links(f'label/{slug}').page(f'label/{slug}', **asked)}#turn-{label.turn}", 303)
 

@@ -4,7 +4,7 @@
   const forms = [...document.querySelectorAll("form[data-answer]")];
   const recordings = [...document.querySelectorAll(".recordings :is(video, audio)")];
   const player = recordings.length ? new window.SessionPlayer(recordings, Infinity, () => {}) : null;
-  let at = -1;
+  let at = -1, lines = 0;
 
   const tell = (form, text, bad) => {
     const state = form.querySelector("[data-state]");
@@ -36,8 +36,12 @@
       const back = form.querySelector(".back");
       if (back) back.hidden = value === "";
       tell(form, value === "" ? "taken back" : "saved", false);
-      document.querySelector("[data-done]").textContent = said.labelled;
-      document.querySelector("[data-progress]").value = said.labelled;
+      // Answers for several turns overtake each other: the count that was made last is the one that holds.
+      if (said.lines >= lines) {
+        lines = said.lines;
+        document.querySelector("[data-done]").textContent = said.labelled;
+        document.querySelector("[data-progress]").value = said.labelled;
+      }
       return true;
     } catch (error) {
       tell(form, `not saved: ${error.message || "the viewer does not answer"}`, true);

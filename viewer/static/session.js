@@ -28,14 +28,29 @@
     return box.top > 60 && box.bottom < Math.min(below, innerHeight - 64);
   };
   // While the page still moves to one turn, what is in view says nothing of where it ends: the next is moved to as well.
-  let moving = 0;
-  addEventListener("scrollend", () => { moving = 0; });
-  const reveal = (element, block = "center") => {
+  // What comes later, a film's height or behaviour, pushes a turn away from where the page was sent: it is sent again,
+  // unless the person has gone on meanwhile.
+  let moving = 0, wanted = null, tries = 0;
+  const send = (element) => {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (performance.now() > moving && inView(element)) return;
     if (!calm) moving = performance.now() + 1000;
-    element.scrollIntoView({ block, behavior: calm ? "auto" : "smooth" });
+    element.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
   };
+  const reveal = (element) => {
+    wanted = element;
+    if (performance.now() > moving && inView(element)) return;
+    tries = 2;
+    send(element);
+  };
+  const settle = () => {
+    if (!wanted || inView(wanted)) tries = 0;
+    else if (tries > 0) { tries -= 1; send(wanted); }
+  };
+  addEventListener("scrollend", () => { moving = 0; settle(); });
+  new ResizeObserver(() => { tries = Math.max(tries, 1); settle(); }).observe(root);
+  for (const own of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+    addEventListener(own, () => { wanted = null; }, { capture: true, passive: true });
+  }
 
   // --- The player
   const player = new window.SessionPlayer(timed ? all("[data-player]") : [], end, (time, playing) => {
@@ -245,6 +260,7 @@
     } else if (turn) {
       select(turn, { link: false, seek: !Number.isFinite(at) });
       if (timed && Number.isFinite(at)) player.seek(at);
+      wanted = turn;
       turn.scrollIntoView({ block: "center" });
     }
   }

@@ -25,6 +25,7 @@ from rlhf.policy.prompts import prompt_episodes
 from rlhf.policy.sharding import FLAGS, check_sharding, claim_accelerate_flags, sharding_asked
 from rlhf.settings import AlignSettings
 from rlhf.training.job import Asking
+from tests.made_once import made_once
 from tests.rlhf.processes_run import SETTINGS, run, trained
 from tests.rlhf.together import ROOT, aligned_in_two_goes, aligned_together, job, launched
 from tests.rlhf.toy import SMALL, quiet
@@ -85,7 +86,8 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
     """The adapters of an alignment by two processes, each of which holds all weights, in one go."""
-    return aligned_together(tmp_path_factory.mktemp("whole"), "data_parallel")
+    folder = made_once(tmp_path_factory, "whole", lambda folder: aligned_together(folder, "data_parallel"))
+    return load_file(folder / "out" / "adapter_model.safetensors")
 
 
 @pytest.mark.slow

@@ -12,11 +12,8 @@ import pytest
 import torch
 
 from foundation.errors import InputError
-from rlhf.launch import parent as launch
-from rlhf.launch.config import config_file
 from rlhf.policy.zero import is_sharded_weight, zero_config
-from tests.rlhf.together import aligned_in_two_goes, aligned_together, job, launched, named_policy
-from tests.rlhf.toy import quiet
+from tests.rlhf.together import aligned_in_two_goes, aligned_together, launched
 
 
 def test_what_deepspeed_is_told_is_what_the_accelerate_config_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,14 +81,3 @@ def test_a_policy_that_is_sharded_learns_the_same_and_goes_on_where_it_was(tmp_p
     told, again = aligned_in_two_goes(tmp_path, "deepspeed")
     assert told == [2]
     assert all(torch.equal(again[name], weight) for name, weight in sharded.items())
-
-
-@pytest.mark.deepspeed
-@pytest.mark.usefixtures("compiler")
-def test_a_stage_that_leaves_frozen_weights_whole_is_refused(tmp_path: Path) -> None:
-    own = tmp_path / "stage2.yaml"
-    text = config_file(job(tmp_path, accelerate="deepspeed").settings).read_text()
-    own.write_text(text.replace("zero_stage: 3", "zero_stage: 2"))
-    policy = named_policy(tmp_path / "policy")
-    with pytest.raises(InputError, match="zero_stage = 2, but only stage 3"):
-        launch.align_together(job(tmp_path, accelerate=str(own), policy=policy), quiet, ())

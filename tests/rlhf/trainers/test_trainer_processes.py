@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from rlhf.settings import AlarmSettings, AlignSettings
 from rlhf.trainers.checkpoints import TrainerCheckpoints
 from rlhf.trainers.group_reward import GroupReward
 from tests.forked import Tell, ended, forked
+from tests.made_once import made_once
 from tests.rlhf.test_alignment import digest
 from tests.rlhf.test_alignment import run as alone
 from tests.rlhf.together import job, launched, named_policy
@@ -142,28 +144,50 @@ def oddly(monkeypatch: pytest.MonkeyPatch, mishap: str, step: int) -> None:
     monkeypatch.setattr(launch, "launch_command", odd)
 
 
+def in_one_go(tmp_path_factory: pytest.TempPathFactory, way: str, config: str) -> Path:
+    """The folder of an alignment by two processes, in one go: ``out``, ``kept``, ``reward``, and what it told.
+
+    Two tests look at one of them, each perhaps in a process of its own.
+    """
+
+    def make(folder: Path) -> None:
+        if config == "fsdp":
+            named_policy(folder / "policy")
+        told: dict[str, list[Any]] = {"lines": [], "seen": []}
+        history, samples = align(
+            job(folder, **changed(folder, way, config)),
+            lambda done, total, text: told["lines"].append(text),
+            [lambda step, metrics: told["seen"].append([step, sorted(metrics)])],
+        )
+        rows = {"history": history.to_pylist(), "samples": samples.to_pylist()}
+        (folder / "told.json").write_text(json.dumps({**told, **rows}))
+
+    return made_once(tmp_path_factory, f"{way} by {config}", make)
+
+
+def changed(folder: Path, way: str, config: str) -> dict[str, Any]:
+    policy = str(folder / "policy") if config == "fsdp" else "tiny"
+    return {**TOGETHER[way], "steps": 3, "policy": policy, "accelerate": config}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", TOGETHER)
-def test_two_processes_align_and_the_first_one_tells_and_writes(tmp_path: Path, way: str) -> None:
-    wanted = job(tmp_path, **TOGETHER[way])
-    lines: list[str] = []
-    seen: list[tuple[int, set[str]]] = []
-    history, samples = align(
-        wanted, lambda done, total, text: lines.append(text), [lambda step, metrics: seen.append((step, set(metrics)))]
-    )
+def test_two_processes_align_and_the_first_one_tells_and_writes(tmp_path_factory, way: str) -> None:
+    folder = in_one_go(tmp_path_factory, way, "data_parallel")
+    told = json.loads((folder / "told.json").read_text())
     measured = {"loss", "entropy", "token_accuracy"} if way == "sft" else METRICS
-    assert seen == [(1, measured), (2, measured)] and len(samples) == 2
-    name = wanted.settings.algorithm.upper()
-    assert [line.split(":")[0] for line in lines] == [f"{name} step 1", f"{name} step 2"]
-    steps = {row["step"] for row in history.to_pylist() if row["metric"] in measured}
-    assert steps == {1, 2} and (wanted.out / "README.md").is_file()
-    kept = tmp_path / "kept"
-    assert {path.name for path in kept.iterdir()} == {"base", "step-000001", "step-000002"}
-    states = [torch.load(kept / "step-000002" / f"rng_state_{rank}.pth", weights_only=False) for rank in (0, 1)]
+    assert told["seen"] == [[step, sorted(measured)] for step in (1, 2, 3)] and len(told["samples"]) == 2
+    name = TOGETHER[way]["algorithm"].upper()
+    assert [line.split(":")[0] for line in told["lines"]] == [f"{name} step {step}" for step in (1, 2, 3)]
+    steps = {row["step"] for row in told["history"] if row["metric"] in measured}
+    assert steps == {1, 2, 3} and (folder / "out" / "README.md").is_file()
+    kept = folder / "kept"
+    assert {path.name for path in kept.iterdir()} == {"base", *(f"step-00000{step}" for step in (1, 2, 3))}
+    states = [torch.load(kept / "step-000003" / f"rng_state_{rank}.pth", weights_only=False) for rank in (0, 1)]
     assert not torch.equal(states[0]["cpu"], states[1]["cpu"])
 
 
-def aligned(tell: Tell, folder: Path, reward: Path | None, changes: dict[str, Any], hold: int = 0) -> None:
+def aligned(tell: Tell, folder: Path, reward: Path, changes: dict[str, Any], hold: int = 0) -> None:
     if hold:
         oddly(pytest.MonkeyPatch(), "hold", hold)
     launch.align_together(job(folder, reward, **changes), lambda done, total, text: tell(done), ())
@@ -173,21 +197,20 @@ def aligned(tell: Tell, folder: Path, reward: Path | None, changes: dict[str, An
 @pytest.mark.parametrize(
     ("way", "config"), [("grpo, several turns", "data_parallel"), ("sft", "data_parallel"), ("grpo", "fsdp")]
 )
-def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Path, way: str, config: str) -> None:
-    reward, policy = job(tmp_path).reward_model, named_policy(tmp_path / "policy") if config == "fsdp" else "tiny"
-    changes = {**TOGETHER[way], "steps": 3, "policy": policy, "accelerate": config}
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-    ended(aligned, tmp_path / "a", reward, changes)
+def test_killed_after_a_step_two_processes_come_to_the_same_policy(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, way: str, config: str
+) -> None:
+    whole = in_one_go(tmp_path_factory, way, config)
+    changes = changed(whole, way, config)
     for stop in (1, 3):
-        with forked(aligned, tmp_path / "b", reward, changes, stop) as (running, told):
+        with forked(aligned, tmp_path, whole / "reward", changes, stop) as (running, told):
             assert stop in told
             for process in [*psutil.Process(running.pid).children(recursive=True), running]:
                 process.kill()
-        assert (tmp_path / "b" / "kept" / f"step-00000{stop}").is_dir()
-        assert not (tmp_path / "b" / "out" / "README.md").exists()
-    ended(aligned, tmp_path / "b", reward, changes)
-    assert digest(tmp_path / "a" / "out") == digest(tmp_path / "b" / "out")
+        assert (tmp_path / "kept" / f"step-00000{stop}").is_dir()
+        assert not (tmp_path / "out" / "README.md").exists()
+    ended(aligned, tmp_path, whole / "reward", changes)
+    assert digest(whole / "out") == digest(tmp_path / "out")
 
 
 @pytest.mark.slow

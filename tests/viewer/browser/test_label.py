@@ -94,6 +94,31 @@ def test_keys_label_move_on_and_take_back(labelled, page_of):
     expect(page.locator('[aria-pressed="true"]')).to_have_count(2)
 
 
+def test_an_answer_that_overtakes_another_leaves_the_later_count(labelled, page_of):
+    page = page_of(labelled, "label")
+    begin(page, "Eve", "1 to 5")
+    held = []
+
+    def hold(route):
+        answer = route.fetch()
+        if held:
+            route.fulfill(response=answer)
+        else:  # The first to be kept is the last that the page hears of.
+            held.append((route, answer))
+
+    page.route("**/label/*", hold)
+    page.keyboard.type("j4")
+    expect(page.locator("[data-state]").first).to_have_text("saving…")
+    while not held:
+        page.wait_for_timeout(20)
+    page.keyboard.type("2")
+    expect(page.locator("[data-done]")).to_have_text("2")
+    route, answer = held[0]
+    route.fulfill(response=answer)
+    expect(page.locator("[data-state]").first).to_have_text("saved")
+    expect(page.locator("[data-done]")).to_have_text("2")
+
+
 def test_a_digit_is_the_answer_of_that_value_on_every_scale(labelled, page_of):
     page = page_of(labelled, "label")
     begin(page, "Eve", "-2 to 2")

@@ -25,6 +25,8 @@ SEEN = """window.seen = new Set();
 """Notes what every picture of the page was like: the clock, what the button offers, sound, film."""
 FILM = "document.querySelector('video')"
 SOUND = "document.querySelector('audio')"
+STILL = "(window.was === (window.was = scrollY))"
+"""Whether the page stands where it stood when this was last asked."""
 
 
 def changed(run, folder, media):
@@ -73,7 +75,9 @@ def test_what_has_been_played_to_its_end_begins_anew(apart, page_of):
     until(page, READY)
     page.evaluate(f"{FILM}.currentTime = 19.9")  # Where the film ends: 4 s after the session does.
     page.keyboard.press("Space")
-    until(page, "document.querySelector('[data-play]').getAttribute('aria-label') === 'Play'")
+    # The button alone says nothing yet: it offers to play until the first picture.
+    button = "document.querySelector('[data-play]').getAttribute('aria-label')"
+    until(page, f"{FILM}.currentTime === {FILM}.duration && {FILM}.paused && {button} === 'Play'")
     page.keyboard.press("Space")
     until(page, f"!{SOUND}.paused && {SOUND}.currentTime > 0.1 && {FILM}.paused")
     expect(page.locator("[data-play]")).to_have_attribute("aria-label", "Pause")
@@ -123,6 +127,33 @@ def test_where_it_is_narrow_what_plays_stays_in_reach_and_covers_no_turn_that_is
     until(page, f"{bottom} <= document.querySelector('[data-transport]').getBoundingClientRect().top")
     page.locator("[data-play]").click()
     until(page, f"!{FILM}.paused")
+
+
+def test_a_turn_stays_in_sight_where_what_stands_above_it_comes_late(apart, page_of):
+    page = page_of(apart, width=390, height=844)
+    waiting = []
+    page.route("**/tracks*", lambda route: waiting.append(route))
+    page.goto(apart.address + "session/talk")
+    until(page, READY)
+    # As where a browser keeps nothing in its place by itself.
+    page.evaluate("document.documentElement.style.overflowAnchor = 'none'")
+    for _ in range(10):
+        page.keyboard.press("j")
+    bar, turn = (f"document.querySelector('{one}').getBoundingClientRect()" for one in ("[data-transport]", "#turn-9"))
+    seen = f"{turn}.top > 0 && {turn}.bottom <= {bar}.top"
+    until(page, f"{seen} && {STILL}")
+    high = page.evaluate("document.querySelector('.stage').offsetHeight")
+    while not waiting:
+        page.wait_for_timeout(20)
+    waiting[0].continue_()
+    until(page, f"document.querySelector('.stage').offsetHeight > {high + 100} && {seen} && {STILL}")
+    # Whoever has gone elsewhere stays there.
+    page.mouse.move(200, 300)
+    page.mouse.wheel(0, -20_000)
+    until(page, "scrollY === 0")
+    page.evaluate("document.querySelector('.stage').style.paddingBottom = '300px'")
+    page.wait_for_timeout(300)
+    assert page.evaluate("scrollY") == 0
 
 
 def test_a_film_that_could_not_be_read_before_the_script_was_there_is_told(talk_run, tmp_path, page_of, watched):

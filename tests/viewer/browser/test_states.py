@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -69,6 +70,15 @@ def test_a_run_that_is_read_anew_is_told_on_every_page(own, page_of, monkeypatch
             page = page_of(own, path, width=width, dark=dark, bypass_csp=True)
             expect(page.get_by_role("status").first).to_have_text(CHANGED)
             assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_printed_address_lets_a_browser_in_and_leaves_no_token_in_its_bar(server, page_at, watched):
+    watched.own.add(urlsplit(server.address).netloc)
+    page = page_at(f"{server.address}session/s03?token={server.access.token}&method=rrd")
+    expect(page.locator("#turn-1")).to_be_visible()
+    assert page.url == f"{server.address}session/s03?method=rrd"
+    page.goto(f"{server.address}session/s01")
+    expect(page.locator("h1")).to_contain_text("s01")
 
 
 def test_who_has_no_token_is_told_what_to_do(server, browser):

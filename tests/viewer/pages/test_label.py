@@ -51,7 +51,7 @@ def test_a_label_is_kept_and_the_page_leads_back_to_its_turn(labelled):
     page = ask(running, "label/s03?who=eve&ask=landing")[1]
     assert len(re.findall('aria-pressed="true"', page)) == 1
     status, said, _ = send(running, "label/s03", fields(running, turn=3, value=1), Accept="application/json")
-    assert status == 200 and json.loads(said) == {"saved": True, "labelled": 2}
+    assert status == 200 and json.loads(said) == {"saved": True, "labelled": 2, "lines": 3}
     assert [label.blind for label in overlay.labels().standing.values()] == [True, True]
     send(running, "label/s03", fields(running, value=""))
     assert values(overlay) == {("s03", 3, "eve"): 1.0}
@@ -101,7 +101,7 @@ def test_a_label_of_other_words_is_not_put_beside_these(labelled):
     overlay.add(Label("gone", 1, said_digest("bot", "other words"), "eve", "landing", 4.0, 1.0, 5.0, True, ""))
     assert '<b class="big">0</b> of' in ask(running, "label?who=eve&ask=landing")[1]
     _, said, _ = send(running, "label/s03", fields(running, turn=3, value=1), Accept="application/json")
-    assert json.loads(said) == {"saved": True, "labelled": 1}
+    assert json.loads(said) == {"saved": True, "labelled": 1, "lines": 4}
     overview = ask(running, "label?who=eve&ask=landing")[1]
     assert '<b class="big">1</b> of' in overview and overview.count('<span class="of">1 of') == 1
 
