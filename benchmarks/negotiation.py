@@ -139,8 +139,18 @@ BESIDE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("ours-random-0.78", "ours-0.78", ("advantage", "pareto")),
     ("rl-0.5-pareto", "rl-0.5", ("pareto", "agreement")),
     ("rl-0.5-pareto-normalised", "rl-0.5", ("pareto", "agreement")),
+    ("ours-scratch-likelihood", "rl-scratch", ("advantage", "length")),
+    *(("ours-0.5", f"rl+sl-0.5-n{after}", ("advantage", "pareto", "agreement", "novelty")) for after in AFTER),
+    ("ours-0.5-first-order", "ours-0.5", ("advantage", "pareto")),
+    ("ours-0.5-first-order", "rl+sl-0.5", ("advantage",)),
+    ("ours-0.5-first-order", "rl-0.5", ("pareto",)),
+    *(
+        ("ours-scratch-likelihood", f"ours-scratch-{novelty}", ("advantage", "pareto", "novelty"))
+        for novelty in ("entropy", "margin", "random")
+    ),
 )
-"""Beside the paper's two claims: what plain RL has without an expert, its words on random games (C.2) and Figure 7."""
+"""Beside the paper's two claims: what plain RL has without an expert, and its words on random games (C.2), on Figure 7,
+on beginning from scratch (Figure 5), on RL+SL's schedules (6), on first order (8) and on what is asked about (10)."""
 
 
 def settings_of(name: str, choice: Choice, seeds: tuple[int, ...] | None = None) -> NegotiatorSettings:

@@ -7,8 +7,11 @@ import pytest
 import torch
 
 from benchmarks.negotiation import (
+    BESIDE,
     CELLS,
     FIGURES,
+    OTHERS,
+    SHOWN,
     Choice,
     by_seed,
     changed,
@@ -45,6 +48,18 @@ def test_every_cell_of_every_figure_can_be_set_up(tmp_path: Path) -> None:
             assert len(found.seeds) == (10 if cell.startswith("ours-scratch") else 20)
     assert settings_of("anchor-rl", choice).reinforce.epochs == 1
     assert settings_of("ours-random-0.65", choice).data.unique == 0.65
+
+
+def test_what_stands_beside_the_claims_is_shown_in_a_figure() -> None:
+    shown = {cell for cells in FIGURES.values() for cell in cells}
+    assert {cell for one, other, _ in BESIDE for cell in (one, other)} <= shown
+    assert {metric for *_, metrics in BESIDE for metric in metrics} <= {*SHOWN, *OTHERS}
+    rows = [
+        {"cell": cell, "seed": seed, "epoch": 1, "who": "alice", **dict.fromkeys((*SHOWN, *OTHERS), number + seed / 10)}
+        for number, cell in enumerate(("rl-scratch", "ours-scratch-likelihood"))
+        for seed in range(2)
+    ]
+    assert "- length, ours-scratch-likelihood less rl-scratch: 1.00 ± 0.00 (2 seeds, epoch 1): more\n" in report(rows)
 
 
 def test_a_comparison_is_paired_by_seed() -> None:
