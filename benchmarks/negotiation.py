@@ -141,7 +141,7 @@ BESIDE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("rl-0.5-pareto-normalised", "rl-0.5", ("pareto", "agreement")),
     ("ours-scratch-likelihood", "rl-scratch", ("advantage", "length")),
     *(("ours-0.5", f"rl+sl-0.5-n{after}", ("advantage", "pareto", "agreement", "novelty")) for after in AFTER),
-    *((f"rl+sl-0.5-n{after}", "rl-0.5", ("pareto",)) for after in AFTER),
+    *((f"rl+sl-0.5-n{after}", "rl-0.5", ("advantage", "pareto")) for after in AFTER),
     ("ours-0.5-first-order", "ours-0.5", ("advantage", "pareto")),
     ("ours-0.5-first-order", "rl+sl-0.5", ("advantage",)),
     ("ours-0.5-first-order", "rl-0.5", ("pareto",)),

@@ -86,7 +86,7 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
     """The adapters of an alignment by two processes, each of which holds all weights, in one go."""
-    folder = made_once(tmp_path_factory, "whole", lambda folder: aligned_together(folder, "data_parallel"))
+    folder = made_once(tmp_path_factory, "aligned by two", lambda folder: aligned_together(folder, "data_parallel"))
     return load_file(folder / "out" / "adapter_model.safetensors")
 
 
@@ -118,6 +118,19 @@ def test_a_problem_in_the_processes_is_told_as_in_one(tmp_path: Path, monkeypatc
         launch.align_together(job(tmp_path, policy="./nowhere"), quiet, ())
     with pytest.raises(InputError, match="'tiny' is too small to be dealt out"):
         launch.align_together(job(tmp_path, accelerate="fsdp"), quiet, ())
+
+
+def test_a_stage_of_zero_that_leaves_frozen_weights_whole_starts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "stage2.yaml"
+    text = config_file(AlignSettings(accelerate="deepspeed")).read_text()
+    own.write_text(text.replace("zero_stage: 3", "zero_stage: 2"))
+    monkeypatch.setattr("foundation.extras.find_spec", lambda name: name)
+    monkeypatch.setattr(launch, "launch_command", lambda settings, folder: pytest.fail("it was started"))
+    with pytest.raises(InputError, match="zero_stage = 2, but only stage 3"):
+        launch.align_together(job(tmp_path, Path("/nowhere"), accelerate=str(own), policy="some/model"), quiet, ())
+    assert not (tmp_path / "kept").exists()
 
 
 def test_processes_that_end_for_another_reason_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
