@@ -1,6 +1,6 @@
 """Claims on behaviour from video, one core: times real time beside pure decoding and beside the naive chain.
 
-Run: python benchmarks/features.py ../shared [--seconds 40] [--cores] [--long]
+Run: python benchmarks/features.py ../shared [--seconds 40] [--detector mesh] [--cores] [--long]
 
 At 640x480, 30 pictures a second: at least 12 x real time with emotion twice a second and 20 x without, with YuNet; 10 x
 and 18 x with the bundled cascade. The peers, measured in the same run on the same file: pure decoding (the limit), and
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 import wave
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -45,6 +45,7 @@ from features.extract import extract_session
 from features.model_files.mesh import find_mesh
 from features.settings import FeatureSettings
 
+DETECTORS = ("yunet", "haar", "mesh", "mesh without iris")
 SIZES = ((320, 240), (640, 360), (640, 480), (1280, 720))
 FPS = 30
 CANDOR_PERSON_HOURS = 1711
@@ -127,7 +128,7 @@ def naive_seconds(path: Path, model: Path) -> Seconds:
     return (time.process_time() - begun) / NAIVE_PICTURES
 
 
-def measure_speed(shared: Path, folder: Path, seconds: float, only: str | None) -> None:
+def measure_speed(shared: Path, folder: Path, seconds: float, only: str | None, detectors: Sequence[str]) -> None:
     yunet = shared / "models" / "face_detection_yunet_2026may.onnx"
     emotion = shared / "models" / "RANDOMWEIGHTS_enet_b0_8.onnx"
     for size in SIZES:
@@ -139,7 +140,7 @@ def measure_speed(shared: Path, folder: Path, seconds: float, only: str | None) 
         tell(f"pure decode {name}", 1 / limit, "x real time", ms_a_second=round(1000 * limit, 1))
         naive = naive_seconds(film, emotion) * FPS
         tell(f"naive chain {name}", 1 / naive, "x real time", ms_a_second=round(1000 * naive, 1))
-        for detector in ("yunet", "haar", *(("mesh", "mesh without iris") if find_mesh() else ())):
+        for detector in detectors:
             for mood in ("none", str(emotion)):
                 kind, _, without = detector.partition(" ")
                 settings = FeatureSettings.model_validate(
@@ -242,13 +243,15 @@ if __name__ == "__main__":
     parser.add_argument("shared", type=Path)
     parser.add_argument("--seconds", type=float, default=40.0, help="length of each film")
     parser.add_argument("--size", choices=[f"{width}x{height}" for width, height in SIZES], help="only this size")
+    parser.add_argument("--detector", choices=DETECTORS, action="append", help="only this one; may be given again")
     for option in ("cores", "long"):
         parser.add_argument(f"--{option}", action="store_true")
     given = parser.parse_args()
+    detectors = [one for one in given.detector or DETECTORS if find_mesh() or not one.startswith("mesh")]
     with tempfile.TemporaryDirectory() as temporary:
         if given.cores:
             measure_cores(given.shared.resolve(), Path(temporary))
         elif given.long:
             measure_long(given.shared.resolve(), Path(temporary))
         else:
-            measure_speed(given.shared.resolve(), Path(temporary), given.seconds, given.size)
+            measure_speed(given.shared.resolve(), Path(temporary), given.seconds, given.size, detectors)

@@ -24,7 +24,7 @@ from foundation.nearest import did_you_mean
 from foundation.presets import PresetSettings
 from foundation.settings import Place, Settings, problems
 from llm_client.prompts.prompt_file import is_path
-from reward_model.settings import RewardModelSettings
+from reward_model.settings import MINILM, RewardModelSettings
 from rlhf.anchoring import consented, found_from
 from rlhf.anchoring import shown as shown_choices
 from rlhf.policy.loading import is_folder_name
@@ -224,12 +224,17 @@ class Config(Settings):
 
     def with_policy(self, base: Path) -> Config:
         """A copy whose policy, where it is a folder, is found from ``base``."""
-        name = self.align.policy
-        path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        # Nor Path.is_dir, for which a name that is too long for a file is an error.
-        if name == "tiny" or not (is_folder_name(name) or os.path.isdir(path)):  # noqa: PTH112
+        path = _model_folder(self.align.policy, base, bundled="tiny")
+        if path is None:
             return self
         return self.model_copy(update={"align": self.align.model_copy(update={"policy": path})})
+
+    def with_backbone(self, base: Path) -> Config:
+        """A copy whose reward model's backbone, where it is a folder, is found from ``base``."""
+        path = _model_folder(self.train_reward.backbone, base, bundled=MINILM)
+        if path is None:
+            return self
+        return self.model_copy(update={"train_reward": self.train_reward.model_copy(update={"backbone": path})})
 
     def with_reward_model(self, base: Path) -> Config:
         """A copy whose reward model of another run is found from ``base``."""
@@ -252,6 +257,14 @@ class Config(Settings):
         path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
         llm = self.decompose.llm.model_copy(update={"prompt": path})
         return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
+
+
+def _model_folder(name: str, base: Path, bundled: str) -> str | None:
+    """The folder of a model, found from ``base``; None where it is ``bundled``, or a name at the Hub."""
+    path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+    # Not Path.is_dir, for which a name that is too long for a file is an error.
+    folder = name != bundled and (is_folder_name(name) or os.path.isdir(path))  # noqa: PTH112
+    return path if folder else None
 
 
 def sections_with(preset: str) -> dict[str, type[PresetSettings]]:
@@ -352,7 +365,7 @@ def _anchored(config: Config, base: Path) -> Config:
     read = {"intensity": intensity, "influence": influence, "reaction": reaction}
     decompose = config.decompose.model_copy(update=read)
     config = config.model_copy(update={"decompose": decompose})
-    config = config.with_prompt_file(base).with_policy(base).with_reward_model(base)
+    config = config.with_prompt_file(base).with_policy(base).with_backbone(base).with_reward_model(base)
     config = config.model_copy(update={"align": found_from(config.align, base)})
     return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
@@ -388,8 +401,9 @@ def shown_config(config: Config) -> dict[str, Any]:
     if config.align.reward_model is not None:
         shown["align"]["reward_model"] = config.align.reward_model.name
     shown["align"] |= shown_choices(config.align)
-    if Path(config.align.policy).is_absolute():
-        shown["align"]["policy"] = Path(config.align.policy).name
+    for section, key in (("align", "policy"), ("train_reward", "backbone")):
+        if Path(name := shown[section][key]).is_absolute():
+            shown[section][key] = Path(name).name
     chosen = {"until": config.run.until, "skip": list(config.run.skip)}
     if config.run.sessions is not None:
         chosen["sessions"] = list(config.run.sessions)

@@ -143,3 +143,19 @@ def _models(model):
     for field in model.model_fields.values():
         if hasattr(field.annotation, "model_fields"):
             yield from _models(field.annotation)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "bundled"), [("align", "policy", "tiny"), ("train_reward", "backbone", "minilm")]
+)
+def test_a_model_s_folder_is_found_from_the_file_and_told_by_its_name(tmp_path, section, key, bundled):
+    def read(value):
+        config = load_config(written(tmp_path, f"corpus = 'c'\n[{section}]\n{key} = '{value}'"))
+        return getattr(getattr(config, section), key), shown_config(config)[section][key]
+
+    (tmp_path / "llama").mkdir()
+    folder = str(tmp_path.resolve() / "llama")
+    assert read("llama") == read("./llama") == (folder, "llama")
+    assert read("some/model") == ("some/model", "some/model")
+    (tmp_path / bundled).mkdir()
+    assert read(bundled) == (bundled, bundled)
