@@ -64,9 +64,14 @@ def advantages(rewards: Floats, so_far: Rewards, normalised: bool) -> Floats:
 
 
 def rewards_of(played: Played, kind: str, optima: Optima | None) -> Floats:
-    """What Alice is paid for each game [shape=(S, G)]: her points, also with 1 for a Pareto-optimal deal (7.3)."""
+    """What Alice is paid for each game [shape=(S, G)]: her points, also with 1 for a Pareto-optimal deal (7.3).
+
+    ``taken`` is the reference code's: the worth of what she takes, also where no deal comes of it.
+    """
     points = played.points[:, 0].astype(np.float64)
-    if kind != "points":
+    if kind == "taken":
+        points = played.games.pools.worth(0, played.taken[:, 0]).astype(np.float64)
+    elif kind != "points":
         assert optima is not None, "Pareto-optimal deals are looked up"
         best = played.agreed & optima.pareto[np.arange(len(points)), played.taken[:, 0]]
         points = (points if kind == "points+pareto" else points / MOST_POINTS) + best

@@ -57,8 +57,10 @@ class ReinforceSettings(Settings):
     greedy: bool = Field(
         False, description="Alice takes her likeliest act while she learns, as the reference code does"
     )
-    reward: Literal["points", "points+pareto", "normalised+pareto"] = Field(
-        "points", description="r_A; r_A + p_A; r_A / 10 + p_A (section 7.3)"
+    reward: Literal["points", "points+pareto", "normalised+pareto", "taken"] = Field(
+        "points",
+        description="r_A; r_A + p_A; r_A / 10 + p_A (section 7.3); taken, as the reference code: what Alice takes, also "
+        "where no deal comes of it",
     )
 
 

@@ -62,6 +62,19 @@ def test_what_stands_beside_the_claims_is_shown_in_a_figure() -> None:
     assert "- length, ours-scratch-likelihood less rl-scratch: 1.00 ± 0.00 (2 seeds, epoch 1): more\n" in report(rows)
 
 
+def test_an_anchor_s_advantage_is_that_of_its_deals() -> None:
+    measured = [(3.0, 0.5, 0.7), (5.0, 0.625, 0.75)]
+    others = dict.fromkeys((*SHOWN, *OTHERS), 0.5)
+    rows = [
+        {"cell": "anchor-rl", "seed": seed, "epoch": 1, "who": "alice", **others}
+        | {"advantage": advantage, "agreement": agreement, "pareto": pareto}
+        for seed, (advantage, agreement, pareto) in enumerate(measured)
+    ]
+    assert "- anchor-rl: advantage of deals 7.00 ± 12.71 beside 6.85 (inside); pareto 72.5 ± 31.8" in report(rows)
+    rows[0]["agreement"] = rows[0]["advantage"] = 0.0
+    assert "advantage of deals 4.00 ± 50.82" in report(rows)
+
+
 def test_a_comparison_is_paired_by_seed() -> None:
     rows = [
         {"cell": cell, "seed": seed, "epoch": 1, "who": "alice", "advantage": 10.0 * seed + more}

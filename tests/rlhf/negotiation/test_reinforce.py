@@ -44,6 +44,17 @@ def test_a_pareto_optimal_deal_is_paid_besides_points() -> None:
     assert rewards_of(played, "normalised+pareto", optima)[0].tolist() == pytest.approx((points / 10 + best).tolist())
 
 
+def test_the_reference_code_pays_what_is_taken_although_no_deal_comes_of_it() -> None:
+    games = BatchedGames(Pools.of([CONTEXT] * 2), np.zeros(2, dtype=np.int64))
+    games.do(np.full(2, FIRST))
+    games.do(np.full(2, END))
+    own, whole = split_code((1, 0, 1)), int(games.all_of_it[0])
+    taken = np.array([[own, whole - own], [own, whole]])
+    played = Played(games, 1, taken, games.points(taken))
+    assert rewards_of(played, "points", None).tolist() == [[3 + 4, 0]]
+    assert rewards_of(played, "taken", None).tolist() == [[3 + 4, 3 + 4]]
+
+
 def test_the_mean_gradient_equals_the_exact_one_of_an_enumerable_game() -> None:
     """Alice opens, a fair Bob answers, she says the last of three acts: every course of it can be told in advance."""
     model = weights()
