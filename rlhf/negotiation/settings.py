@@ -59,8 +59,8 @@ class ReinforceSettings(Settings):
     )
     reward: Literal["points", "points+pareto", "normalised+pareto", "taken"] = Field(
         "points",
-        description="r_A; r_A + p_A; r_A / 10 + p_A (section 7.3); taken, as the reference code: what Alice takes, also "
-        "where no deal comes of it",
+        description="r_A; r_A + p_A; r_A / 10 + p_A (section 7.3); taken, as the reference code: what Alice takes, "
+        "also where no deal comes of it",
     )
 
 
