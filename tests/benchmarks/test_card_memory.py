@@ -1,0 +1,26 @@
+"""The rows that are measured on a card are those of the page's table."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.card_memory import ROWS, settings_of
+from benchmarks.ppo_task import SHAPES
+from rlhf.training.memory_estimate import BART_LARGE, GB, LLAMA_2_7B, Shape, estimate
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "align.md"
+TITLES = {
+    "short": "one card, prompts of 192, replies of 64",
+    "paper": "one card",
+    "micro_batch": "one card, `gradient_checkpointing = false`, `micro_batch = 4`",
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_measured_row_is_estimated_as_the_page_shows_it(row: str) -> None:
+    task = replace(SHAPES["7b"], device="cuda")
+    assert Shape.of(task.config()) == LLAMA_2_7B
+    peak = estimate(LLAMA_2_7B, settings_of(row, task), BART_LARGE).peak / GB
+    (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| {TITLES[row]} |"))
+    assert line.endswith(f" {peak:.1f} |")
