@@ -45,8 +45,13 @@ def test_every_cell_of_every_figure_can_be_set_up(tmp_path: Path) -> None:
         for cell in cells:
             found = settings_of(cell, choice)
             assert cell in CELLS and found.supervised.epochs == 8
-            assert len(found.seeds) == (10 if cell.startswith("ours-scratch") else 20)
+            most = 10 if cell.startswith("ours-scratch") else 5 if cell.startswith("anchor") else 20
+            assert len(found.seeds) == most
     assert settings_of("anchor-rl", choice).reinforce.epochs == 1
+    unchanged = Choice(None, tmp_path, (10, 11), {}, tmp_path / "kept")
+    assert kept_rows(CELLS, unchanged) == []  # Of seeds that some of the cells have not.
+    unchanged = Choice(None, tmp_path, (0,), {}, tmp_path / "kept")
+    assert [settings_of(cell, unchanged).supervised.epochs for cell in ("anchor-rl", "ours-0.5")] == [30, 8]
     assert settings_of("ours-random-0.65", choice).data.unique == 0.65
 
 
