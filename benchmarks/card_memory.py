@@ -94,6 +94,10 @@ def main() -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
     parser.add_argument("--shape", choices=list(SHAPES), default="7b")
     arguments = parser.parse_args()
+    if unknown := [row for row in arguments.rows.split(",") if row not in ROWS]:
+        parser.error(f"--rows {unknown[0]}: of {', '.join(ROWS)}")
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        parser.error("--device cuda: torch sees no CUDA device here. --device cpu --shape small tries the script")
     task = replace(SHAPES[arguments.shape], device=arguments.device)
     reader, words = (BART_LARGE if arguments.device == "cuda" else TINY_READER), tokenizer(task)
     with tempfile.TemporaryDirectory() as folder:
