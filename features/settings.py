@@ -23,7 +23,7 @@ MESH_SETTINGS = (
     "gaze_angle_deg",
 )
 """Settings that only the back-end `mesh` reads."""
-MESH_DEFINITIONS = 7
+MESH_DEFINITIONS = 8
 """Grows when the mesh's points come to tell something else; what other back-ends measured stays what it is."""
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from features.face.clock import Clock, hold_s
+from features.clock import Clock, hold_s
 from features.face.detector import FaceDetector
 from features.face.gaze import gaze_log_ratio, on_screen
 from features.face.nods import HeadEvents, head_events
@@ -25,6 +25,10 @@ class Expressions(Protocol):
 
     def note(self, time_s: float, seen: Seen) -> None:
         """Take in a picture about which it is decided whether the face is in it."""
+        ...
+
+    def looks(self, time_s: float) -> bool:
+        """Whether the detector may as well be asked about a followed face at ``time_s``: what it finds is read then."""
         ...
 
     def forget(self, span: Span) -> None:
@@ -63,6 +67,10 @@ class ScoredExpressions:
         """See ``Expressions.note``."""
         if self._clock.ticks(time_s):
             self._at.append((time_s, *self._scores(seen)))
+
+    def looks(self, time_s: float) -> bool:
+        """See ``Expressions.looks``: nothing is read by the detector."""
+        return True
 
     def forget(self, span: Span) -> None:
         """See ``Expressions.forget``."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from features.clock import Clock, hold_s
 from features.face.choice import named, picture_rate_hz
-from features.face.clock import Clock, hold_s
 from features.face.detector import open_detector
 from features.face.expressions import open_expressions
 from features.face.face import Face
@@ -94,7 +94,7 @@ class FaceMeter:
 
     def add(self, picture: Picture) -> None:
         """Take in one picture of this person, on the recording's clock."""
-        for seen in self._tracker.update(picture):
+        for seen in self._tracker.update(picture, self._expressions.looks(picture.time_s + self._offset_s)):
             self._note(seen)
         self._forget(self._tracker.withdrawn_from_s, self._tracker.doubted_s)
 

@@ -32,6 +32,8 @@ CUT_DIFFERENCE = 25.0
 """Mean grey difference of two pictures in a row that is a cut: worth asking the detector at once."""
 EARLY = 1e-3
 """Seconds by which a picture may be early for the detector's clock."""
+PATIENT = 1.5
+"""A followed face waits so many of the detector's intervals, and no longer, for a picture that is read anyway."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,14 @@ class FaceTracker:
         """Set by ``update``: from then to before then the flow followed a face that the detector did not see at one of
         the ends; what such a face tells is worth nothing."""
 
-    def update(self, picture: Picture) -> list[Seen]:
-        """Take in the next picture; returns the pictures, in order, about which it is now decided."""
+    def update(self, picture: Picture, good_moment: bool = True) -> list[Seen]:
+        """Take in the next picture; returns the pictures, in order, about which it is now decided.
+
+        A followed face is rather checked at a ``good_moment``: where the detector's answer is read for more than that.
+        """
         step = self._step(picture)
         self.withdrawn_from_s = self.doubted_s = None
-        decided = self._search(step) if self._face is None else self._follow(step)
+        decided = self._search(step) if self._face is None else self._follow(step, self._check_due(step, good_moment))
         self._before = step
         return decided
 
@@ -100,9 +105,12 @@ class FaceTracker:
         small = cv2.resize(picture.luma, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
         return Step(picture, np.asarray(small, dtype=np.uint8), width / small.shape[1])
 
-    def _due(self, step: Step) -> bool:
+    def _due(self, step: Step, intervals: float = 1.0) -> bool:
         waited_s = step.picture.time_s - self._asked_s
-        return self._detector.steady or waited_s >= 1.0 / self._settings.detector_rate_hz - EARLY
+        return self._detector.steady or waited_s >= intervals / self._settings.detector_rate_hz - EARLY
+
+    def _check_due(self, step: Step, good_moment: bool) -> bool:
+        return self._due(step, 1.0 if good_moment else PATIENT)
 
     # Looking for a face
 
@@ -126,7 +134,7 @@ class FaceTracker:
         self._set(waiting[first], face)
         for before, pending in zip(waiting[first:], waiting[first + 1 :], strict=False):
             self._before = before
-            decided += [pending.seen(None)] if self._face is None else self._follow(pending, asking=False)
+            decided += [pending.seen(None)] if self._face is None else self._follow(pending, check=False)
         return decided
 
     def _acquire(self, step: Step) -> Face | None:
@@ -147,7 +155,7 @@ class FaceTracker:
 
     # Following it
 
-    def _follow(self, step: Step, asking: bool = True) -> list[Seen]:
+    def _follow(self, step: Step, check: bool) -> list[Seen]:
         assert self._face is not None
         assert self._before is not None
         if self._detector.steady:
@@ -157,7 +165,7 @@ class FaceTracker:
             return self._recover(step, self._face)
         self._face = moved
         self._unconfirmed.append((step, moved))
-        if asking and self._due(step):
+        if check:
             self._confirm(step, moved)
             if self._face is None:
                 return [step.seen(None)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,10 +76,11 @@ class Recording:
         streams = [f"{s.type} ({s.codec_context.name})" for s in self.container.streams if s.codec_context is not None]
         return " and ".join(streams) if streams else "nothing that can be decoded"
 
-    def frames(self, stream: Any) -> Iterator[Any]:
+    def frames(self, stream: Any, spared: Callable[[Any], bool] | None = None) -> Iterator[Any]:
         """Every decoded frame of ``stream`` in order.
 
-        Raises ``UnitError`` when more than the tolerated seconds of the file are missing or do not decode.
+        A packet that is ``spared`` is decoded only where other pictures are drawn from its own (H.264's reference
+        pictures). Raises ``UnitError`` when more than the tolerated seconds of the file are missing or do not decode.
         """
         lost: Exception | None = None
         packets = self.container.demux()
@@ -94,6 +95,8 @@ class Recording:
             self._note(packet)
             if packet.stream.index != stream.index:
                 continue
+            if spared is not None:
+                stream.codec_context.skip_frame = "NONREF" if spared(packet) else "DEFAULT"
             try:
                 yield from packet.decode()
             except av.FFmpegError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.clock import Clock
 from features.recording.media import Recording
+from features.recording.spared import Spared, can_spare
 
 Grey = NDArray[np.uint8]
 Colours = NDArray[np.uint8]
@@ -48,21 +49,17 @@ def read_pictures(recording: Recording, stream: Any, rate_hz: float, thrifty: bo
 
     Times are the stream's presentation time stamps, never frame number / frame rate: with a variable frame rate,
     or a video that begins after its sound, the latter are wrong by tenths of a second. A telephone's rotation mark is
-    obeyed. ``thrifty`` leaves out the decoder's deblocking filter. Raises ``UnitError`` for a damaged file.
+    obeyed. ``thrifty`` leaves out the decoder's deblocking filter, and pictures that are neither yielded nor needed for
+    others (`Spared`). Raises ``UnitError`` for a damaged file.
     """
     stream.codec_context.thread_count = 1
     if thrifty:
         stream.codec_context.options = {"skip_loop_filter": "all"}
-    next_s = -math.inf
-    for frame in recording.frames(stream):
-        if frame.time is None:
-            continue
-        time_s = frame.time - recording.origin_s
-        if time_s < next_s:
-            continue
-        # Pictures whose stamp is a rounding error before the interval belong to it.
-        next_s = (math.floor(time_s * rate_hz + 1e-3) + 1) / rate_hz - 1e-3 / rate_hz
-        yield Picture(time_s, _luma(frame), frame)
+    spared = Spared(rate_hz, recording.origin_s) if thrifty and can_spare(recording, stream) else None
+    clock = Clock(rate_hz)
+    for frame in recording.frames(stream, spared):
+        if frame.time is not None and clock.ticks(time_s := frame.time - recording.origin_s):
+            yield Picture(time_s, _luma(frame), frame)
 
 
 def _luma(frame: Any) -> Grey:

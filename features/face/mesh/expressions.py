@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from features.face.clock import Clock, hold_s
+from features.clock import Clock, hold_s
 from features.face.mesh.brow_raise import raised
 from features.face.mesh.detector import MeshDetector
 from features.face.mesh.eyes import blinks
@@ -47,8 +47,12 @@ class MeshExpressions:
         """See ``Expressions.note``."""
         if self._clock.ticks(time_s):
             with_eyes = self._iris_clock is not None and self._iris_clock.ticks(time_s)
-            told = read_face(self._detector, seen.picture, seen.face, with_eyes)
+            told = read_face(self._detector, seen.picture, seen.face, with_eyes, self._settings.smile_level)
             self._at.append((time_s, with_eyes, told))
+
+    def looks(self, time_s: float) -> bool:
+        """See ``Expressions.looks``: points that confirm a face are read for the expression, too."""
+        return self._clock.due(time_s)
 
     def forget(self, span: Span) -> None:
         """See ``Expressions.forget``."""

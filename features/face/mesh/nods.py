@@ -135,8 +135,13 @@ def _along(paths: Sequence[HeadPath], axis: Axis, poses: Poses, settings: Featur
             full = sum(swing.size >= FULL_SWING * settings.nod_range for swing in row)
             if full <= settings.nod_crossings:
                 continue
-            inside = (path.times_s >= span[0]) & (path.times_s <= span[1])
             told = poses.along(axis, span, settings.nod_axis_ratio)
-            enough = float(np.ptp(along[inside])) >= settings.nod_axis_ratio * float(np.ptp(across[inside]))
+            enough = _gone(path.times_s, along, row) >= settings.nod_axis_ratio * _gone(path.times_s, across, row)
             events += [span] if (enough if told is None else told) else []
     return join(events)
+
+
+def _gone(times_s: Floats, values: Floats, row: Sequence[Swing]) -> float:
+    """How far ``values`` [F] go in a swing of ``row``, on average; a body that sways slowly adds little to it."""
+    edges = np.array([(swing.start_s, swing.end_s) for swing in row])
+    return float(np.abs(np.diff(np.interp(edges, times_s, values))).mean())

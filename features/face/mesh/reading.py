@@ -22,8 +22,6 @@ MOUTH_HIDDEN = 50.0
 """Degrees of yaw beyond which the far corner of the mouth cannot be seen."""
 BROWS_YAW, BROWS_PITCH = 35.0, 20.0
 """Degrees of yaw and of pitch beyond which the height of the brows is foreshortened."""
-DOUBTED = 0.3
-"""Smile score from which the face is looked at as a whole, too; what scores less is no smile anyway."""
 HAPPY = 0.5
 """Happiness (0 to 1) below which a mouth that smiles by its points does not: tears and anger draw it wide as well."""
 LIDS_DOWN = 0.2
@@ -49,8 +47,13 @@ class Reading:
 NOT_SEEN = Reading(math.nan, math.nan, NO_POSE, NO_EYES, math.nan, math.nan)
 
 
-def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_eyes: bool) -> Reading:
-    """Everything that ``face`` tells in ``picture``, whose pixels it is in; the eyes only ``with_eyes``."""
+def read_face(
+    detector: MeshDetector, picture: Picture, face: Face | None, with_eyes: bool, smile_level: float
+) -> Reading:
+    """Everything that ``face`` tells in ``picture``, whose pixels it is in; the eyes only ``with_eyes``.
+
+    From ``smile_level`` (0 to 1) on, the face is looked at as a whole, too: what scores less is no smile anyway.
+    """
     points = None if face is None else detector.points_at(picture, face)
     if points is None:
         return NOT_SEEN
@@ -60,7 +63,7 @@ def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_
     hidden = not abs(pose.yaw) <= MOUTH_HIDDEN
     upright = abs(pose.yaw) <= BROWS_YAW and abs(pose.pitch) <= BROWS_PITCH and lid_opening(points) >= LIDS_DOWN
     return Reading(
-        smile=math.nan if hidden else _smile(detector.networks, luma, points),
+        smile=math.nan if hidden else _smile(detector.networks, luma, points, smile_level),
         mouth=math.nan if hidden else mouth_opening(points),
         pose=pose,
         eyes=eyes,
@@ -71,8 +74,8 @@ def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_
     )
 
 
-def _smile(networks: MeshNetworks, luma: Grey, points: FacePoints) -> float:
-    """`smile_score`; 0 where the points smile and the face as a whole does not look happy."""
+def _smile(networks: MeshNetworks, luma: Grey, points: FacePoints, level: float) -> float:
+    """`smile_score`; 0 where the points smile (``level``) and the face as a whole does not look happy."""
     score = smile_score(points)
-    unhappy = score >= DOUBTED and networks.happy.happiness(luma, points.points) < HAPPY
+    unhappy = score >= level and networks.happy.happiness(luma, points.points) < HAPPY
     return 0.0 if unhappy else score

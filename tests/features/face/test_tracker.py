@@ -140,6 +140,23 @@ def test_the_detector_is_asked_at_its_own_rate():
     assert detector.asked <= 12
 
 
+def test_a_followed_face_waits_for_a_good_moment_but_not_for_long():
+    picture, box = astronaut(320), Face(90.0, 20.0, 120.0)
+
+    def asked_s(good: frozenset[int]) -> list[float]:
+        detector = Told({time / 10: [box] for time in range(30)})
+        tracker, asked = FaceTracker(SETTINGS, detector), []
+        for number in range(30):
+            before = detector.asked
+            tracker.update(Picture(number / 10, picture), number in good)
+            asked += [number / 10] if detector.asked > before else []
+        return asked
+
+    assert asked_s(frozenset(range(30))) == pytest.approx([0.0, 0.5, 1.0, 1.5, 2.0, 2.5])
+    assert asked_s(frozenset(range(0, 30, 3))) == pytest.approx([0.0, 0.6, 1.2, 1.8, 2.4])
+    assert asked_s(frozenset()) == pytest.approx([0.0, 0.8, 1.6, 2.4])
+
+
 def test_steady_back_ends_are_asked_for_every_picture():
     detector = Told({time / 10: [Face(90.0 + time, 20.0, 120.0)] for time in range(20)})
     detector.steady = True

@@ -37,7 +37,7 @@ def luma(square: np.ndarray) -> np.ndarray:
 def read(square: np.ndarray) -> Reading:
     detector, picture = MeshDetector(SETTINGS), Picture(0.0, luma(square))
     found = detector.find(picture, picture.luma, None)
-    return read_face(detector, picture, found[0] if found else None, True)
+    return read_face(detector, picture, found[0] if found else None, True, FeatureSettings().smile_level)
 
 
 @pytest.mark.usefixtures("mesh_here")
@@ -87,9 +87,9 @@ def test_a_face_in_a_wide_picture_is_found_and_what_is_none_is_not():
     assert len(found) == 1 and 215 < found[0].centre[0] < 305
     assert detector.find(Picture(0.1, flat()), flat(), None) == []
     assert isinstance(detector, MeshDetector)
-    nothing = read_face(detector, Picture(0.2, flat()), Face(10, 10, 30), True)
+    nothing = read_face(detector, Picture(0.2, flat()), Face(10, 10, 30), True, 0.55)
     assert nothing is NOT_SEEN and math.isnan(nothing.smile)
-    assert read_face(detector, Picture(0.3, flat()), None, True) is NOT_SEEN
+    assert read_face(detector, Picture(0.3, flat()), None, True, 0.55) is NOT_SEEN
 
 
 @pytest.mark.usefixtures("mesh_here")

@@ -29,7 +29,7 @@ def told(monkeypatch: pytest.MonkeyPatch, looks, forget=None, **settings):
     """Series of ``looks``, one every tenth of a second, looked at as often as ``settings`` say."""
     asked: list[tuple[float, bool]] = []
 
-    def read(detector, picture, face, with_eyes):
+    def read(detector, picture, face, with_eyes, smile_level):
         asked.append((picture.time_s, with_eyes))
         told = looks[round(10 * picture.time_s)]
         return told if with_eyes else replace(told, eyes=NO_EYES)
@@ -50,6 +50,16 @@ def test_points_and_eyes_have_rates_of_their_own(monkeypatch):
     assert [time_s for time_s, _ in asked] == pytest.approx([n / 5 for n in range(10)])
     assert [time_s for time_s, eyes in asked if eyes] == pytest.approx([0.0, 0.4, 0.8, 1.2, 1.6])
     assert len(traces["eye_opening"].values) == 5 and len(traces["head_yaw_deg"].values) == 10
+
+
+def test_a_face_is_best_checked_where_its_points_are_read_anyway(monkeypatch):
+    monkeypatch.setattr(expressions, "read_face", lambda *_: look())
+    meter = MeshExpressions(FeatureSettings(detector="mesh", mesh_rate_hz=5.0), None)
+    good = []
+    for number in range(12):
+        good.append(meter.looks(number / 15))
+        meter.note(number / 15, Seen(Picture(number / 15, flat()), Face(0, 0, 10)))
+    assert [number for number, one in enumerate(good) if one] == [0, 3, 6, 9]
 
 
 def test_a_smile_is_decided_over_three_looks(monkeypatch):

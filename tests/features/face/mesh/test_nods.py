@@ -85,6 +85,13 @@ def test_the_pose_tells_the_axis_and_without_it_the_path():
     assert found(x / 3, y) == (1, 0)
 
 
+def test_a_body_that_sways_slowly_hides_no_nod():
+    nods = waves(1.5, 3, 0.1)
+    sways = np.interp(TIMES, [1.0, 5.0], [0.0, 0.2])  # 0.1 while it nods: as far as a nod goes
+    assert found(x=sways, y=nods) == (1, 0)
+    assert found(x=nods, y=sways) == (0, 1)
+
+
 def test_a_head_that_is_tossed_aside_and_up_at_once_shakes_no():
     x = waves(2.0, 3, 0.12)
     assert found(x, turned=poses(yaw=6.0, pitch=4.5)) == (0, 0)

@@ -13,21 +13,29 @@ HOLD_PICTURES = 2.5
 """A picture counts for the time to its neighbours, but a gap of more than this many pictures is unobserved."""
 
 
+def interval(time_s: float, rate_hz: float) -> int:
+    """The number of the interval of ``1 / rate_hz`` seconds that holds ``time_s``."""
+    # A moment that is a rounding error before its interval belongs to it.
+    return math.floor(time_s * rate_hz + 1e-3)
+
+
 class Clock:
     """Ticks at the first moment of every interval of ``1 / rate_hz`` seconds."""
 
     def __init__(self, rate_hz: float) -> None:
         self._rate_hz = rate_hz
-        self._last = -math.inf
+        self._last: float = -math.inf
 
     def ticks(self, time_s: float) -> bool:
-        """Whether ``time_s`` is the first moment of its interval."""
-        # A moment that is a rounding error before its interval belongs to it.
-        interval = math.floor(time_s * self._rate_hz + 1e-3)
-        if interval <= self._last:
-            return False
-        self._last = interval
-        return True
+        """Whether ``time_s`` is the first moment of its interval, which then has begun."""
+        due = self.due(time_s)
+        if due:
+            self._last = interval(time_s, self._rate_hz)
+        return due
+
+    def due(self, time_s: float) -> bool:
+        """Whether it would tick at ``time_s``."""
+        return interval(time_s, self._rate_hz) > self._last
 
 
 def hold_s(times_s: Sequence[float], rate_hz: float) -> float:
