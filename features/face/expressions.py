@@ -28,7 +28,7 @@ class Expressions(Protocol):
         ...
 
     def looks(self, time_s: float) -> bool:
-        """Whether the detector may as well be asked about a followed face at ``time_s``: what it finds is read then."""
+        """Whether the detector is asked about the face at ``time_s`` in any case, to read what it finds."""
         ...
 
     def forget(self, span: Span) -> None:
@@ -70,7 +70,7 @@ class ScoredExpressions:
 
     def looks(self, time_s: float) -> bool:
         """See ``Expressions.looks``: nothing is read by the detector."""
-        return True
+        return False
 
     def forget(self, span: Span) -> None:
         """See ``Expressions.forget``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,8 +22,26 @@ STEADY = 0.1
 """The points are looked for again where their crop moved by more than this share of its side."""
 SAME_FACE = 0.3
 """Overlap of the squares below which the points have wandered to something else."""
+LASTING_S, STRAYED = 1.0, 0.3
+"""For so long points say where the next ones are, unless that is this share of the crop's side away from the square."""
 WIDE = 1.2
 """Pictures wider than this many heights are searched in squares, too, in which faces are larger."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The ``points`` of a picture, and the ``face`` that was followed in it."""
+
+    time_s: float
+    face: Face
+    points: FacePoints
+
+    def crop_at(self, face: Face) -> Crop:
+        """Where these points lie once their face has come to where ``face`` is now."""
+        crop, grown = self.points.crop(), face.side / self.face.side
+        (x, y), (before_x, before_y) = face.centre, self.face.centre
+        place = x + grown * (crop.x - before_x), y + grown * (crop.y - before_y)
+        return Crop(*place, grown * crop.side, crop.roll)
 
 
 class MeshDetector:
@@ -34,8 +53,9 @@ class MeshDetector:
         self._smallest = settings.face_min_fraction
         self.networks = mesh_networks()
         """Asked for once: that their files are still the published ones is looked up each time."""
-        self._last: tuple[float, FacePoints] | None = None
-        """The points of the latest picture, with its time: whoever asks for them again gets these."""
+        self._last: Look | None = None
+        """Whoever asks for the points of the latest picture again gets these; the next ones are looked for where they
+        went (MediaPipe's way): a crop that fits moves them less from look to look than one by the face's square."""
 
     def find(self, picture: Picture, small: Grey, near: Face | None) -> list[Face]:
         """See ``FaceDetector.find``; the largest first."""
@@ -50,13 +70,17 @@ class MeshDetector:
 
     def points_at(self, picture: Picture, face: Face) -> FacePoints | None:
         """The points of a followed ``face`` in ``picture``, in its pixels; None where no face is seen there."""
-        time_s, last = self._last or (math.nan, None)
-        if last is not None and time_s == picture.time_s and last.face().overlap(face) >= SAME_FACE:
-            return last
-        points = self._settled(picture.luma, crop_of_face(face))
+        last = self._last
+        if last is not None and last.time_s == picture.time_s and last.points.face().overlap(face) >= SAME_FACE:
+            return last.points
+        crop = crop_of_face(face)
+        if last is not None and 0.0 < picture.time_s - last.time_s <= LASTING_S:
+            followed = last.crop_at(face)
+            crop = followed if followed.moved_share(crop) < STRAYED else crop
+        points = self._settled(picture.luma, crop)
         if points is None or points.face().overlap(face) < SAME_FACE:
             return None
-        self._last = picture.time_s, points
+        self._last = Look(picture.time_s, face, points)
         return points
 
     def _settled(self, luma: Grey, crop: Crop) -> FacePoints | None:

@@ -21,6 +21,8 @@ Heads that speak stay below (docs/features.md)."""
 LONGEST_SWING_S = 0.45
 """From one half-way to the next, and for a way itself: 1.1 Hz. Nods have 1.5 to 4.5 ways to and fro a second (Hadar et
 al., 1983); what is slower is a look there and back."""
+SHORTEST_SWING_S = 0.1
+"""From one half-way to the next, on average: 5 Hz. No head goes faster; eyes that roll can make followed points do so."""
 COMES_BACK = 0.4
 """Least size of a swing in sizes of the one before it, and the other way round: a head that nods comes back. One that
 sinks or is thrown back goes far one way and little the other, and what follows is another movement."""
@@ -30,6 +32,9 @@ TURNED_DEG = 2.0
 """Change of yaw or pitch from look to look (root mean square) from which on the pose tells the axis: the networks' own
 unrest is 0.3 to 1.8 degrees."""
 FEWEST_LOOKS = 3
+CLEARLY = 2.0
+"""Times `nod_axis_ratio` by which a path up and down outdoes the pose: five looks a second see a nod of 2.5 Hz at the
+same place each time, and a head that turns slowly meanwhile would then be said to shake."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,8 @@ def posed_events(paths: Sequence[HeadPath], poses: Poses, settings: FeatureSetti
     ``LONGEST_SWING_S``, and comes back (``COMES_BACK``). The swings are those of the followed face, because the points
     are found too rarely for a nod of 4 Hz and the networks' pitch moves with a mouth that speaks; which axis they
     belong to, the pose tells: a head that nods on a body that sways moves aside, too. A shake must turn
-    ``nod_axis_ratio`` times as much as it tips. Where the head hardly turned
-    (``TURNED_DEG``), the path must go as many times as far along as across.
+    ``nod_axis_ratio`` times as much as it tips. Where the head hardly turned (``TURNED_DEG``), the swings must go as
+    many times as far along as across; ``CLEARLY`` more, and they nod whatever the pose says.
     """
     return HeadEvents(yes=_along(paths, "y", poses, settings), no=_along(paths, "x", poses, settings))
 
@@ -133,12 +138,19 @@ def _along(paths: Sequence[HeadPath], axis: Axis, poses: Poses, settings: Featur
         for row in swings_in_a_row(path.times_s, along, SWING * settings.nod_range):
             span = row[0].start_s, row[-1].end_s
             full = sum(swing.size >= FULL_SWING * settings.nod_range for swing in row)
-            if full <= settings.nod_crossings:
+            if full <= settings.nod_crossings or _pace_s(row) < SHORTEST_SWING_S:
                 continue
             told = poses.along(axis, span, settings.nod_axis_ratio)
-            enough = _gone(path.times_s, along, row) >= settings.nod_axis_ratio * _gone(path.times_s, across, row)
-            events += [span] if (enough if told is None else told) else []
+            times = _gone(path.times_s, along, row) / max(_gone(path.times_s, across, row), 1e-9)
+            needed = settings.nod_axis_ratio * (1.0 if told is None else CLEARLY)
+            events += [span] if told or (times >= needed and (told is None or axis == "y")) else []
     return join(events)
+
+
+def _pace_s(row: Sequence[Swing]) -> float:
+    """Seconds from the middle of a swing to that of the next, on average of two and more."""
+    first, last = ((swing.start_s + swing.end_s) / 2 for swing in (row[0], row[-1]))
+    return (last - first) / (len(row) - 1)
 
 
 def _gone(times_s: Floats, values: Floats, row: Sequence[Swing]) -> float:

@@ -15,7 +15,8 @@ from features.face.backends.yunet import YuNetDetector
 from features.face.detector import open_detector
 from features.face.face import Face
 from features.face.mesh import networks
-from features.face.mesh.detector import MeshDetector
+from features.face.mesh.detector import Look, MeshDetector
+from features.face.mesh.points import FacePoints
 from features.face.mesh.reading import NOT_SEEN, Reading, read_face
 from features.model_files import mesh as mesh_files
 from features.recording.video import Picture
@@ -127,3 +128,17 @@ def test_a_network_that_opencv_cannot_read_is_told(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(networks, "find_mesh", lambda: tmp_path)
     with pytest.raises(InputError, match=r"face_detection_short_range\.tflite: OpenCV 4\.\d.* cannot read it"):
         open_detector(SETTINGS)
+
+
+def test_points_are_looked_for_where_the_last_ones_went():
+    look = Look(1.0, Face(10.0, 10.0, 20.0), FacePoints(_oval(20.0, 22.0, 12.0), 1.0))
+    here, there = look.crop_at(look.face), look.crop_at(Face(30.0, 50.0, 40.0))
+    assert here == look.points.crop()
+    # Twice as large, and its middle as far from the face's, in sides of it.
+    assert (there.side, there.roll) == (2 * here.side, here.roll)
+    assert (there.x - 50.0, there.y - 70.0) == pytest.approx((2 * (here.x - 20.0), 2 * (here.y - 20.0)))
+
+
+def _oval(x: float, y: float, radius: float) -> np.ndarray:
+    angles = np.linspace(0, 2 * math.pi, 468, endpoint=False)
+    return np.column_stack([x + radius * np.cos(angles), y + 1.2 * radius * np.sin(angles), 0 * angles])

@@ -56,6 +56,11 @@ def test_what_is_slow_or_small_is_none():
     assert found(y=waves(2.0, 4, 0.03), nod_range=0.05) == (1, 0)
 
 
+def test_what_is_faster_than_any_head_is_none():
+    trembles = np.where((TIMES > 2) & (TIMES < 3), 0.06 * (-1.0) ** np.arange(len(TIMES)), 0.0)
+    assert found(y=trembles) == found(x=trembles) == (0, 0)
+
+
 def test_a_toss_of_the_head_that_comes_to_rest_is_none():
     ways = np.interp(TIMES, [2.0, 2.2, 2.4, 2.6, 2.8, 3.0], [0.0, 0.12, 0.12, 0.04, 0.04, 0.08])
     assert found(y=ways) == (0, 0)
@@ -90,6 +95,13 @@ def test_a_body_that_sways_slowly_hides_no_nod():
     sways = np.interp(TIMES, [1.0, 5.0], [0.0, 0.2])  # 0.1 while it nods: as far as a nod goes
     assert found(x=sways, y=nods) == (1, 0)
     assert found(x=nods, y=sways) == (0, 1)
+
+
+def test_swings_that_go_up_and_down_alone_nod_though_the_head_turns_slowly():
+    nods = waves(2.5, 4, 0.12)  # Five looks a second see it at two places, and the head turns from look to look.
+    assert found(x=nods / 3.2, y=nods, turned=poses(yaw=3.0, pitch=0.5)) == (1, 0)
+    assert found(x=nods / 2.8, y=nods, turned=poses(yaw=3.0, pitch=0.5)) == (0, 0)
+    assert found(x=nods, y=nods / 3.2, turned=poses(yaw=0.5, pitch=3.0)) == (0, 0)  # No shake by itself.
 
 
 def test_a_head_that_is_tossed_aside_and_up_at_once_shakes_no():
