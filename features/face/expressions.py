@@ -28,7 +28,7 @@ class Expressions(Protocol):
         ...
 
     def looks(self, time_s: float) -> bool:
-        """Whether the detector is asked about the face at ``time_s`` in any case, to read what it finds."""
+        """Whether nothing more is asked of the detector at ``time_s`` than is read then in any case."""
         ...
 
     def forget(self, span: Span) -> None:
@@ -69,8 +69,8 @@ class ScoredExpressions:
             self._at.append((time_s, *self._scores(seen)))
 
     def looks(self, time_s: float) -> bool:
-        """See ``Expressions.looks``: nothing is read by the detector."""
-        return False
+        """See ``Expressions.looks``: nothing is read that the detector finds, and no moment is better."""
+        return True
 
     def forget(self, span: Span) -> None:
         """See ``Expressions.forget``."""

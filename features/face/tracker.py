@@ -32,6 +32,8 @@ CUT_DIFFERENCE = 25.0
 """Mean grey difference of two pictures in a row that is a cut: worth asking the detector at once."""
 EARLY = 1e-3
 """Seconds by which a picture may be early for the detector's clock."""
+PATIENT = 1.5
+"""A followed face waits for a free answer of the detector so many of its intervals, and no longer."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +79,15 @@ class FaceTracker:
         """Set by ``update``: from then to before then the flow followed a face that the detector did not see at one of
         the ends; what such a face tells is worth nothing."""
 
-    def update(self, picture: Picture, free: bool = False) -> list[Seen]:
+    def update(self, picture: Picture, free: bool = True) -> list[Seen]:
         """Take in the next picture; returns the pictures, in order, about which it is now decided.
 
-        A followed face is also checked where that is ``free``, because the detector's answer is needed anyway.
+        A followed face is rather checked where that is ``free``, because the detector's answer is needed anyway.
         """
         step = self._step(picture)
         self.withdrawn_from_s = self.doubted_s = None
-        decided = self._search(step) if self._face is None else self._follow(step, free or self._due(step))
+        check = self._due(step, 1.0 if free else PATIENT)
+        decided = self._search(step) if self._face is None else self._follow(step, check)
         self._before = step
         return decided
 
@@ -103,9 +106,9 @@ class FaceTracker:
         small = cv2.resize(picture.luma, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
         return Step(picture, np.asarray(small, dtype=np.uint8), width / small.shape[1])
 
-    def _due(self, step: Step) -> bool:
+    def _due(self, step: Step, intervals: float = 1.0) -> bool:
         waited_s = step.picture.time_s - self._asked_s
-        return self._detector.steady or waited_s >= 1.0 / self._settings.detector_rate_hz - EARLY
+        return self._detector.steady or waited_s >= intervals / self._settings.detector_rate_hz - EARLY
 
     # Looking for a face
 
@@ -182,15 +185,10 @@ class FaceTracker:
         return self._search(step)
 
     def _confirm(self, step: Step, face: Face) -> None:
-        """Check the followed face against the detector; lose it after ``face_patience`` runs in vain.
-
-        What is in vain counts at the detector's own rate alone, however often it is asked.
-        """
-        best = self._again(step, face)
-        if best is None and not self._due(step):
-            return
+        """Check the followed face against the detector; lose it after ``face_patience`` runs in vain."""
         waited_s = step.picture.time_s - self._asked_s
         self._asked_s = step.picture.time_s
+        best = self._again(step, face)
         last_s = self._unconfirmed[0][0].picture.time_s
         if best is not None:
             if self._missed:

@@ -22,7 +22,7 @@ LONGEST_SWING_S = 0.45
 """From one half-way to the next, and for a way itself: 1.1 Hz. Nods have 1.5 to 4.5 ways to and fro a second (Hadar et
 al., 1983); what is slower is a look there and back."""
 SHORTEST_SWING_S = 0.1
-"""From one half-way to the next, on average: 5 Hz. No head goes faster; eyes that roll can make followed points do so."""
+"""From one half-way to the next, on average: 5 Hz. No head goes faster; eyes that roll make followed points do so."""
 COMES_BACK = 0.4
 """Least size of a swing in sizes of the one before it, and the other way round: a head that nods comes back. One that
 sinks or is thrown back goes far one way and little the other, and what follows is another movement."""
