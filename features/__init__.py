@@ -6,12 +6,12 @@
 >>> FEATURES[0], FEATURES[-1]
 ('f0_hz', 'surprise')
 
-From the ground up: `series` (a behaviour over time), `presets` (published settings), `settings`, `emotions` (the table
-of the eight), `names` (all features), `spans` (the stretches of time that answer a turn), `overlap` (whether recordings
-and turns meet in time), `recording` (files opened safely), `model_files` (brought here and kept), `voice`,
-`vocal_intensity` (how strongly somebody speaks), `emotion_model`, `precomputed` (what came measured with a corpus),
-`words` (figures as English), `export` (ELAN and Praat), `face`, `extract` (a session's tables), `probe` (one file,
-looked at).
+From the ground up: `clock` (when something is looked at), `series` (a behaviour over time), `presets` (published
+settings), `settings`, `emotions` (the table of the eight), `names` (all features), `spans` (the stretches of time that
+answer a turn), `overlap` (whether recordings and turns meet in time), `recording` (files opened safely), `model_files`
+(brought here and kept), `voice`, `vocal_intensity` (how strongly somebody speaks), `emotion_model`, `precomputed` (what
+came measured with a corpus), `words` (figures as English), `export` (ELAN and Praat), `face`, `extract` (a session's
+tables), `probe` (one file, looked at).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
