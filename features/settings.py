@@ -58,8 +58,8 @@ class FeatureSettings(PresetSettings):
     )
     thrifty_decoding: bool = Field(
         default=True,
-        description="Leave out the decoder's deblocking filter (H.264, HEVC; hardly coarser) and the pictures that nobody "
-        "looks at (H.264).",
+        description="Leave out the decoder's deblocking filter (H.264, HEVC; hardly coarser) and pictures that "
+        "nobody looks at (H.264).",
     )
     detector: Literal["auto", "haar", "yunet", "mesh", "mediapipe"] = Field(
         default="auto",
