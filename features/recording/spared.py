@@ -32,11 +32,16 @@ class Spared:
         self._origin_s = origin_s
         self._firsts: dict[int, int] = {}
         """Of each interval the earliest stamp that was seen."""
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Spare no more: the film is interlaced, and whoever copied it may have left each field a packet of its own."""
+        self._stopped = True
 
     def __call__(self, packet: Any) -> bool:
         """Whether nobody will look at the picture of ``packet``."""
         # What an edit list cuts away is decoded and not shown: it is nobody's predecessor.
-        if packet.pts is None or packet.is_discard:
+        if self._stopped or packet.pts is None or packet.is_discard:
             return False
         number = interval(float(packet.pts * packet.time_base) - self._origin_s, self._rate_hz)
         first = self._firsts.setdefault(number, packet.pts)

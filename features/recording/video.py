@@ -58,6 +58,8 @@ def read_pictures(recording: Recording, stream: Any, rate_hz: float, thrifty: bo
     spared = Spared(rate_hz, recording.origin_s) if thrifty and can_spare(recording, stream) else None
     clock = Clock(rate_hz)
     for frame in recording.frames(stream, spared):
+        if spared is not None and frame.interlaced_frame:
+            spared.stop()
         if frame.time is not None and clock.ticks(time_s := frame.time - recording.origin_s):
             yield Picture(time_s, _luma(frame), frame)
 

@@ -3,6 +3,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -58,6 +59,22 @@ def test_a_real_film_shows_the_same_pictures(name: str):
         expected = [time_s for time_s in times if clock.ticks(time_s)]
     with open_recording(path.parent, name, 1.0) as recording:
         assert [p.time_s for p in read_pictures(recording, recording.stream("video"), 10.0)] == expected
+
+
+def test_an_interlaced_film_is_decoded_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with av.open(str(tmp_path / "a.mp4"), "w") as container:
+        stream = container.add_stream("libx264", rate=30, options={"x264-params": "interlaced=1"})
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for picture in _moving(100):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.stack([picture] * 3, axis=2), format="rgb24")))
+        container.mux(stream.encode(None))
+    answers: list[bool] = []
+    ask = Spared.__call__
+    monkeypatch.setattr(Spared, "__call__", lambda *given: answers.append(ask(*given)) or answers[-1])
+    with open_recording(tmp_path, "a.mp4", 1.0) as recording:
+        assert len(list(read_pictures(recording, recording.stream("video"), 15.0))) == 50
+    assert len(answers) == 101  # and the end of the stream
+    assert not any(answers[20:])  # The decoder gives its first picture some packets late.
 
 
 @pytest.mark.parametrize(
