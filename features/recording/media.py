@@ -80,7 +80,8 @@ class Recording:
         """Every decoded frame of ``stream`` in order.
 
         A packet that is ``spared`` is decoded only where other pictures are drawn from its own (H.264's reference
-        pictures). Raises ``UnitError`` when more than the tolerated seconds of the file are missing or do not decode.
+        pictures); damage in it that nobody would see is not counted. Raises ``UnitError`` when more than the tolerated
+        seconds of the file are missing or do not decode.
         """
         lost: Exception | None = None
         packets = self.container.demux()

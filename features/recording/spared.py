@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from features.clock import interval
+from features.recording.media import Recording
 
 CONTAINERS = ("mov", "matroska")
 """A packet of theirs is a whole picture; elsewhere it can be one field of two, and half a picture would be left."""
@@ -14,7 +15,7 @@ REMEMBERED = 64
 """Intervals whose first picture is known: pictures come out of order, but not by so much."""
 
 
-def can_spare(recording: Any, stream: Any) -> bool:
+def can_spare(recording: Recording, stream: Any) -> bool:
     """Whether pictures of ``stream`` can be left out without a change to others."""
     container = recording.container.format.name.split(",")[0]
     return container in CONTAINERS and stream.codec_context.name in CODECS
@@ -25,6 +26,7 @@ class Spared:
 
     Packets come in the decoder's order. A picture whose predecessor comes later is not spared, so that what is left
     holds the first of every interval. Times are the presentation's less ``origin_s``, as `read_pictures` tells them.
+    Of a damaged film it may spare what would have stood in for a first picture that does not decode.
     """
 
     def __init__(self, rate_hz: float, origin_s: float) -> None:
