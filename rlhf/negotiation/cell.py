@@ -68,7 +68,7 @@ class Cell:
     Parameters
     ----------
     settings : NegotiatorSettings
-        What is trained; must be the same when it is gone on with.
+        What is trained; must be the same when it is gone on with, but for ``reinforce.epochs``.
     material : Material
         What it learns from.
     folder : Path
@@ -101,19 +101,21 @@ class Cell:
     def _check_same(self) -> None:
         chosen = self.settings.model_dump(mode="json", exclude={"output", "kept_every"})
         chosen["data"]["dialogues"] = digest_of(self.material.whole)
-        text, path = json.dumps(chosen, indent=1, sort_keys=True) + "\n", self.folder / "cell.json"
+        del chosen["reinforce"]["epochs"]  # More of them go on from the last.
+        path = self.folder / "cell.json"
         if not path.is_file():
-            write_atomically(path, text)
+            write_atomically(path, json.dumps(chosen, indent=1, sort_keys=True) + "\n")
             return
         try:
-            begun = path.read_text(encoding="utf-8")
-            json.loads(begun)
+            begun = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise InputError(
                 f"{path}: not to be read as the settings of a training ({error}). Choose another output; or remove it "
                 "if these are the settings and the data that were begun with: it is made again."
             ) from None
-        if begun != text:
+        if isinstance(begun, dict) and isinstance(begun.get("reinforce"), dict):
+            begun["reinforce"].pop("epochs", None)  # Written by versions that did not go on.
+        if begun != chosen:
             raise InputError(
                 f"{path}: a training with other settings or other data was begun here. Give these back to go on with "
                 "it, or choose another output."

@@ -158,6 +158,20 @@ def test_another_training_in_the_folder_is_refused(tmp_path: Path) -> None:
         trained(tmp_path, method="sl", supervised={"epochs": 2})
 
 
+@pytest.mark.parametrize("method", ["acquisition", "rl+sl"])
+def test_more_epochs_go_on_from_the_last_to_the_same_bytes(method: str, tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    trained(whole, method=method, reinforce={"epochs": 2})
+    first = trained(parts, method=method, reinforce={"epochs": 1})
+    begun = json.loads((parts / "cell.json").read_text())
+    begun["reinforce"]["epochs"] = 1  # As earlier versions wrote it.
+    (parts / "cell.json").write_text(json.dumps(begun))
+    gone_on = trained(parts, method=method, reinforce={"epochs": 2})
+    assert gone_on.rows[: len(first.rows)] == first.rows
+    (parts / "cell.json").write_bytes((whole / "cell.json").read_bytes())
+    assert bytes_of(parts) == bytes_of(whole)
+
+
 def test_more_questions_than_games_an_empty_limit_and_unknown_experts_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

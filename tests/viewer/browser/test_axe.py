@@ -39,6 +39,7 @@ def told(tmp_path_factory):
 
 def serious(page) -> list[str]:
     """What axe-core calls serious or critical: the rule and the first element that breaks it."""
+    page.wait_for_load_state()  # A click has led on, perhaps to a page that has no root yet.
     found = Axe().run(page).response["violations"]
     return [
         f"{one['id']}: {one['nodes'][0]['html'][:160]} {one['nodes'][0].get('failureSummary', '')[:200]}"

@@ -91,6 +91,7 @@ def begin(page: Page) -> None:
     page.get_by_role("button", name="I agree").click()
     page.get_by_role("button", name="Begin").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Practice")
+    page.wait_for_load_state()
 
 
 def mark(page: Page, careful: bool = True) -> None:
@@ -105,7 +106,9 @@ def mark(page: Page, careful: bool = True) -> None:
 
 
 def save(page: Page) -> None:
+    """Save, and wait until all of the page that this leads to is here."""
     page.get_by_role("button", name="Save").click()
+    page.wait_for_load_state()
 
 
 def test_three_people_at_once_one_breaks_off_twice_and_one_reads_nothing(study, come_in, watched):
@@ -201,7 +204,6 @@ def test_two_tabs_and_what_is_saved_is_kept(study, come_in, watched):
 def test_keys_mark_move_and_save(study, come_in):
     page = come_in(study, "a001")
     begin(page)
-    page.wait_for_load_state("load")  # The script listens by then.
     page.locator("[data-question] input").first.focus()
     page.keyboard.type("bjcj")
     page.keyboard.press("k")
@@ -278,6 +280,7 @@ def test_nothing_serious_is_found_by_axe(study, come_in, watched, dark):
     page = come_in(study, "a001", dark=dark, bypass_csp=True)
     found = serious(page)
     page.get_by_role("button", name="I agree").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Instructions")
     found += serious(page)
     page.get_by_role("button", name="Begin").click()
     save(page)
