@@ -15,11 +15,12 @@ from rlhf.negotiation.chance import chances, draws_of, torch_draws_of
 from rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
 from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
 from rlhf.negotiation.model.network import Dropout, Weights, act_scores, acting, read
+from rlhf.negotiation.model.one_game.player import OneGamePlayer
 from rlhf.negotiation.model.player import NetworkPlayer, masked
 from rlhf.negotiation.playing import Played, Player, play
 from rlhf.negotiation.settings import MixedSettings, ReinforceSettings, SupervisedSettings
 from rlhf.negotiation.supervised import Examples, loss_of
-from rlhf.negotiation.updates import Descent
+from rlhf.negotiation.updates import Descent, check_finite
 
 Floats = NDArray[np.float64]
 LEAST_SPREAD = 1e-4
@@ -105,6 +106,14 @@ def policy_loss(
     return loss
 
 
+def player_of(
+    weights: Weights, settings: ReinforceSettings, *, greedy: bool = False, lasting: bool = False
+) -> NetworkPlayer | OneGamePlayer:
+    """A network in the games between two updates: compiled for one game a seed, else in batched products."""
+    kind = OneGamePlayer if settings.games_per_update == 1 else NetworkPlayer
+    return kind(weights, 0.0 if greedy else settings.temperature, lasting)
+
+
 @dataclass(frozen=True)
 class Contexts:
     """What is played about, the same for every seed, in an order of its own for each.
@@ -144,6 +153,7 @@ class ReinforceTraining:
     acts: Whole = field(init=False)
 
     def __post_init__(self) -> None:
+        self.alice = player_of(self.weights, self.settings, greedy=self.settings.greedy)
         self.descent = Descent(self.weights, self.seeds, only=[name for name in sorted(self.weights) if acting(name)])
         self.beside = Descent(self.weights, self.seeds)
         shape = (len(self.seeds), self.settings.games)
@@ -174,21 +184,31 @@ class ReinforceTraining:
         settings, seeds = self.settings, len(self.seeds)
         rows = self.rows[:, first:until].ravel()
         games = BatchedGames(self.contexts.pools.chosen(rows), self.starters[:, first:until].ravel())
-        alice = NetworkPlayer(self.weights, 0.0 if settings.greedy else settings.temperature)
-        played = play(games, seeds, (alice, self.bob), self._chances[:, first:until].reshape(-1, 20), with_legal=True)
+        several = isinstance(self.alice, NetworkPlayer)
+        draws = self._chances[:, first:until].reshape(-1, 20)
+        played = play(games, seeds, (self.alice, self.bob), draws, with_legal=several)
         self.acts[:, first:until] = games.acts.reshape(seeds, -1, 20)
         above = advantages(
             rewards_of(played, settings.reward, self.contexts.optima.chosen(rows)), self.rewards, settings.normalised
         )
-        dialogues = played.seen_by(0).cut()
+        self._learn(played, above, f"reinforcement, epoch {self.epoch}, game {first}")
+
+    def _learn(self, played: Played, above: Floats, when: str) -> None:
+        settings, dialogues = self.settings, played.seen_by(0)
+        if isinstance(self.alice, OneGamePlayer):
+            paid = act_rewards(dialogues, above, settings.discount)[:, 0]
+            lengths = self.alice.learn(paid, settings.temperature, settings.rate, settings.clip)
+            check_finite(torch.from_numpy(lengths), self.seeds, when)
+            return
+        dialogues = dialogues.cut()
         paid = act_rewards(dialogues, above, settings.discount)
         assert played.legal is not None
-        legal = played.legal.reshape(seeds, until - first, 20, -1)
+        legal = played.legal.reshape(*dialogues.acts.shape[:2], 20, -1)
         self.descent.step(
             lambda: policy_loss(self.weights, dialogues, legal, paid, settings.temperature),
             settings.rate,
             settings.clip,
-            f"reinforcement, epoch {self.epoch}, game {first}",
+            when,
         )
 
     def _supervised(self, count: int) -> None:

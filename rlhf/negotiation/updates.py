@@ -11,6 +11,22 @@ from foundation.errors import UnitError
 from rlhf.negotiation.model.network import Weights
 
 
+def check_finite(lengths: Tensor, seeds: Sequence[int], when: str) -> None:
+    """Refuse gradients by their lengths [shape=(S,)]; ``when`` tells a person which update this is.
+
+    Raises
+    ------
+    UnitError
+        One is not finite.
+    """
+    if not bool(torch.isfinite(lengths).all()):
+        seed = seeds[int(torch.nonzero(~torch.isfinite(lengths))[0])]
+        raise UnitError(
+            f"{when}: the gradient of seed {seed} is not finite; the last checkpoint is from before it. "
+            "In another output, lower the rate or leave this seed out."
+        )
+
+
 class Descent:
     """SGD with Nesterov momentum, the gradient of each seed cut to a length of its own.
 
@@ -52,12 +68,7 @@ class Descent:
         lengths = torch.linalg.vector_norm(
             torch.stack([torch.linalg.vector_norm(grad.flatten(1), dim=1) for grad in grads]), dim=0
         )
-        if not bool(torch.isfinite(lengths).all()):
-            seed = self.seeds[int(torch.nonzero(~torch.isfinite(lengths))[0])]
-            raise UnitError(
-                f"{when}: the gradient of seed {seed} is not finite; the last checkpoint is from before it. "
-                "In another output, lower the rate or leave this seed out."
-            )
+        check_finite(lengths, self.seeds, when)
         scale = (clip / lengths.clamp(min=1e-12)).clamp(max=1.0)
         with torch.no_grad():
             for name, weight, grad in zip(self.names, trained, grads, strict=True):

@@ -47,11 +47,13 @@ def answer_all(queue: Queue) -> int:
 LONG: list[dict[str, Any]] = [
     {"method": "rl", "reinforce": {"greedy": True, "reward": "points+pareto"}},
     {"method": "rl+sl", "mixed": {"after": 3}},
+    {"method": "rl+sl", "mixed": {"after": 3}, "reinforce": {"games_per_update": 1}},
     {"method": "acquisition", "data": {"scratch": True}, "acquisition": {"novelty": "margin", "again": "afresh"}},
     {"method": "acquisition", "data": {"unique": 0.65}, "acquisition": {"novelty": "random"}},
 ]
 SHORT: list[dict[str, Any]] = [
     {"method": "sl"},
+    {"method": "rl", "reinforce": {"games_per_update": 1}},
     {"method": "acquisition", "acquisition": {"novelty": "entropy", "order": "first", "expert": "conceding"}},
 ]
 
@@ -195,14 +197,17 @@ def _few_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     material_of(settings(evaluation={"contexts": 21}))
 
 
-def test_a_gradient_that_is_not_finite_ends_the_training_and_keeps_what_was_before(tmp_path: Path) -> None:
-    chosen = settings(method="rl", supervised={"epochs": 0})
+@pytest.mark.parametrize("together", [1, 5])
+def test_a_gradient_that_is_not_finite_ends_the_training_and_keeps_what_was_before(
+    together: int, tmp_path: Path
+) -> None:
+    chosen = settings(method="rl", supervised={"epochs": 0}, reinforce={"games_per_update": together})
     cell = Cell(chosen, material_of(chosen), tmp_path)
     broken = cell._learned("own")
     broken["act.bias"][1, 3] = float("inf")
     cell._learned = lambda which: {name: one.clone() for name, one in broken.items()}  # type: ignore[method-assign]
     cell._measure = lambda epoch, alice, bob: None  # type: ignore[method-assign]
-    with pytest.raises(UnitError, match=r"reinforcement, epoch 1, game 0: the gradient of seed 1 is not finite"):
+    with pytest.raises(UnitError, match=r"reinforcement, epoch 1, game [01]: the gradient of seed 1 is not finite"):
         cell.train()
     assert not (tmp_path / "epoch-1-alice.safetensors").exists()
     assert torch.isinf(broken["act.bias"]).any()

@@ -1,0 +1,147 @@
+"""Reading one game of every seed, and choosing an act, as `network` and `player` do it for many games at once."""
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rlhf.negotiation.data.dialogues import OWN
+from rlhf.negotiation.model.one_game.arrays import PARTS_OF, Acting, Flags, Floats, Game, Whole
+from rlhf.negotiation.model.one_game.products import add, add_product, dot
+
+ONE = np.float32(1)
+
+
+@njit(cache=True)
+def begin(weights: Acting, counts: Whole, values: Whole, game: Game) -> None:
+    """Read the contexts [shapes=(S, 3)]; `network.read_context` and `context_brings`."""
+    size = weights.item_count.shape[2]
+    wide = weights.role.shape[2]
+    for seed in range(len(counts)):
+        known, context, beside = game.known[seed], game.context[seed], game.beside[seed]
+        for item in range(3):
+            many, worth = weights.item_count[seed, counts[seed, item]], weights.item_value[seed, values[seed, item]]
+            for place in range(size):
+                known[item * size + place] = math.tanh(many[place] * worth[place])
+        context[:] = weights.context_bias[seed]
+        add_product(known, weights.context[seed], context)
+        for place in range(len(context)):
+            context[place] = math.tanh(context[place])
+        beside[:] = weights.entering_bias[seed]
+        add_product(context, weights.entering[seed, wide:], beside)
+        game.states[seed, 0] = 0
+
+
+@njit(cache=True)
+def embedding(weights: Acting, seed: int, token: int, game: Game) -> Floats:
+    """A row of the table, made where it is first asked for."""
+    row: Floats = game.table[seed, token]
+    if not game.ready[seed, token]:
+        game.ready[seed, token] = True
+        row[:] = weights.act[seed, token]
+        if token < len(PARTS_OF):
+            for part in PARTS_OF[token]:
+                add(weights.part[seed, part], ONE, row)
+    return row
+
+
+@njit(cache=True)
+def hear(
+    weights: Acting, seed: int, turn: int, token: int, role: int, game: Game, own: Floats, brought: Floats
+) -> None:
+    """One more step of a seed's GRU; ``own`` and ``brought`` [shape=(3H,)] are room to work in."""
+    units = weights.state.shape[1]
+    wide = weights.role.shape[2]
+    game.tokens[seed, turn], game.roles[seed, turn] = token, role
+    given, before, after = game.inputs[seed, turn], game.states[seed, turn], game.states[seed, turn + 1]
+    given[:] = embedding(weights, seed, token, game)
+    given += weights.role[seed, role]
+    own[:] = weights.state_bias[seed]
+    add_product(before, weights.state[seed], own)
+    brought[:] = game.beside[seed]
+    add_product(given, weights.entering[seed, :wide], brought)
+    reset, update, fresh, held = (
+        game.reset[seed, turn],
+        game.update[seed, turn],
+        game.fresh[seed, turn],
+        game.held[seed, turn],
+    )
+    for unit in range(units):
+        reset[unit] = ONE / (ONE + math.exp(-(brought[unit] + own[unit])))
+        update[unit] = ONE / (ONE + math.exp(-(brought[units + unit] + own[units + unit])))
+        held[unit] = own[2 * units + unit]
+        fresh[unit] = math.tanh(brought[2 * units + unit] + reset[unit] * held[unit])
+        after[unit] = fresh[unit] + update[unit] * (before[unit] - fresh[unit])
+
+
+@njit(cache=True)
+def score(weights: Acting, seed: int, turn: int, legal: Flags, game: Game) -> None:
+    """The scores of the acts that are ``legal`` [shape=(253,)]."""
+    game.legal[seed, turn] = legal
+    out = game.outs[seed, turn]
+    out[:] = weights.out_bias[seed]
+    add_product(game.states[seed, turn + 1], weights.out[seed], out)
+    for act in range(len(legal)):
+        if legal[act]:
+            row = embedding(weights, seed, act, game)
+            game.scores[seed, turn, act] = weights.act_bias[seed, act] + dot(row, out)
+
+
+@njit(cache=True)
+def chances_of(scores: Floats, legal: Flags, temperature: np.float32, out: Floats) -> None:
+    """The probabilities of legal acts; 0 for the others."""
+    highest, total = -np.float32(np.inf), np.float32(0)
+    for act in range(len(legal)):
+        if legal[act]:
+            highest = max(highest, scores[act])
+    for act in range(len(legal)):
+        out[act] = math.exp((scores[act] - highest) / temperature) if legal[act] else np.float32(0)
+        total += out[act]
+    for act in range(len(legal)):
+        out[act] /= total
+
+
+@njit(cache=True)
+def chosen(scores: Floats, legal: Flags, temperature: np.float32, draw: float, room: Floats) -> int:
+    """An act by a number in [0, 1), or with temperature 0 the likeliest; the first legal one of equals."""
+    best = -1
+    if temperature == 0:
+        for act in range(len(legal)):
+            if legal[act] and (best < 0 or scores[act] > scores[best]):
+                best = act
+        return best
+    chances_of(scores, legal, temperature, room)
+    total = 0.0
+    for act in range(len(legal)):
+        if legal[act]:
+            best = act
+            total += room[act]
+            if total > draw:
+                break
+    return best
+
+
+@njit(cache=True)
+def choose(
+    weights: Acting,
+    turn: int,
+    tokens: Whole,
+    roles: Whole,
+    playing: Flags,
+    legal: Flags,
+    temperature: np.float32,
+    draws: NDArray[np.float64],
+    game: Game,
+) -> Whole:
+    """What every seed that is still ``playing`` says after reading one more, -1 where it is not its turn."""
+    acts = np.full(len(tokens), -1)
+    own, brought = np.empty_like(game.beside[0]), np.empty_like(game.beside[0])
+    room = np.empty_like(game.scores[0, 0])
+    for seed in range(len(tokens)):
+        if playing[seed]:
+            hear(weights, seed, turn, tokens[seed], roles[seed], game, own, brought)
+            if roles[seed] == OWN:
+                score(weights, seed, turn, legal[seed], game)
+                acts[seed] = chosen(game.scores[seed, turn], legal[seed], temperature, draws[seed], room)
+    return acts

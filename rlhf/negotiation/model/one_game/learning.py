@@ -1,0 +1,222 @@
+"""The gradient of Eq. 2 for one game of every seed, and a step along it.
+
+It is the chain rule through `acting`, last act to first. A matrix's gradient is a few outer products (`products`),
+whose length is had from the products of their sides; it is never written out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rlhf.negotiation.data.dialogues import OWN
+from rlhf.negotiation.model.one_game.acting import ONE, chances_of
+from rlhf.negotiation.model.one_game.arrays import PARTS_OF, Acting, Floats, Game, Whole
+from rlhf.negotiation.model.one_game.products import add, add_turned, descend, dot, squared_length
+
+
+class Back(NamedTuple):
+    """What comes back to the weights of one seed, and to T steps of its game on the way; all begin as zeros.
+
+    Of matrices only one side is here, a row a step: ``brought`` and ``own`` (gates, by what was read and by the state),
+    ``outs``, ``beside`` and ``context`` (one row each).
+    """
+
+    table: Floats
+    act_bias: Floats
+    part: Floats
+    role: Floats
+    item_count: Floats
+    item_value: Floats
+    outs: Floats
+    states: Floats
+    brought: Floats
+    own: Floats
+    beside: Floats
+    context: Floats
+
+
+@njit(cache=True)
+def _nothing_yet(weights: Acting, steps: int) -> Back:
+    units, wide, known = weights.state.shape[1], weights.act.shape[2], weights.context.shape[2]
+    return Back(
+        np.zeros(weights.act.shape[1:], np.float32),
+        np.zeros(weights.act_bias.shape[1], np.float32),
+        np.zeros(weights.part.shape[1:], np.float32),
+        np.zeros(weights.role.shape[1:], np.float32),
+        np.zeros(weights.item_count.shape[1:], np.float32),
+        np.zeros(weights.item_value.shape[1:], np.float32),
+        np.zeros((steps, wide), np.float32),
+        np.zeros((steps, units), np.float32),
+        np.zeros((steps, 3 * units), np.float32),
+        np.zeros((steps, 3 * units), np.float32),
+        np.zeros((1, 3 * units), np.float32),
+        np.zeros((1, known), np.float32),
+    )
+
+
+@njit(cache=True)
+def _from_scores(
+    weights: Acting, seed: int, acts: Whole, paid: Floats, temperature: np.float32, game: Game, back: Back
+) -> None:
+    """What own acts bring back: to acts' embeddings and biases, and to the states that they were chosen in."""
+    likely = np.empty(len(back.act_bias), dtype=np.float32)
+    for turn in range(len(acts)):
+        if game.roles[seed, turn] != OWN:
+            continue
+        legal, out, outs = game.legal[seed, turn], game.outs[seed, turn], back.outs[turn]
+        chances_of(game.scores[seed, turn], legal, temperature, likely)
+        for act in range(len(likely)):
+            if legal[act]:
+                missed = likely[act] - ONE if act == acts[turn] else likely[act]
+                wrong = missed * paid[turn] / temperature
+                back.act_bias[act] += wrong
+                add(out, wrong, back.table[act])
+                add(game.table[seed, act], wrong, outs)
+        add_turned(weights.out[seed], outs, back.states[turn])
+
+
+@njit(cache=True)
+def _through_steps(weights: Acting, seed: int, game: Game, back: Back) -> None:
+    """From the states to what was read and to the states before, last to first."""
+    units = weights.state.shape[1]
+    for turn in range(len(back.states) - 1, -1, -1):
+        before, whole, brought, own = game.states[seed, turn], back.states[turn], back.brought[turn], back.own[turn]
+        for unit in range(units):
+            reset, update = game.reset[seed, turn, unit], game.update[seed, turn, unit]
+            fresh, held = game.fresh[seed, turn, unit], game.held[seed, turn, unit]
+            new = whole[unit] * (ONE - update) * (ONE - fresh * fresh)
+            brought[unit] = new * held * reset * (ONE - reset)
+            brought[units + unit] = whole[unit] * (before[unit] - fresh) * update * (ONE - update)
+            brought[2 * units + unit] = new
+            own[2 * units + unit] = new * reset
+        own[: 2 * units] = brought[: 2 * units]
+        add(brought, ONE, back.beside[0])
+        if turn:
+            add_turned(weights.state[seed], own, back.states[turn - 1])
+            for unit in range(units):
+                back.states[turn - 1, unit] += whole[unit] * game.update[seed, turn, unit]
+
+
+@njit(cache=True)
+def _to_embeddings(weights: Acting, seed: int, game: Game, back: Back) -> None:
+    """What was read brings back to embeddings, and they to the parts that they are made of."""
+    wide = weights.role.shape[2]
+    for turn in range(len(back.brought)):
+        given = np.zeros(wide, dtype=np.float32)
+        add_turned(weights.entering[seed, :wide], back.brought[turn], given)
+        add(given, ONE, back.table[game.tokens[seed, turn]])
+        add(given, ONE, back.role[game.roles[seed, turn]])
+    for token in range(len(PARTS_OF)):
+        if game.ready[seed, token]:
+            for part in PARTS_OF[token]:
+                add(back.table[token], ONE, back.part[part])
+
+
+@njit(cache=True)
+def _to_context(weights: Acting, seed: int, counts: Whole, values: Whole, game: Game, back: Back) -> None:
+    """What all steps bring back to the context, and it to the vectors of counts and values."""
+    wide, size = weights.role.shape[2], weights.item_count.shape[2]
+    context, made = back.context[0], game.known[seed]
+    add_turned(weights.entering[seed, wide:], back.beside[0], context)
+    context *= ONE - game.context[seed] * game.context[seed]
+    known = np.zeros(len(made), dtype=np.float32)
+    add_turned(weights.context[seed], context, known)
+    known *= ONE - made * made
+    for item in range(3):
+        own = known[item * size : (item + 1) * size]
+        back.item_count[counts[item]] += own * weights.item_value[seed, values[item]]
+        back.item_value[values[item]] += own * weights.item_count[seed, counts[item]]
+
+
+@njit(cache=True)
+def _squared_length(seed: int, steps: int, game: Game, back: Back) -> float:
+    total = squared_length(game.inputs[seed, :steps], back.brought) + squared_length(
+        game.states[seed, :steps], back.own
+    )
+    total += squared_length(game.states[seed, 1 : steps + 1], back.outs)
+    total += squared_length(game.context[seed : seed + 1], back.beside)
+    total += squared_length(game.known[seed : seed + 1], back.context)
+    for rows in (back.table, back.part, back.role, back.item_count, back.item_value, back.beside, back.context):
+        for row in rows:
+            total += float(dot(row, row))
+    for sums in (back.own.sum(0), back.outs.sum(0), back.act_bias):
+        total += float(dot(sums, sums))
+    return total
+
+
+@njit(cache=True)
+def _descend(weights: Acting, seed: int, steps: int, game: Game, back: Back, rate: np.float32) -> None:
+    wide = weights.role.shape[2]
+    descend(weights.entering[seed, :wide], game.inputs[seed, :steps], back.brought, rate)
+    descend(weights.entering[seed, wide:], game.context[seed : seed + 1], back.beside, rate)
+    descend(weights.state[seed], game.states[seed, :steps], back.own, rate)
+    descend(weights.out[seed], game.states[seed, 1 : steps + 1], back.outs, rate)
+    descend(weights.context[seed], game.known[seed : seed + 1], back.context, rate)
+    for token in range(len(back.table)):
+        if game.ready[seed, token]:
+            add(back.table[token], -rate, weights.act[seed, token])
+    weights.part[seed] -= rate * back.part
+    weights.role[seed] -= rate * back.role
+    weights.item_count[seed] -= rate * back.item_count
+    weights.item_value[seed] -= rate * back.item_value
+    add(back.act_bias, -rate, weights.act_bias[seed])
+    add(back.beside[0], -rate, weights.entering_bias[seed])
+    add(back.context[0], -rate, weights.context_bias[seed])
+    add(back.own.sum(0), -rate, weights.state_bias[seed])
+    add(back.outs.sum(0), -rate, weights.out_bias[seed])
+
+
+@njit(cache=True)
+def learn(
+    weights: Acting,
+    acts: Whole,
+    lengths: Whole,
+    paid: Floats,
+    counts: Whole,
+    values: Whole,
+    temperature: np.float32,
+    rate: float,
+    clip: float,
+    game: Game,
+) -> NDArray[np.float64]:
+    """One step down minus the sum of what acts are ``paid`` times their log probability, a game a seed.
+
+    Parameters
+    ----------
+    weights : Acting
+        Changed in place.
+    acts : int64 [shape=(S, 20)]
+        What was said.
+    lengths : int64 [shape=(S,)]
+        How many acts that is.
+    paid : float32 [shape=(S, 20)]
+        By act; 0 for the other's.
+    counts, values : int64 [shape=(S, 3)]
+        The contexts.
+    temperature : float32
+        Of the policy.
+    rate, clip : float
+        The step, and the longest gradient of a seed.
+    game : Game
+        What `acting.choose` kept.
+
+    Returns
+    -------
+    float64 [shape=(S,)]
+        The length of every seed's gradient; where one is not finite, its weights and those after it are not changed.
+    """
+    found = np.zeros(len(lengths))
+    for seed in range(len(lengths)):
+        steps = lengths[seed]
+        back = _nothing_yet(weights, steps)
+        _from_scores(weights, seed, acts[seed, :steps], paid[seed], temperature, game, back)
+        _through_steps(weights, seed, game, back)
+        _to_embeddings(weights, seed, game, back)
+        _to_context(weights, seed, counts[seed], values[seed], game, back)
+        found[seed] = np.sqrt(_squared_length(seed, steps, game, back))
+        if not np.isfinite(found[seed]):
+            return found
+        _descend(weights, seed, steps, game, back, np.float32(rate * min(1.0, clip / max(found[seed], 1e-12))))
+    return found

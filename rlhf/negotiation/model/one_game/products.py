@@ -1,0 +1,61 @@
+"""Vectors with matrices, in loops that a compiler makes wide: one game has no rows to put together.
+
+A gradient of a matrix is a sum of a few outer products of what came in and what came back; it is never written out.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+REORDERED = {"reassoc", "nsz", "contract"}
+"""Sums may be added up in any order; what is not finite stays so."""
+
+
+@njit(cache=True, fastmath=REORDERED)
+def add(given: Floats, share: np.float32, out: Floats) -> None:
+    """``out += share * given``, vectors."""
+    for place in range(len(out)):
+        out[place] += share * given[place]
+
+
+@njit(cache=True, fastmath=REORDERED)
+def add_product(given: Floats, matrix: Floats, out: Floats) -> None:
+    """``out += given @ matrix`` [shapes=(N,), (N, M), (M,)]."""
+    for row in range(len(given)):
+        add(matrix[row], given[row], out)
+
+
+@njit(cache=True, fastmath=REORDERED)
+def dot(one: Floats, other: Floats) -> np.float32:
+    """The inner product."""
+    total = np.float32(0)
+    for place in range(len(one)):
+        total += one[place] * other[place]
+    return total
+
+
+@njit(cache=True, fastmath=REORDERED)
+def add_turned(matrix: Floats, given: Floats, out: Floats) -> None:
+    """``out += matrix @ given`` [shapes=(N, M), (M,), (N,)]."""
+    for row in range(len(out)):
+        out[row] += dot(matrix[row], given)
+
+
+@njit(cache=True)
+def squared_length(came: Floats, back: Floats) -> float:
+    """Of the sum of outer products of rows, squared [shapes=(T, N), (T, M)]."""
+    total = 0.0
+    for one in range(len(came)):
+        total += float(dot(came[one], came[one])) * float(dot(back[one], back[one]))
+        for other in range(one):
+            total += 2 * float(dot(came[one], came[other])) * float(dot(back[one], back[other]))
+    return max(total, 0.0) if np.isfinite(total) else total
+
+
+@njit(cache=True, fastmath=REORDERED)
+def descend(matrix: Floats, came: Floats, back: Floats, rate: np.float32) -> None:
+    """``matrix -= rate * (came.T @ back)`` [shapes=(N, M), (T, N), (T, M)]."""
+    for row in range(len(matrix)):
+        for step in range(len(came)):
+            add(back[step], -rate * came[step, row], matrix[row])

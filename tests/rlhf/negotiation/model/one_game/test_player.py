@@ -1,0 +1,93 @@
+"""One game a seed, compiled, beside the same games, gradients and steps in batched products with autograd."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from environments.negotiation.batched.engine import NO_ACT, BatchedGames
+from rlhf.negotiation.chance import chances
+from rlhf.negotiation.material import drawn_contexts
+from rlhf.negotiation.model.network import Weights, acting
+from rlhf.negotiation.model.one_game.player import OneGamePlayer
+from rlhf.negotiation.model.player import NetworkPlayer
+from rlhf.negotiation.playing import Played, play, settled_split
+from rlhf.negotiation.reinforce import act_rewards, policy_loss
+from rlhf.negotiation.updates import Descent
+from tests.rlhf.negotiation.small import tables, weights
+
+SEEDS, OTHERS = (0, 1, 2, 3), (4, 5, 6, 7)
+GAMES, RATE, CLIP, TEMPERATURE = 25, 0.3, 0.8, 0.5
+Floats = NDArray[np.float64]
+
+
+def table(number: int) -> BatchedGames:
+    return tables(drawn_contexts(GAMES, "one game")[number : number + 1], SEEDS)
+
+
+def draws(number: int) -> Floats:
+    return chances(SEEDS, 1, 20, "one game", number)
+
+
+def paid(played: Played, number: int) -> Floats:
+    above = np.random.default_rng(number).normal(size=(len(SEEDS), 1))
+    return act_rewards(played.seen_by(0), above, 0.95)
+
+
+def learned_in_products(model: Weights, played: Played, given: Floats) -> None:
+    dialogues = played.seen_by(0)
+    assert played.legal is not None
+    legal = played.legal.reshape(len(SEEDS), 1, 20, -1)
+    descent = Descent(model, SEEDS, only=[name for name in sorted(model) if acting(name)])
+    descent.step(lambda: policy_loss(model, dialogues, legal, given, TEMPERATURE), RATE, CLIP, "a test")
+
+
+@pytest.mark.parametrize("temperature", [0.0, TEMPERATURE])
+def test_games_and_learning_are_those_of_batched_products(temperature: float) -> None:
+    model, bob = weights(SEEDS), weights(OTHERS)
+    same = {name: one.clone() for name, one in model.items()}
+    alice, fast_bob = OneGamePlayer(model, temperature), OneGamePlayer(bob, temperature, lasting=True)
+    lengths, open_at_the_end = set(), 0
+    for number in range(GAMES):
+        fast = play(table(number), len(SEEDS), (alice, fast_bob), draws(number))
+        before = {name: one.clone() for name, one in model.items()}
+        found = alice.learn(paid(fast, number)[:, 0], TEMPERATURE, RATE, CLIP)
+        players = NetworkPlayer(same, temperature), NetworkPlayer(bob, temperature)
+        slow = play(table(number), len(SEEDS), players, draws(number), with_legal=True)
+        learned_in_products(same, slow, paid(slow, number))
+        assert (fast.games.acts == slow.games.acts).all() and (fast.taken == slow.taken).all()
+        moved = sum((model[name] - before[name]).double().flatten(1).pow(2).sum(1) for name in model)
+        assert torch.sqrt(torch.as_tensor(moved)).numpy() == pytest.approx(RATE * np.minimum(CLIP, found), rel=1e-3)
+        for name in model:
+            assert torch.allclose(model[name], same[name], rtol=0, atol=2e-5), name
+            same[name].copy_(model[name])  # So that roundings do not grow into another game.
+        lengths |= set(fast.games.lengths.tolist())
+        open_at_the_end += int((settled_split(fast.games, 0) == NO_ACT).sum())
+    assert len(lengths) > 2 and (temperature == 0 or len(lengths) > 4 < open_at_the_end), "games of every kind"
+
+
+def test_a_lasting_player_makes_its_embeddings_once_and_another_anew() -> None:
+    for lasting in (True, False):
+        model = weights(SEEDS)
+        player, bob = OneGamePlayer(model, 1.0, lasting), OneGamePlayer(weights(OTHERS), 1.0)
+        first = play(table(0), len(SEEDS), (player, bob), draws(0)).games.acts
+        for one in model.values():
+            one.mul_(0.25)
+        acts = play(table(0), len(SEEDS), (player, bob), draws(0)).games.acts
+        plain = play(table(0), len(SEEDS), (OneGamePlayer(model, 1.0), bob), draws(0)).games.acts
+        assert (acts == plain).all() != lasting and (first != plain).any()
+
+
+def test_a_gradient_that_is_not_finite_is_told_and_leaves_its_seed_alone() -> None:
+    model = weights(SEEDS)
+    alice, bob = OneGamePlayer(model, 1.0), OneGamePlayer(weights(OTHERS), 1.0)
+    played = play(table(0), len(SEEDS), (alice, bob), draws(0))
+    given = paid(played, 0)[:, 0]
+    given[2] = np.where(given[2] == 0, 0, np.inf)
+    before = {name: one.clone() for name, one in model.items()}
+    found = alice.learn(given, TEMPERATURE, RATE, CLIP)
+    assert np.isfinite(found[:2]).all() and not np.isfinite(found[2])
+    assert all(torch.equal(model[name][2:], before[name][2:]) for name in model)
+    assert not torch.equal(model["act"][:2], before["act"][:2])
