@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rlhf.negotiation.data.dialogues import OWN
 from rlhf.negotiation.model.one_game.arrays import PARTS_OF, Acting, Flags, Floats, Game, Whole
-from rlhf.negotiation.model.one_game.products import add, add_product, dot
+from rlhf.negotiation.model.one_game.products import add, add_product, dot, put
 
 ONE = np.float32(1)
 
@@ -24,13 +24,14 @@ def begin(weights: Acting, counts: Whole, values: Whole, game: Game) -> None:
             many, worth = weights.item_count[seed, counts[seed, item]], weights.item_value[seed, values[seed, item]]
             for place in range(size):
                 known[item * size + place] = math.tanh(many[place] * worth[place])
-        context[:] = weights.context_bias[seed]
+        put(weights.context_bias[seed], context)
         add_product(known, weights.context[seed], context)
         for place in range(len(context)):
             context[place] = math.tanh(context[place])
-        beside[:] = weights.entering_bias[seed]
+        put(weights.entering_bias[seed], beside)
         add_product(context, weights.entering[seed, wide:], beside)
-        game.states[seed, 0] = 0
+        for unit in range(game.states.shape[2]):
+            game.states[seed, 0, unit] = 0
 
 
 @njit(cache=True)
@@ -39,7 +40,7 @@ def embedding(weights: Acting, seed: int, token: int, game: Game) -> Floats:
     row: Floats = game.table[seed, token]
     if not game.ready[seed, token]:
         game.ready[seed, token] = True
-        row[:] = weights.act[seed, token]
+        put(weights.act[seed, token], row)
         if token < len(PARTS_OF):
             for part in PARTS_OF[token]:
                 add(weights.part[seed, part], ONE, row)
@@ -47,26 +48,21 @@ def embedding(weights: Acting, seed: int, token: int, game: Game) -> Floats:
 
 
 @njit(cache=True)
-def hear(
-    weights: Acting, seed: int, turn: int, token: int, role: int, game: Game, own: Floats, brought: Floats
+def gru_step(
+    brought: Floats,
+    own: Floats,
+    before: Floats,
+    reset: Floats,
+    update: Floats,
+    fresh: Floats,
+    held: Floats,
+    after: Floats,
 ) -> None:
-    """One more step of a seed's GRU; ``own`` and ``brought`` [shape=(3H,)] are room to work in."""
-    units = weights.state.shape[1]
-    wide = weights.role.shape[2]
-    game.tokens[seed, turn], game.roles[seed, turn] = token, role
-    given, before, after = game.inputs[seed, turn], game.states[seed, turn], game.states[seed, turn + 1]
-    given[:] = embedding(weights, seed, token, game)
-    given += weights.role[seed, role]
-    own[:] = weights.state_bias[seed]
-    add_product(before, weights.state[seed], own)
-    brought[:] = game.beside[seed]
-    add_product(given, weights.entering[seed, :wide], brought)
-    reset, update, fresh, held = (
-        game.reset[seed, turn],
-        game.update[seed, turn],
-        game.fresh[seed, turn],
-        game.held[seed, turn],
-    )
+    """The state ``after`` one before it, of what an input ``brought`` and what is of the state's ``own`` [shape=(3H,)].
+
+    What `learning` needs is kept in ``reset``, ``update``, ``fresh`` and ``held`` [shape=(H,)].
+    """
+    units = len(before)
     for unit in range(units):
         reset[unit] = ONE / (ONE + math.exp(-(brought[unit] + own[unit])))
         update[unit] = ONE / (ONE + math.exp(-(brought[units + unit] + own[units + unit])))
@@ -76,13 +72,39 @@ def hear(
 
 
 @njit(cache=True)
+def hear(
+    weights: Acting, seed: int, turn: int, token: int, role: int, game: Game, own: Floats, brought: Floats
+) -> None:
+    """One more step of a seed's GRU; ``own`` and ``brought`` [shape=(3H,)] are room to work in."""
+    wide = weights.role.shape[2]
+    game.tokens[seed, turn], game.roles[seed, turn] = token, role
+    given, before, after = game.inputs[seed, turn], game.states[seed, turn], game.states[seed, turn + 1]
+    put(embedding(weights, seed, token, game), given)
+    add(weights.role[seed, role], ONE, given)
+    put(weights.state_bias[seed], own)
+    add_product(before, weights.state[seed], own)
+    put(game.beside[seed], brought)
+    add_product(given, weights.entering[seed, :wide], brought)
+    gru_step(
+        brought,
+        own,
+        before,
+        game.reset[seed, turn],
+        game.update[seed, turn],
+        game.fresh[seed, turn],
+        game.held[seed, turn],
+        after,
+    )
+
+
+@njit(cache=True)
 def score(weights: Acting, seed: int, turn: int, legal: Flags, game: Game) -> None:
     """The scores of the acts that are ``legal`` [shape=(253,)]."""
-    game.legal[seed, turn] = legal
     out = game.outs[seed, turn]
-    out[:] = weights.out_bias[seed]
+    put(weights.out_bias[seed], out)
     add_product(game.states[seed, turn + 1], weights.out[seed], out)
     for act in range(len(legal)):
+        game.legal[seed, turn, act] = legal[act]
         if legal[act]:
             row = embedding(weights, seed, act, game)
             game.scores[seed, turn, act] = weights.act_bias[seed, act] + dot(row, out)

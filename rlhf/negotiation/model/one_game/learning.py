@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rlhf.negotiation.data.dialogues import OWN
 from rlhf.negotiation.model.one_game.acting import ONE, chances_of
 from rlhf.negotiation.model.one_game.arrays import PARTS_OF, Acting, Floats, Game, Whole
-from rlhf.negotiation.model.one_game.products import add, add_turned, descend, dot, squared_length
+from rlhf.negotiation.model.one_game.products import add, add_turned, bend, descend, dot, put, squared_length
 
 
 class Back(NamedTuple):
@@ -25,6 +25,8 @@ class Back(NamedTuple):
 
     table: Floats
     act_bias: Floats
+    out_bias: Floats
+    state_bias: Floats
     part: Floats
     role: Floats
     item_count: Floats
@@ -43,6 +45,8 @@ def _nothing_yet(weights: Acting, steps: int) -> Back:
     return Back(
         np.zeros(weights.act.shape[1:], np.float32),
         np.zeros(weights.act_bias.shape[1], np.float32),
+        np.zeros(wide, np.float32),
+        np.zeros(3 * units, np.float32),
         np.zeros(weights.part.shape[1:], np.float32),
         np.zeros(weights.role.shape[1:], np.float32),
         np.zeros(weights.item_count.shape[1:], np.float32),
@@ -75,6 +79,7 @@ def _from_scores(
                 add(out, wrong, back.table[act])
                 add(game.table[seed, act], wrong, outs)
         add_turned(weights.out[seed], outs, back.states[turn])
+        add(outs, ONE, back.out_bias)
 
 
 @njit(cache=True)
@@ -91,8 +96,9 @@ def _through_steps(weights: Acting, seed: int, game: Game, back: Back) -> None:
             brought[units + unit] = whole[unit] * (before[unit] - fresh) * update * (ONE - update)
             brought[2 * units + unit] = new
             own[2 * units + unit] = new * reset
-        own[: 2 * units] = brought[: 2 * units]
+        put(brought[: 2 * units], own[: 2 * units])
         add(brought, ONE, back.beside[0])
+        add(own, ONE, back.state_bias)
         if turn:
             add_turned(weights.state[seed], own, back.states[turn - 1])
             for unit in range(units):
@@ -120,14 +126,15 @@ def _to_context(weights: Acting, seed: int, counts: Whole, values: Whole, game: 
     wide, size = weights.role.shape[2], weights.item_count.shape[2]
     context, made = back.context[0], game.known[seed]
     add_turned(weights.entering[seed, wide:], back.beside[0], context)
-    context *= ONE - game.context[seed] * game.context[seed]
+    bend(game.context[seed], context)
     known = np.zeros(len(made), dtype=np.float32)
     add_turned(weights.context[seed], context, known)
-    known *= ONE - made * made
+    bend(made, known)
     for item in range(3):
-        own = known[item * size : (item + 1) * size]
-        back.item_count[counts[item]] += own * weights.item_value[seed, values[item]]
-        back.item_value[values[item]] += own * weights.item_count[seed, counts[item]]
+        many, worth = weights.item_count[seed, counts[item]], weights.item_value[seed, values[item]]
+        for place in range(size):
+            back.item_count[counts[item], place] += known[item * size + place] * worth[place]
+            back.item_value[values[item], place] += known[item * size + place] * many[place]
 
 
 @njit(cache=True)
@@ -141,7 +148,7 @@ def _squared_length(seed: int, steps: int, game: Game, back: Back) -> float:
     for rows in (back.table, back.part, back.role, back.item_count, back.item_value, back.beside, back.context):
         for row in rows:
             total += float(dot(row, row))
-    for sums in (back.own.sum(0), back.outs.sum(0), back.act_bias):
+    for sums in (back.state_bias, back.out_bias, back.act_bias):
         total += float(dot(sums, sums))
     return total
 
@@ -157,15 +164,19 @@ def _descend(weights: Acting, seed: int, steps: int, game: Game, back: Back, rat
     for token in range(len(back.table)):
         if game.ready[seed, token]:
             add(back.table[token], -rate, weights.act[seed, token])
-    weights.part[seed] -= rate * back.part
-    weights.role[seed] -= rate * back.role
-    weights.item_count[seed] -= rate * back.item_count
-    weights.item_value[seed] -= rate * back.item_value
+    for all_rows, gradients in (
+        (weights.part, back.part),
+        (weights.role, back.role),
+        (weights.item_count, back.item_count),
+        (weights.item_value, back.item_value),
+    ):
+        for row in range(len(gradients)):
+            add(gradients[row], -rate, all_rows[seed, row])
     add(back.act_bias, -rate, weights.act_bias[seed])
     add(back.beside[0], -rate, weights.entering_bias[seed])
     add(back.context[0], -rate, weights.context_bias[seed])
-    add(back.own.sum(0), -rate, weights.state_bias[seed])
-    add(back.outs.sum(0), -rate, weights.out_bias[seed])
+    add(back.state_bias, -rate, weights.state_bias[seed])
+    add(back.out_bias, -rate, weights.out_bias[seed])
 
 
 @njit(cache=True)

@@ -12,6 +12,20 @@ REORDERED = {"reassoc", "nsz", "contract"}
 """Sums may be added up in any order; what is not finite stays so."""
 
 
+@njit(cache=True)
+def put(given: Floats, out: Floats) -> None:
+    """``out[:] = given``, vectors."""
+    for place in range(len(out)):
+        out[place] = given[place]
+
+
+@njit(cache=True)
+def bend(bent: Floats, back: Floats) -> None:
+    """``back *= 1 - bent ** 2``, vectors: back through tanh, which gave ``bent``."""
+    for place in range(len(back)):
+        back[place] *= np.float32(1) - bent[place] * bent[place]
+
+
 @njit(cache=True, fastmath=REORDERED)
 def add(given: Floats, share: np.float32, out: Floats) -> None:
     """``out += share * given``, vectors."""

@@ -7,9 +7,9 @@ from numba import njit
 
 from environments.negotiation.batched.engine import KEPT
 from environments.negotiation.codes import SPLITS
-from rlhf.negotiation.model.one_game.acting import ONE, hear
+from rlhf.negotiation.model.one_game.acting import gru_step, hear
 from rlhf.negotiation.model.one_game.arrays import Acting, Flags, Floats, Game, Taking, Whole
-from rlhf.negotiation.model.one_game.products import add_product, dot
+from rlhf.negotiation.model.one_game.products import add_product, put
 
 
 @njit(cache=True)
@@ -25,55 +25,68 @@ def _one_way(
 ) -> None:
     """A GRU over states [shape=(T, H)] and inputs [shape=(T, E)] in the order of ``steps``; ``out`` [shape=(T, A)]."""
     units, wide = len(state), heard.shape[1]
-    before = np.zeros(units, dtype=np.float32)
+    before, parts = np.zeros(units, dtype=np.float32), np.empty((4, units), dtype=np.float32)
     for step in steps:
         brought, own = bias.copy(), state_bias.copy()
         add_product(heard[step], matrix[:wide], brought)
         add_product(read[step], matrix[wide:], brought)
         add_product(before, state, own)
-        for unit in range(units):
-            reset = ONE / (ONE + math.exp(-(brought[unit] + own[unit])))
-            update = ONE / (ONE + math.exp(-(brought[units + unit] + own[units + unit])))
-            fresh = math.tanh(brought[2 * units + unit] + reset * own[2 * units + unit])
-            before[unit] = fresh + update * (before[unit] - fresh)
-        out[step] = before
+        gru_step(brought, own, before, parts[0], parts[1], parts[2], parts[3], out[step])
+        put(out[step], before)
+
+
+@njit(cache=True)
+def _log_sum(scores: Floats) -> np.float32:
+    """The logarithm of the sum of the exponentials."""
+    highest, total = -np.float32(np.inf), np.float32(0)
+    for place in range(len(scores)):
+        highest = max(highest, scores[place])
+    for place in range(len(scores)):
+        total += math.exp(scores[place] - highest)
+    return highest + math.log(total)
 
 
 @njit(cache=True)
 def _heads(weights: Taking, seed: int, both: Floats, context: Floats) -> Floats:
-    """Log probabilities of the six numbers [shape=(6, 5)], of both ways' states [shape=(T, 2A)]."""
-    shares = np.empty(len(both), dtype=np.float32)
+    """Log probabilities of the six numbers [shape=(6 * 5,)], of both ways' states [shape=(T, 2A)]."""
+    shares = np.zeros(len(both), dtype=np.float32)
+    seen = np.zeros(both.shape[1] + len(context), dtype=np.float32)
+    put(context, seen[both.shape[1] :])
     for step in range(len(both)):
         looked = weights.attend_bias[seed].copy()
         add_product(both[step], weights.attend[seed], looked)
-        shares[step] = dot(np.tanh(looked), weights.attend_score[seed, :, 0])
-    shares = np.exp(shares - shares.max())
-    shares /= shares.sum()
-    seen = np.zeros(both.shape[1] + len(context), dtype=np.float32)
+        for place in range(len(looked)):
+            shares[step] += math.tanh(looked[place]) * weights.attend_score[seed, place, 0]
+    whole = _log_sum(shares)
+    for step in range(len(both)):
+        shares[step] = math.exp(shares[step] - whole)
     add_product(shares, both, seen[: both.shape[1]])
-    seen[both.shape[1] :] = context
-    layer = weights.select_bias[seed].copy()
+    layer: Floats = weights.select_bias[seed].copy()
+    heads: Floats = weights.heads_bias[seed].copy()
     add_product(seen, weights.select[seed], layer)
-    flat = weights.heads_bias[seed].copy()
-    add_product(np.tanh(layer), weights.heads[seed], flat)
-    heads: Floats = flat.reshape(6, -1)
+    for place in range(len(layer)):
+        layer[place] = math.tanh(layer[place])
+    add_product(layer, weights.heads[seed], heads)
+    size = len(heads) // 6
     for head in range(6):
-        heads[head] -= heads[head].max()
-        heads[head] -= np.log(np.exp(heads[head]).sum())
+        own = heads[head * size : (head + 1) * size]
+        whole = _log_sum(own)
+        for place in range(size):
+            own[place] -= whole
     return heads
 
 
 @njit(cache=True)
 def _likeliest(heads: Floats, counts: Whole) -> int:
     """The split of a pool whose own and others' numbers together are likeliest."""
-    best, highest = -1, -np.float32(np.inf)
+    best, highest, size = -1, -np.float32(np.inf), len(heads) // 6
     for split in range(SPLITS):
         total, fits = np.float32(0), True
         for item in range(3):
             left = counts[item] - KEPT[split, item]
             fits = fits and left >= 0
             if fits:
-                total += heads[item, KEPT[split, item]] + heads[3 + item, left]
+                total += heads[item * size + KEPT[split, item]] + heads[(3 + item) * size + left]
         if fits and (best < 0 or total > highest):
             best, highest = split, total
     return best
