@@ -9,11 +9,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from environments.negotiation.batched.engine import NO_ACT
 from foundation.errors import InputError
 from rlhf.negotiation.chance import draws_of, torch_draws_of
 from rlhf.negotiation.data.dialogues import NOT_TAKEN, Dialogues, Whole, joined
 from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
-from rlhf.negotiation.model.network import NEVER, Dropout, Weights, act_scores, fitting_acts, read, taken_scores
+from rlhf.negotiation.model.network import (
+    NEVER,
+    Dropout,
+    Reading,
+    Weights,
+    act_scores,
+    fitting_acts,
+    read,
+    taken_scores,
+)
+from rlhf.negotiation.model.packing import Rows, packed
 from rlhf.negotiation.settings import SupervisedSettings
 from rlhf.negotiation.updates import Descent
 
@@ -60,16 +71,10 @@ def loss_of(weights: Weights, dialogues: Dialogues, alpha: float, dropout: Dropo
     Acts of both sides count, as in the model of Lewis et al. What no player could do (`Dialogues.targets`) does not,
     nor does the end of dialogues in which nothing was agreed on.
     """
-    reading = read(weights, dialogues, dropout)
+    reading = read(weights, dialogues, dropout, packed=True)
     targets = torch.from_numpy(dialogues.targets())
     counted = targets >= 0
-    seeds, batch, steps = targets.shape
-    states = reading.states[:, :, :steps].flatten(1, 2)
-    scores = act_scores(weights, reading.table, states).view(seeds, batch, steps, -1)
-    fitting = fitting_acts(torch.from_numpy(dialogues.counts))
-    likely = torch.log_softmax(scores.masked_fill(~fitting[:, :, None], NEVER), dim=-1)
-    said = torch.gather(likely, -1, targets.clamp(min=0)[..., None])[..., 0]
-    total = -(said * counted).sum((1, 2))
+    total = -_likelihood(weights, reading, dialogues, targets)
     if alpha:
         taken = torch.from_numpy(dialogues.taken)
         agreed = taken != NOT_TAKEN
@@ -77,6 +82,21 @@ def loss_of(weights: Weights, dialogues: Dialogues, alpha: float, dropout: Dropo
         ends = torch.gather(heads, -1, taken.clamp(min=0)[..., None])[..., 0]
         total = total - alpha * (ends * agreed).sum((1, 2))  # Eq. 1
     return total / counted.sum((1, 2)).clamp(min=1)
+
+
+def _likelihood(weights: Weights, reading: Reading, dialogues: Dialogues, targets: Tensor) -> Tensor:
+    """The sum over acts of the logarithm of their probability [shape=(S,)]; targets below 0 do not count."""
+    steps, flat = targets.shape[-1], targets.flatten(1)
+    rows = Rows.of(flat >= 0)
+    states = packed(reading.states[:, :, :steps].flatten(1, 2), rows)
+    asked = packed(flat[..., None], rows)[..., 0]
+    if rows is not None:
+        asked = asked.masked_fill(rows.filled, NO_ACT)
+    fitting = fitting_acts(torch.from_numpy(dialogues.counts))[:, :, None].expand(-1, -1, steps, -1).flatten(1, 2)
+    scores = act_scores(weights, reading.table, states)
+    likely = torch.log_softmax(scores.masked_fill(~packed(fitting, rows), NEVER), dim=-1)
+    said = torch.gather(likely, -1, asked.clamp(min=0)[..., None])[..., 0]
+    return (said * (asked >= 0)).sum(1)
 
 
 def rates(settings: SupervisedSettings) -> list[float]:

@@ -1,1 +1,1 @@
-"""The model of all seeds: `recurrent` and `products` (with their gradients), `network` (what is read), `player`."""
+"""The model of all seeds: `recurrent`, `products` (with their gradients), `packing`, `network`, `player`; `one_game`."""

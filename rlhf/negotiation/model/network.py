@@ -18,6 +18,7 @@ from torch import Tensor
 from environments.negotiation.batched.engine import KEPT
 from environments.negotiation.codes import ACTS, AGREE, INSIST, SPLITS
 from rlhf.negotiation.data.dialogues import TOKENS, Dialogues
+from rlhf.negotiation.model.packing import Rows
 from rlhf.negotiation.model.products import both_ways, gated, scored
 from rlhf.negotiation.model.recurrent import gru_states
 from rlhf.negotiation.settings import NetworkSettings
@@ -164,25 +165,34 @@ class Reading:
         What was known before.
     table : float32 [shape=(S, TOKENS, E)]
         The embeddings.
+    rows : Rows, optional
+        What is read, of B times T + 1; what is padding is not right then.
     """
 
     embedded: Tensor
     states: Tensor
     context: Tensor
     table: Tensor
+    rows: Rows | None = None
 
 
-def read(weights: Weights, dialogues: Dialogues, dropout: Dropout | None = None) -> Reading:
-    """Read dialogues whose arrays begin with the seeds [shape=(S, B, ...)]."""
+def read(weights: Weights, dialogues: Dialogues, dropout: Dropout | None = None, *, packed: bool = False) -> Reading:
+    """Read dialogues whose arrays begin with the seeds [shape=(S, B, ...)]; ``packed``: not what is padding."""
     inputs, roles = torch.from_numpy(dialogues.inputs), torch.from_numpy(dialogues.next_roles)
     context = read_context(weights, torch.from_numpy(dialogues.counts), torch.from_numpy(dialogues.values))
     table = embeddings(weights)
     embedded = looked_up(table, inputs) + looked_up(weights["role"], roles)
     if dropout is not None:
         embedded = dropout(embedded)
-    brought = gated(embedded, context, weights["gru.in"], weights["gru.in_bias"])
+    rows = Rows.of(within(torch.from_numpy(dialogues.lengths), inputs.shape[-1]).flatten(1)) if packed else None
+    brought = gated(embedded, context, weights["gru.in"], weights["gru.in_bias"], rows)
     states = gru_states(brought, weights["gru.state"], weights["gru.state_bias"])
-    return Reading(embedded, dropout(states) if dropout is not None else states, context, table)
+    return Reading(embedded, dropout(states) if dropout is not None else states, context, table, rows)
+
+
+def within(lengths: Tensor, steps: int) -> Tensor:
+    """Which steps dialogues of so many acts [shape=(S, B)] have, the one after the last among them."""
+    return torch.arange(steps) <= lengths[..., None]
 
 
 def act_scores(weights: Weights, table: Tensor, states: Tensor) -> Tensor:
@@ -209,7 +219,7 @@ def taken_scores(weights: Weights, reading: Reading, lengths: Tensor, dropout: D
     """Log probabilities of what is taken at the end [shape=(S, B, 6, 5)], own numbers first; lengths in acts."""
     ways = weights["ahead.in"], weights["back.in"]
     biases = weights["ahead.in_bias"], weights["back.in_bias"]
-    flat = both_ways(reading.states.flatten(1, 2), reading.embedded.flatten(1, 2), ways, biases)
+    flat = both_ways(reading.states.flatten(1, 2), reading.embedded.flatten(1, 2), ways, biases, reading.rows)
     brought = flat.view(*reading.states.shape[:3], -1)
     return selection_scores(weights, brought, reading.context, lengths, dropout)
 
@@ -218,7 +228,7 @@ def selection_scores(
     weights: Weights, brought: Tensor, context: Tensor, lengths: Tensor, dropout: Dropout | None = None
 ) -> Tensor:
     """As `taken_scores`, of what each step brings to the gates of both ways [shape=(S, B, T + 1, 6A)]."""
-    mask = torch.arange(brought.shape[2]) <= lengths[..., None]
+    mask = within(lengths, brought.shape[2])
     both = torch.cat(
         [
             gru_states(part, weights[f"{name}.state"], weights[f"{name}.state_bias"], mask, backwards=name == "back")

@@ -6,9 +6,11 @@ import torch
 
 from environments.negotiation.codes import AGREE, END, INSIST, split_code
 from foundation.errors import InputError, UnitError
+from rlhf.negotiation.chance import torch_draws_of
 from rlhf.negotiation.data.dialogues import OTHERS, OWN, UNKNOWN
 from rlhf.negotiation.material import scripted
-from rlhf.negotiation.model.network import acting, drawn_weights, shapes
+from rlhf.negotiation.model import packing
+from rlhf.negotiation.model.network import Dropout, acting, drawn_weights, shapes
 from rlhf.negotiation.settings import SupervisedSettings
 from rlhf.negotiation.supervised import Examples, SupervisedTraining, epoch_batches, loss_of, rates
 from tests.rlhf.negotiation.small import CONTEXT, SMALL, dialogue, weights
@@ -105,3 +107,24 @@ def test_a_gradient_that_is_not_finite_names_its_seed_and_changes_nothing() -> N
     for name, one in model.items():
         assert torch.equal(one.nan_to_num(), before[name].nan_to_num())
     assert CONTEXT.worth(0, (1, 3, 1)) == 10
+
+
+def test_padding_is_not_multiplied_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds, data = (0, 1, 2), scripted(200)
+    rng = np.random.default_rng(4)
+    picked = Examples.shared(data, 3).batch(np.stack([rng.permutation(200)[:12] for _ in seeds]))
+    steps = np.arange(picked.acts.shape[-1])
+    picked.acts[steps >= rng.integers(1, len(steps), picked.acts.shape[:2])[..., None] ** 2 // len(steps) + 1] = -1
+    found = []
+    for full in (0.0, packing.FULL):  # With 0 an array of any kind stays as it is.
+        monkeypatch.setattr(packing, "FULL", full)
+        model = {name: one.requires_grad_() for name, one in weights(seeds, double=True).items()}
+        loss = loss_of(model, picked, 0.5, Dropout(0.5, torch_draws_of(seeds, "padding")))
+        found.append((loss.detach(), torch.autograd.grad(loss.sum(), list(model.values()), materialize_grads=True)))
+    there = torch.from_numpy(picked.acts >= 0).flatten(1)
+    rows = packing.Rows.of(there)
+    assert rows is not None and rows.filled.any() and rows.places.shape[1] == int(there.sum(1).max())
+    (plain, gradients), (packed, others) = found
+    assert torch.allclose(plain, packed, rtol=1e-12)
+    for one, other in zip(gradients, others, strict=True):
+        assert torch.allclose(one, other, rtol=1e-9, atol=1e-12) and one.abs().max() > 0
