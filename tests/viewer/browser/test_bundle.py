@@ -153,6 +153,7 @@ def test_hostile_strings_run_nothing(tmp_path, page_at):
     assert page.evaluate("window.bad") is None and page.locator("main img").count() == 0
     assert "\u202e" not in page.content()
     page.locator(".excerpt").first.click()
+    page.wait_for_load_state()
     assert page.evaluate("window.bad") is None and page.locator("main img").count() == 0
 
 
