@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from features.emotion_model.sidecar import EmotionSidecar, sidecar_path
-from features.model_files.cache import cache_folder, fetching
+from features.model_files.cache import fetching
 from features.model_files.mesh import MESH
+from foundation.cache import cache_folder
 from foundation.errors import InputError
 from foundation.files import check_file, place_file, write_atomically
 

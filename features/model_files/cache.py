@@ -1,27 +1,13 @@
-"""The folder in which fetched models are kept."""
+"""Fetching into the folder in which models are kept."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from foundation.errors import InputError
 from foundation.files import locked
-
-
-def cache_folder() -> Path:
-    """``$APPORTION_CACHE``, else ``$XDG_CACHE_HOME/apportion``, else ``~/.cache/apportion``."""
-    given, base = os.environ.get("APPORTION_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if given:
-        return Path(given).absolute()
-    if base and Path(base).is_absolute():  # A relative path there is to be ignored (XDG base directory specification).
-        return Path(base) / "apportion"
-    try:
-        return Path.home() / ".cache" / "apportion"
-    except RuntimeError:
-        raise InputError("no home folder for the cache of models: set APPORTION_CACHE to a folder of yours.") from None
 
 
 @contextmanager

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from features.model_files.cache import cache_folder, fetching
+from features.model_files.cache import fetching
 from features.model_files.wheel import Wheel, WheelError, WheelFile, downloaded, holds_any, taken
+from foundation.cache import cache_folder
 from foundation.errors import InputError
 from foundation.files import check_file, remembered_digest, write_atomically
 from foundation.listing import listed

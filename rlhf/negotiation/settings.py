@@ -114,7 +114,7 @@ class NegotiatorSettings(Settings):
     """One cell of the study: a method, what it learns from, how many seeds at once."""
 
     method: Method = Field("rl", description="how Alice learns")
-    seeds: tuple[int, ...] = Field((0,), min_length=1, description="trained at once, as one batched model")
+    seeds: tuple[int, ...] = Field((0,), min_length=1, description="trained at once")
     output: Path = Field(Path("negotiator"), description="folder that is written")
     kept_every: int = Field(
         500, ge=1, description="updates between two checkpoints; games of a seed, where it learns by reward"

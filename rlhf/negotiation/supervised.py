@@ -71,7 +71,7 @@ def loss_of(weights: Weights, dialogues: Dialogues, alpha: float, dropout: Dropo
     Acts of both sides count, as in the model of Lewis et al. What no player could do (`Dialogues.targets`) does not,
     nor does the end of dialogues in which nothing was agreed on.
     """
-    reading = read(weights, dialogues, dropout, packed=True)
+    reading = read(weights, dialogues, dropout, padding=False)
     targets = torch.from_numpy(dialogues.targets())
     counted = targets >= 0
     total = -_likelihood(weights, reading, dialogues, targets)

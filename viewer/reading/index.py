@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from features.model_files.cache import cache_folder
+from foundation.cache import cache_folder
 from foundation.errors import InputError
 from foundation.files import digest
 from viewer.reading.place import RunPlace

@@ -1,1 +1,1 @@
-"""The model of all seeds: `recurrent`, `products` (with their gradients), `packing`, `network`, `player`; `one_game`."""
+"""The model of all seeds: `packing`, `recurrent`, `products` (with gradients), `network`, `player`, `one_game`."""

@@ -166,7 +166,7 @@ class Reading:
     table : float32 [shape=(S, TOKENS, E)]
         The embeddings.
     rows : Rows, optional
-        What is read, of B times T + 1; what is padding is not right then.
+        What is read, of B times T + 1; the other states are not right then.
     """
 
     embedded: Tensor
@@ -176,15 +176,15 @@ class Reading:
     rows: Rows | None = None
 
 
-def read(weights: Weights, dialogues: Dialogues, dropout: Dropout | None = None, *, packed: bool = False) -> Reading:
-    """Read dialogues whose arrays begin with the seeds [shape=(S, B, ...)]; ``packed``: not what is padding."""
+def read(weights: Weights, dialogues: Dialogues, dropout: Dropout | None = None, *, padding: bool = True) -> Reading:
+    """Read dialogues whose arrays begin with the seeds [shape=(S, B, ...)]; without ``padding`` not that."""
     inputs, roles = torch.from_numpy(dialogues.inputs), torch.from_numpy(dialogues.next_roles)
     context = read_context(weights, torch.from_numpy(dialogues.counts), torch.from_numpy(dialogues.values))
     table = embeddings(weights)
     embedded = looked_up(table, inputs) + looked_up(weights["role"], roles)
     if dropout is not None:
         embedded = dropout(embedded)
-    rows = Rows.of(within(torch.from_numpy(dialogues.lengths), inputs.shape[-1]).flatten(1)) if packed else None
+    rows = Rows.of(within(torch.from_numpy(dialogues.lengths), inputs.shape[-1]).flatten(1)) if not padding else None
     brought = gated(embedded, context, weights["gru.in"], weights["gru.in_bias"], rows)
     states = gru_states(brought, weights["gru.state"], weights["gru.state_bias"])
     return Reading(embedded, dropout(states) if dropout is not None else states, context, table, rows)

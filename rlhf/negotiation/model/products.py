@@ -72,7 +72,7 @@ def gated(embedded: Tensor, context: Tensor, weight: Tensor, bias: Tensor, rows:
     """What embeddings [shape=(S, B, T, E)] and contexts [shape=(S, B, C)] bring to gates [shape=(S, B, T, 3H)].
 
     ``weight`` [shape=(S, E + C, 3H)] reads the embedding above, the context below. Of embeddings that are not among
-    ``rows`` nothing is brought.
+    ``rows`` nothing is brought, of contexts as ever.
     """
     brought: Tensor = _Gated.apply(embedded, context, weight, bias, rows)  # type: ignore[no-untyped-call]
     return brought

@@ -15,7 +15,6 @@ from features.emotion_model import published as model_files
 from features.emotion_model.network import EmotionModel
 from features.emotion_model.published import MODELS, PinnedModel, fetch, find, git_blob, pinned, place
 from features.emotion_model.sidecar import read_sidecar, sidecar_path
-from features.model_files.cache import cache_folder
 from features.model_files.download import DownloadError, download
 from foundation.errors import InputError
 from tests.features.emotion_models import small_model
@@ -84,22 +83,14 @@ def test_git_blob_is_git_s(tmp_path: Path) -> None:
     assert git_blob(path) == said.stdout.strip()
 
 
-def test_the_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("APPORTION_CACHE", "here")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
-    monkeypatch.setenv("HOME", "/home/me")
-    assert cache_folder() == Path.cwd() / "here"
-    monkeypatch.setenv("APPORTION_CACHE", "")
-    assert cache_folder() == Path("/xdg/apportion")
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
-    assert cache_folder() == Path("/home/me/.cache/apportion")
+def test_without_a_home_no_model_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("APPORTION_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
 
     def homeless() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(Path, "home", homeless)
-    with pytest.raises(InputError, match="set APPORTION_CACHE"):
-        cache_folder()
     assert find(MODELS[0]) is None
 
 

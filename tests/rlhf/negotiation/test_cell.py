@@ -172,6 +172,32 @@ def test_more_epochs_go_on_from_the_last_to_the_same_bytes(method: str, tmp_path
     assert gone_on.rows[: len(first.rows)] == first.rows
     (parts / "cell.json").write_bytes((whole / "cell.json").read_bytes())
     assert bytes_of(parts) == bytes_of(whole)
+    trained(parts, method=method, reinforce={"epochs": 1})  # Fewer again: the agents of that epoch.
+    agent = next(iter(sorted((parts / "agents").iterdir())))
+    assert bytes_of(agent) != bytes_of(whole / "agents" / agent.name)
+    trained(parts, method=method, reinforce={"epochs": 2})
+    assert bytes_of(parts) == bytes_of(whole)
+
+
+@pytest.mark.parametrize("together", [1, 5])
+def test_stopped_between_games_it_goes_on_to_the_same_bytes(
+    together: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed: dict[str, Any] = {"method": "rl", "reinforce": {"games_per_update": together, "epochs": 1}}
+    trained(tmp_path / "whole", **changed)
+    update = ReinforceTraining.update
+
+    def until_game(own: ReinforceTraining, first: int, until: int) -> None:
+        if first == 20:
+            raise KeyboardInterrupt
+        update(own, first, until)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ReinforceTraining, "update", until_game)
+        trained(tmp_path / "parts", **changed)
+    assert (tmp_path / "parts" / "epoch-1-alice.partial.safetensors").is_file()
+    trained(tmp_path / "parts", **changed)
+    assert bytes_of(tmp_path / "parts") == bytes_of(tmp_path / "whole")
 
 
 def test_more_questions_than_games_an_empty_limit_and_unknown_experts_are_refused(

@@ -3,17 +3,18 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rlhf.negotiation.data.dialogues import OWN
 from rlhf.negotiation.model.one_game.arrays import PARTS_OF, Acting, Flags, Floats, Game, Whole
+from rlhf.negotiation.model.one_game.compiled import compiled
 from rlhf.negotiation.model.one_game.products import add, add_product, dot, put
 
 ONE = np.float32(1)
+ALMOST_ONE = 1 - 2.0**-20
 
 
-@njit(cache=True)
+@compiled
 def begin(weights: Acting, counts: Whole, values: Whole, game: Game) -> None:
     """Read the contexts [shapes=(S, 3)]; `network.read_context` and `context_brings`."""
     size = weights.item_count.shape[2]
@@ -34,7 +35,7 @@ def begin(weights: Acting, counts: Whole, values: Whole, game: Game) -> None:
             game.states[seed, 0, unit] = 0
 
 
-@njit(cache=True)
+@compiled
 def embedding(weights: Acting, seed: int, token: int, game: Game) -> Floats:
     """A row of the table, made where it is first asked for."""
     row: Floats = game.table[seed, token]
@@ -47,7 +48,7 @@ def embedding(weights: Acting, seed: int, token: int, game: Game) -> Floats:
     return row
 
 
-@njit(cache=True)
+@compiled
 def gru_step(
     brought: Floats,
     own: Floats,
@@ -71,7 +72,7 @@ def gru_step(
         after[unit] = fresh[unit] + update[unit] * (before[unit] - fresh[unit])
 
 
-@njit(cache=True)
+@compiled
 def hear(
     weights: Acting, seed: int, turn: int, token: int, role: int, game: Game, own: Floats, brought: Floats
 ) -> None:
@@ -97,7 +98,7 @@ def hear(
     )
 
 
-@njit(cache=True)
+@compiled
 def score(weights: Acting, seed: int, turn: int, legal: Flags, game: Game) -> None:
     """The scores of the acts that are ``legal`` [shape=(253,)]."""
     out = game.outs[seed, turn]
@@ -110,7 +111,7 @@ def score(weights: Acting, seed: int, turn: int, legal: Flags, game: Game) -> No
             game.scores[seed, turn, act] = weights.act_bias[seed, act] + dot(row, out)
 
 
-@njit(cache=True)
+@compiled
 def chances_of(scores: Floats, legal: Flags, temperature: np.float32, out: Floats) -> None:
     """The probabilities of legal acts; 0 for the others."""
     highest, total = -np.float32(np.inf), np.float32(0)
@@ -124,7 +125,7 @@ def chances_of(scores: Floats, legal: Flags, temperature: np.float32, out: Float
         out[act] /= total
 
 
-@njit(cache=True)
+@compiled
 def chosen(scores: Floats, legal: Flags, temperature: np.float32, draw: float, room: Floats) -> int:
     """An act by a number in [0, 1), or with temperature 0 the likeliest; the first legal one of equals."""
     best = -1
@@ -134,17 +135,20 @@ def chosen(scores: Floats, legal: Flags, temperature: np.float32, draw: float, r
                 best = act
         return best
     chances_of(scores, legal, temperature, room)
-    total = 0.0
+    whole, total = 0.0, 0.0
+    for act in range(len(legal)):
+        whole += room[act]
+    wanted = min(draw, ALMOST_ONE) * whole  # Below all of it, so that an act without a chance is never reached.
     for act in range(len(legal)):
         if legal[act]:
             best = act
             total += room[act]
-            if total > draw:
+            if total > wanted:
                 break
     return best
 
 
-@njit(cache=True)
+@compiled
 def choose(
     weights: Acting,
     turn: int,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from environments.negotiation.batched.engine import NO_ACT, BatchedGames, Flags
+from environments.negotiation.rules import MOST_ACTS
 from rlhf.negotiation.data.dialogues import START, Whole
 from rlhf.negotiation.model.network import Weights
 from rlhf.negotiation.model.one_game.acting import begin, choose
@@ -42,7 +43,19 @@ class OneGamePlayer:
         self._game = Game.of(self._acting)
 
     def begin(self, games: BatchedGames, seat: int) -> None:
-        """Read the contexts."""
+        """Read the contexts.
+
+        Raises
+        ------
+        ValueError
+            More than a game a seed, or games of more acts than the rules have: the loops have no room for them.
+        """
+        seeds = len(self._acting.act)
+        if len(games) != seeds or games.most_acts > MOST_ACTS:
+            raise ValueError(
+                f"{len(games)} games of at most {games.most_acts} acts for {seeds} seeds: here is one game a seed, of "
+                f"at most {MOST_ACTS} acts; a NetworkPlayer plays others"
+            )
         self.games, self.seat, self._turn = games, seat, 0
         self._values = np.ascontiguousarray(games.pools.values[:, seat])
         if not self.lasting:
@@ -91,7 +104,8 @@ class OneGamePlayer:
         Returns
         -------
         float64 [shape=(S,)]
-            The length of each seed's gradient before it is cut; where one is not finite, the step was not made.
+            The length of each seed's gradient before it is cut; where one is not finite, its step and those of the
+            seeds after it were not made.
         """
         games = self.games
         lengths = learn(

@@ -4,43 +4,42 @@ A gradient of a matrix is a sum of a few outer products of what came in and what
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rlhf.negotiation.model.one_game.compiled import compiled, summing
+
 Floats = NDArray[np.float32]
-REORDERED = {"reassoc", "nsz", "contract"}
-"""Sums may be added up in any order; what is not finite stays so."""
 
 
-@njit(cache=True)
+@compiled
 def put(given: Floats, out: Floats) -> None:
     """``out[:] = given``, vectors."""
     for place in range(len(out)):
         out[place] = given[place]
 
 
-@njit(cache=True)
+@compiled
 def bend(bent: Floats, back: Floats) -> None:
     """``back *= 1 - bent ** 2``, vectors: back through tanh, which gave ``bent``."""
     for place in range(len(back)):
         back[place] *= np.float32(1) - bent[place] * bent[place]
 
 
-@njit(cache=True, fastmath=REORDERED)
+@summing
 def add(given: Floats, share: np.float32, out: Floats) -> None:
     """``out += share * given``, vectors."""
     for place in range(len(out)):
         out[place] += share * given[place]
 
 
-@njit(cache=True, fastmath=REORDERED)
+@summing
 def add_product(given: Floats, matrix: Floats, out: Floats) -> None:
     """``out += given @ matrix`` [shapes=(N,), (N, M), (M,)]."""
     for row in range(len(given)):
         add(matrix[row], given[row], out)
 
 
-@njit(cache=True, fastmath=REORDERED)
+@summing
 def dot(one: Floats, other: Floats) -> np.float32:
     """The inner product."""
     total = np.float32(0)
@@ -49,14 +48,14 @@ def dot(one: Floats, other: Floats) -> np.float32:
     return total
 
 
-@njit(cache=True, fastmath=REORDERED)
+@summing
 def add_turned(matrix: Floats, given: Floats, out: Floats) -> None:
     """``out += matrix @ given`` [shapes=(N, M), (M,), (N,)]."""
     for row in range(len(out)):
         out[row] += dot(matrix[row], given)
 
 
-@njit(cache=True)
+@compiled
 def squared_length(came: Floats, back: Floats) -> float:
     """Of the sum of outer products of rows, squared [shapes=(T, N), (T, M)]."""
     total = 0.0
@@ -67,7 +66,7 @@ def squared_length(came: Floats, back: Floats) -> float:
     return max(total, 0.0) if np.isfinite(total) else total
 
 
-@njit(cache=True, fastmath=REORDERED)
+@summing
 def descend(matrix: Floats, came: Floats, back: Floats, rate: np.float32) -> None:
     """``matrix -= rate * (came.T @ back)`` [shapes=(N, M), (T, N), (T, M)]."""
     for row in range(len(matrix)):

@@ -3,16 +3,16 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from environments.negotiation.batched.engine import KEPT
 from environments.negotiation.codes import SPLITS
 from rlhf.negotiation.model.one_game.acting import gru_step, hear
 from rlhf.negotiation.model.one_game.arrays import Acting, Flags, Floats, Game, Taking, Whole
+from rlhf.negotiation.model.one_game.compiled import compiled
 from rlhf.negotiation.model.one_game.products import add_product, put
 
 
-@njit(cache=True)
+@compiled
 def _one_way(
     matrix: Floats,
     bias: Floats,
@@ -35,7 +35,7 @@ def _one_way(
         put(out[step], before)
 
 
-@njit(cache=True)
+@compiled
 def _log_sum(scores: Floats) -> np.float32:
     """The logarithm of the sum of the exponentials."""
     highest, total = -np.float32(np.inf), np.float32(0)
@@ -46,7 +46,7 @@ def _log_sum(scores: Floats) -> np.float32:
     return highest + math.log(total)
 
 
-@njit(cache=True)
+@compiled
 def _heads(weights: Taking, seed: int, both: Floats, context: Floats) -> Floats:
     """Log probabilities of the six numbers [shape=(6 * 5,)], of both ways' states [shape=(T, 2A)]."""
     shares = np.zeros(len(both), dtype=np.float32)
@@ -76,7 +76,7 @@ def _heads(weights: Taking, seed: int, both: Floats, context: Floats) -> Floats:
     return heads
 
 
-@njit(cache=True)
+@compiled
 def _likeliest(heads: Floats, counts: Whole) -> int:
     """The split of a pool whose own and others' numbers together are likeliest."""
     best, highest, size = -1, -np.float32(np.inf), len(heads) // 6
@@ -92,7 +92,7 @@ def _likeliest(heads: Floats, counts: Whole) -> int:
     return best
 
 
-@njit(cache=True)
+@compiled
 def select(
     acting: Acting,
     weights: Taking,

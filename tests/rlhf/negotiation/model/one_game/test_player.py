@@ -11,6 +11,7 @@ from environments.negotiation.batched.engine import NO_ACT, BatchedGames
 from rlhf.negotiation.chance import chances
 from rlhf.negotiation.material import drawn_contexts
 from rlhf.negotiation.model.network import Weights, acting
+from rlhf.negotiation.model.one_game.acting import chosen
 from rlhf.negotiation.model.one_game.player import OneGamePlayer
 from rlhf.negotiation.model.player import NetworkPlayer
 from rlhf.negotiation.playing import Played, play, settled_split
@@ -91,3 +92,22 @@ def test_a_gradient_that_is_not_finite_is_told_and_leaves_its_seed_alone() -> No
     assert np.isfinite(found[:2]).all() and not np.isfinite(found[2])
     assert all(torch.equal(model[name][2:], before[name][2:]) for name in model)
     assert not torch.equal(model["act"][:2], before["act"][:2])
+
+
+def test_other_games_are_refused() -> None:
+    player = OneGamePlayer(weights(SEEDS), 1.0)
+    several = tables(drawn_contexts(2, "one game"), SEEDS)
+    longer = BatchedGames(table(0).pools, table(0).starters, 21)
+    for games in (several, longer):
+        with pytest.raises(ValueError, match="one game a seed, of at most 20 acts"):
+            player.begin(games, 0)
+
+
+def test_an_act_without_a_chance_is_never_drawn() -> None:
+    rng = np.random.default_rng(1)
+    legal, room = np.ones(253, dtype=np.bool_), np.empty(253, dtype=np.float32)
+    for _ in range(300):
+        scores = np.full(253, -200, dtype=np.float32)
+        likely = rng.permutation(253)[:5]
+        scores[likely] = rng.normal(size=5)
+        assert chosen(scores, legal, np.float32(0.5), 1 - 2.0**-53, room) in likely

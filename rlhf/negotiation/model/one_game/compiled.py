@@ -1,0 +1,74 @@
+"""What is compiled, and where that is kept between runs.
+
+A compiled function holds the functions that it calls and the numbers that it was made with. numba looks for changes
+only in the file of the function itself, so all are kept in a folder named by a digest of what they are made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+from environments.negotiation.batched.engine import KEPT
+from environments.negotiation.codes import SPLITS
+from foundation.cache import cache_folder
+from foundation.errors import InputError
+from rlhf.negotiation.data.dialogues import OWN
+from rlhf.negotiation.model.network import MOST_COUNT
+
+REORDERED = {"reassoc", "nsz", "contract"}
+"""Sums may be added up in any order; what is not finite stays so."""
+_HERE = Path(__file__).parent
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def made_of(folder: Path = _HERE) -> str:
+    """A digest of the sources in a folder, and of the numbers from elsewhere that they use."""
+    found = hashlib.sha256(repr((KEPT.tolist(), SPLITS, OWN, MOST_COUNT)).encode())
+    for path in sorted(folder.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def kept_in() -> Path | None:
+    """The folder for what is compiled: beside the sources, else among the user's own; None where neither can be had."""
+    name = f"compiled-{made_of()}"
+    places: list[Callable[[], Path]] = [lambda: _HERE / "__pycache__", lambda: cache_folder() / "numba"]
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        places.insert(0, lambda: Path(given))
+    for place in places:
+        try:
+            folder = place() / name
+            folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, InputError):
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return None
+
+
+_KEPT_IN = kept_in()
+
+
+def compiled(function: Function, *, reordered: bool = False) -> Function:
+    """The function, compiled when it is first called; ``reordered``: its sums may be added up in any order."""
+    options: dict[str, Any] = {"fastmath": REORDERED} if reordered else {}
+    if _KEPT_IN is None:
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(_KEPT_IN)  # Asked for once, when a function is told to be kept.
+    try:
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+    finally:
+        config.CACHE_DIR = before
+
+
+def summing(function: Function) -> Function:
+    """As `compiled`, where sums may be added up in any order."""
+    return compiled(function, reordered=True)
