@@ -5,6 +5,6 @@ any file can hold), `control_marks` (words that a tokenizer takes for control), 
 `nearest` (did you mean), `registry` (what is chosen by name, ours and packages'), `arrays` and `progress` (types that
 signatures name), `intervals` (how sure a figure is), `lazy` (names imported on first use), `extras` (packages that are
 optional), `settings` (the base of all settings, and what is wrong with refused ones), `presets` (published settings by
-name), `toml_text` (values as TOML writes them), `files` (written whole or not at all), `processes` (those that share
-one piece of work).
+name), `toml_text` (values as TOML writes them), `files` (written whole or not at all), `cache` (the folder for what can
+be had again), `processes` (those that share one piece of work).
 """
