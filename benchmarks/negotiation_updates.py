@@ -5,7 +5,7 @@ Run: OMP_NUM_THREADS=1 taskset -c 0 python benchmarks/negotiation_updates.py [--
 The compiled loops (`rlhf.negotiation.model.one_game`) beside the batched products with autograd, which read the weights
 of all seeds for every act: the same networks, after supervised learning of made-up dialogues (scripts), play and learn
 by turns, 100 games of every seed at a time. An update of supervised learning (16 dialogues) is told beside them. Times
-are of the process; what is compiled, once a machine, is not in them and is told by itself.
+are of the process; what is compiled, once an installation, is not in them and is told by itself.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from rlhf.negotiation.data.dialogues import OWN
 from rlhf.negotiation.model.one_game.arrays import PARTS_OF, Acting, Flags, Floats, Game, Whole
 from rlhf.negotiation.model.one_game.compiled import compiled
 from rlhf.negotiation.model.one_game.products import add, add_product, dot, put
+from rlhf.negotiation.model.player import ALMOST_ONE
 
 ONE = np.float32(1)
-ALMOST_ONE = 1 - 2.0**-20
 
 
 @compiled

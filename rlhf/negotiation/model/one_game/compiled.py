@@ -20,6 +20,7 @@ from foundation.cache import cache_folder
 from foundation.errors import InputError
 from rlhf.negotiation.data.dialogues import OWN
 from rlhf.negotiation.model.network import MOST_COUNT
+from rlhf.negotiation.model.player import ALMOST_ONE
 
 REORDERED = {"reassoc", "nsz", "contract"}
 """Sums may be added up in any order; what is not finite stays so."""
@@ -29,7 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def made_of(folder: Path = _HERE) -> str:
     """A digest of the sources in a folder, and of the numbers from elsewhere that they use."""
-    found = hashlib.sha256(repr((KEPT.tolist(), SPLITS, OWN, MOST_COUNT)).encode())
+    found = hashlib.sha256(repr((KEPT.tolist(), SPLITS, OWN, MOST_COUNT, ALMOST_ONE)).encode())
     for path in sorted(folder.glob("*.py")):
         found.update(path.read_bytes())
     return found.hexdigest()[:16]
