@@ -36,7 +36,7 @@ from rlhf.negotiation.metrics import Measured, measure
 from rlhf.negotiation.model.network import Weights, drawn_weights
 from rlhf.negotiation.model.player import NetworkPlayer
 from rlhf.negotiation.playing import Player, play
-from rlhf.negotiation.reinforce import ReinforceTraining, Rewards, player_of
+from rlhf.negotiation.reinforce import ReinforceTraining, Rewards, fixed_player
 from rlhf.negotiation.settings import NegotiatorSettings, SupervisedSettings
 from rlhf.negotiation.supervised import Examples, SupervisedTraining
 
@@ -208,7 +208,7 @@ class Cell:
         if settings.method == "rl+sl":
             assert examples is not None, "the settings refuse RL+SL from scratch"
             mixed = (settings.mixed, examples, settings.supervised, settings.network.dropout)
-        partner = player_of(bob, settings.reinforce, lasting=True)
+        partner = fixed_player(bob, settings.reinforce)
         own = {name: tensor.clone() for name, tensor in alice.items()}
         return ReinforceTraining(
             own, partner, self.seeds, self.material.contexts, settings.reinforce, epoch, rewards, mixed

@@ -14,13 +14,14 @@ from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
 from rlhf.negotiation.chance import chances, draws_of, torch_draws_of
 from rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
 from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
-from rlhf.negotiation.model.network import Dropout, Weights, act_scores, acting, read
-from rlhf.negotiation.model.one_game.player import OneGamePlayer
+from rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
+from rlhf.negotiation.model.network import Weights, act_scores, acting, read
+from rlhf.negotiation.model.one_game.player import OneGamePlayer, play_one_game
 from rlhf.negotiation.model.player import NetworkPlayer, masked
+from rlhf.negotiation.model.updates import Descent, check_finite
 from rlhf.negotiation.playing import Played, Player, play
 from rlhf.negotiation.settings import MixedSettings, ReinforceSettings, SupervisedSettings
-from rlhf.negotiation.supervised import Examples, loss_of
-from rlhf.negotiation.updates import Descent, check_finite
+from rlhf.negotiation.supervised import Examples
 
 Floats = NDArray[np.float64]
 LEAST_SPREAD = 1e-4
@@ -106,12 +107,10 @@ def policy_loss(
     return loss
 
 
-def player_of(
-    weights: Weights, settings: ReinforceSettings, *, greedy: bool = False, lasting: bool = False
-) -> NetworkPlayer | OneGamePlayer:
-    """A network in the games between two updates: compiled for one game a seed, else in batched products."""
+def fixed_player(weights: Weights, settings: ReinforceSettings) -> NetworkPlayer | OneGamePlayer:
+    """A Bob who stays as he is in the games between two updates: compiled for one game a seed, else in products."""
     kind = OneGamePlayer if settings.games_per_update == 1 else NetworkPlayer
-    return kind(weights, 0.0 if greedy else settings.temperature, lasting)
+    return kind(weights, settings.temperature, lasting=True)
 
 
 @dataclass(frozen=True)
@@ -137,12 +136,12 @@ class Contexts:
 class ReinforceTraining:
     """One epoch of N games by REINFORCE, which can be stopped after any update and gone on with.
 
-    ``weights`` are Alice's. Kept are they, ``done``, ``rewards`` and what was played: ``acts`` [shape=(S, N, 20)],
-    ``starters`` and ``rows`` (which context) [shape=(S, N)].
+    ``weights`` are Alice's; she is compiled where ``bob`` is. Kept are they, ``done``, ``rewards`` and what was played:
+    ``acts`` [shape=(S, N, 20)], ``starters`` and ``rows`` (which context) [shape=(S, N)].
     """
 
     weights: Weights
-    bob: Player
+    bob: Player | OneGamePlayer
     seeds: tuple[int, ...]
     contexts: Contexts
     settings: ReinforceSettings
@@ -153,9 +152,11 @@ class ReinforceTraining:
     acts: Whole = field(init=False)
 
     def __post_init__(self) -> None:
-        self.alice = player_of(self.weights, self.settings, greedy=self.settings.greedy)
+        kind = OneGamePlayer if isinstance(self.bob, OneGamePlayer) else NetworkPlayer
+        self.alice = kind(self.weights, 0.0 if self.settings.greedy else self.settings.temperature)
         self.descent = Descent(self.weights, self.seeds, only=[name for name in sorted(self.weights) if acting(name)])
-        self.beside = Descent(self.weights, self.seeds)
+        if self.mixed is not None:
+            self.beside = LikelihoodDescent(self.weights, self.seeds, self.mixed[2].alpha)
         shape = (len(self.seeds), self.settings.games)
         self.acts = np.full((*shape, 20), -1, dtype=np.int64)
         orders, starters = [], []
@@ -184,9 +185,13 @@ class ReinforceTraining:
         settings, seeds = self.settings, len(self.seeds)
         rows = self.rows[:, first:until].ravel()
         games = BatchedGames(self.contexts.pools.chosen(rows), self.starters[:, first:until].ravel())
-        several = isinstance(self.alice, NetworkPlayer)
         draws = self._chances[:, first:until].reshape(-1, 20)
-        played = play(games, seeds, (self.alice, self.bob), draws, with_legal=several)
+        if isinstance(self.bob, OneGamePlayer):
+            assert isinstance(self.alice, OneGamePlayer), "both, or neither"
+            played = play_one_game(games, self.alice, self.bob, draws)
+        else:
+            assert isinstance(self.alice, NetworkPlayer), "both, or neither"
+            played = play(games, seeds, (self.alice, self.bob), draws, with_legal=True)
         self.acts[:, first:until] = games.acts.reshape(seeds, -1, 20)
         above = advantages(
             rewards_of(played, settings.reward, self.contexts.optima.chosen(rows)), self.rewards, settings.normalised
@@ -197,7 +202,7 @@ class ReinforceTraining:
         settings, dialogues = self.settings, played.seen_by(0)
         if isinstance(self.alice, OneGamePlayer):
             paid = act_rewards(dialogues, above, settings.discount)[:, 0]
-            lengths = self.alice.learn(paid, settings.temperature, settings.rate, settings.clip)
+            lengths = self.alice.learn(played.games, paid, settings.temperature, settings.rate, settings.clip)
             check_finite(torch.from_numpy(lengths), self.seeds, when)
             return
         dialogues = dialogues.cut()
@@ -218,14 +223,9 @@ class ReinforceTraining:
         picked = np.stack(
             [draws_of(s, "between", self.epoch, count).integers(0, examples.size, size) for s in self.seeds]
         )
-        batch = examples.batch(picked)
         left_out = Dropout(dropout, torch_draws_of(self.seeds, "between", self.epoch, count)) if dropout else None
-        self.beside.step(
-            lambda: loss_of(self.weights, batch, supervised.alpha, left_out),
-            settings.rate,
-            settings.clip,
-            f"supervised between, epoch {self.epoch}, update {count}",
-        )
+        when = f"supervised between, epoch {self.epoch}, update {count}"
+        self.beside.step(examples.batch(picked), left_out, settings.rate, settings.clip, when)
 
     @property
     def total(self) -> int:

@@ -6,27 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from environments.negotiation.batched.engine import NO_ACT
 from foundation.errors import InputError
 from rlhf.negotiation.chance import draws_of, torch_draws_of
-from rlhf.negotiation.data.dialogues import NOT_TAKEN, Dialogues, Whole, joined
+from rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
 from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
-from rlhf.negotiation.model.network import (
-    NEVER,
-    Dropout,
-    Reading,
-    Weights,
-    act_scores,
-    fitting_acts,
-    read,
-    taken_scores,
-)
-from rlhf.negotiation.model.packing import Rows, packed
+from rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
+from rlhf.negotiation.model.network import Weights
 from rlhf.negotiation.settings import SupervisedSettings
-from rlhf.negotiation.updates import Descent
 
 
 @dataclass(frozen=True)
@@ -63,40 +51,6 @@ class Examples:
     def batch(self, picked: Whole) -> Dialogues:
         """Some of every seed's, by their places in ``rows`` [shape=(S, B)]."""
         return self.dialogues.chosen(np.take_along_axis(self.rows, picked, axis=1)).cut()
-
-
-def loss_of(weights: Weights, dialogues: Dialogues, alpha: float, dropout: Dropout | None = None) -> Tensor:
-    """Eq. 1 over dialogues of S seeds [shape=(S, B, ...)], divided by their number of acts [shape=(S,)].
-
-    Acts of both sides count, as in the model of Lewis et al. What no player could do (`Dialogues.targets`) does not,
-    nor does the end of dialogues in which nothing was agreed on.
-    """
-    reading = read(weights, dialogues, dropout, padding=False)
-    targets = torch.from_numpy(dialogues.targets())
-    counted = targets >= 0
-    total = -_likelihood(weights, reading, dialogues, targets)
-    if alpha:
-        taken = torch.from_numpy(dialogues.taken)
-        agreed = taken != NOT_TAKEN
-        heads = taken_scores(weights, reading, torch.from_numpy(dialogues.lengths), dropout)
-        ends = torch.gather(heads, -1, taken.clamp(min=0)[..., None])[..., 0]
-        total = total - alpha * (ends * agreed).sum((1, 2))  # Eq. 1
-    return total / counted.sum((1, 2)).clamp(min=1)
-
-
-def _likelihood(weights: Weights, reading: Reading, dialogues: Dialogues, targets: Tensor) -> Tensor:
-    """The sum over acts of the logarithm of their probability [shape=(S,)]; targets below 0 do not count."""
-    steps, flat = targets.shape[-1], targets.flatten(1)
-    rows = Rows.of(flat >= 0)
-    states = packed(reading.states[:, :, :steps].flatten(1, 2), rows)
-    asked = packed(flat[..., None], rows)[..., 0]
-    if rows is not None:
-        asked = asked.masked_fill(rows.filled, NO_ACT)
-    fitting = fitting_acts(torch.from_numpy(dialogues.counts))[:, :, None].expand(-1, -1, steps, -1).flatten(1, 2)
-    scores = act_scores(weights, reading.table, states)
-    likely = torch.log_softmax(scores.masked_fill(~packed(fitting, rows), NEVER), dim=-1)
-    said = torch.gather(likely, -1, asked.clamp(min=0)[..., None])[..., 0]
-    return (said * (asked >= 0)).sum(1)
 
 
 def rates(settings: SupervisedSettings) -> list[float]:
@@ -147,7 +101,7 @@ class SupervisedTraining:
                 f"{self.purpose}: no dialogue to learn from. Raise data.unique, give data.dialogues, or set "
                 "data.scratch = true to begin without any."
             )
-        self.descent = Descent(self.weights, self.seeds, self.settings.momentum)
+        self.descent = LikelihoodDescent(self.weights, self.seeds, self.settings.alpha, self.settings.momentum)
         self._rates = rates(self.settings)
         self._per_epoch = -(-self.examples.size // self.settings.batch)
 
@@ -168,13 +122,8 @@ class SupervisedTraining:
     def update(self, picked: Whole, rate: float) -> None:
         """One update by some dialogues of every seed."""
         dropout = Dropout(self.dropout, torch_draws_of(self.seeds, self.purpose, self.done)) if self.dropout else None
-        batch = self.examples.batch(picked)
-        self.descent.step(
-            lambda: loss_of(self.weights, batch, self.settings.alpha, dropout),
-            rate,
-            self.settings.clip,
-            f"{self.purpose}, update {self.done}",
-        )
+        when = f"{self.purpose}, update {self.done}"
+        self.descent.step(self.examples.batch(picked), dropout, rate, self.settings.clip, when)
 
     def state(self) -> Tensors:
         """Weights, momentum and how far it is."""

@@ -1,1 +1,5 @@
-"""The model of all seeds: `packing`, `recurrent`, `products` (with gradients), `network`, `player`, `one_game`."""
+"""The model of all seeds.
+
+`recurrent` and `products` (with gradients), `network`, `player`, `updates` (steps of descent by autograd). Compiled,
+with `loops`, are `one_game` (games and REINFORCE, one game a seed) and `likelihood` (Eq. 1).
+"""

@@ -16,10 +16,9 @@ import torch
 from torch import Tensor
 
 from environments.negotiation.batched.engine import KEPT
-from environments.negotiation.codes import ACTS, AGREE, INSIST, SPLITS
+from environments.negotiation.codes import ACTS, INSIST, SPLITS
 from rlhf.negotiation.data.dialogues import TOKENS, Dialogues
-from rlhf.negotiation.model.packing import Rows
-from rlhf.negotiation.model.products import both_ways, gated, scored
+from rlhf.negotiation.model.products import gated, scored
 from rlhf.negotiation.model.recurrent import gru_states
 from rlhf.negotiation.settings import NetworkSettings
 
@@ -139,18 +138,6 @@ def context_brings(weights: Weights, context: Tensor) -> tuple[Tensor, Tensor]:
     return torch.baddbmm(weights["gru.in_bias"][:, None], context, known), embedded
 
 
-class Dropout:
-    """Which units are left out, drawn for each seed by itself; an evaluation has none (None in its place)."""
-
-    def __init__(self, share: float, draws: list[torch.Generator]) -> None:
-        self.share, self.draws = share, draws
-
-    def __call__(self, given: Tensor) -> Tensor:
-        """``given`` [shape=(S, ...)] with units left out and the others raised by as much."""
-        drawn = torch.stack([torch.rand(given.shape[1:], generator=draw) for draw in self.draws])
-        return given * (drawn >= self.share) / (1 - self.share)
-
-
 @dataclass(frozen=True)
 class Reading:
     """What the network makes of S times B dialogues of T acts.
@@ -165,29 +152,22 @@ class Reading:
         What was known before.
     table : float32 [shape=(S, TOKENS, E)]
         The embeddings.
-    rows : Rows, optional
-        What is read, of B times T + 1; the other states are not right then.
     """
 
     embedded: Tensor
     states: Tensor
     context: Tensor
     table: Tensor
-    rows: Rows | None = None
 
 
-def read(weights: Weights, dialogues: Dialogues, dropout: Dropout | None = None, *, padding: bool = True) -> Reading:
-    """Read dialogues whose arrays begin with the seeds [shape=(S, B, ...)]; without ``padding`` not that."""
+def read(weights: Weights, dialogues: Dialogues) -> Reading:
+    """Read dialogues whose arrays begin with the seeds [shape=(S, B, ...)]."""
     inputs, roles = torch.from_numpy(dialogues.inputs), torch.from_numpy(dialogues.next_roles)
     context = read_context(weights, torch.from_numpy(dialogues.counts), torch.from_numpy(dialogues.values))
     table = embeddings(weights)
     embedded = looked_up(table, inputs) + looked_up(weights["role"], roles)
-    if dropout is not None:
-        embedded = dropout(embedded)
-    rows = Rows.of(within(torch.from_numpy(dialogues.lengths), inputs.shape[-1]).flatten(1)) if not padding else None
-    brought = gated(embedded, context, weights["gru.in"], weights["gru.in_bias"], rows)
-    states = gru_states(brought, weights["gru.state"], weights["gru.state_bias"])
-    return Reading(embedded, dropout(states) if dropout is not None else states, context, table, rows)
+    brought = gated(embedded, context, weights["gru.in"], weights["gru.in_bias"])
+    return Reading(embedded, gru_states(brought, weights["gru.state"], weights["gru.state_bias"]), context, table)
 
 
 def within(lengths: Tensor, steps: int) -> Tensor:
@@ -200,13 +180,6 @@ def act_scores(weights: Weights, table: Tensor, states: Tensor) -> Tensor:
     return scored(_linear(weights, "out", states), table, weights["act.bias"])
 
 
-def fitting_acts(counts: Tensor) -> Tensor:
-    """Which acts a pool [shape=(..., 3)] has at all, whatever was said [shape=(..., 253)], bool."""
-    fits = (torch.from_numpy(KEPT) <= counts[..., None, :]).all(-1)
-    others = torch.ones(*counts.shape[:-1], ACTS - AGREE, dtype=torch.bool)
-    return torch.cat([fits, fits, others], dim=-1)
-
-
 def ways_matrix(weights: Weights) -> tuple[Tensor, Tensor, Tensor]:
     """What brings states [shape=(S, H, 6A)] and embeddings [shape=(S, E, 6A)] to both ways' gates, and the biases."""
     whole = torch.cat([weights[f"{name}.in"] for name in WAYS], dim=-1)
@@ -215,18 +188,15 @@ def ways_matrix(weights: Weights) -> tuple[Tensor, Tensor, Tensor]:
     return heard, embedded, bias[:, None]
 
 
-def taken_scores(weights: Weights, reading: Reading, lengths: Tensor, dropout: Dropout | None = None) -> Tensor:
+def taken_scores(weights: Weights, reading: Reading, lengths: Tensor) -> Tensor:
     """Log probabilities of what is taken at the end [shape=(S, B, 6, 5)], own numbers first; lengths in acts."""
-    ways = weights["ahead.in"], weights["back.in"]
-    biases = weights["ahead.in_bias"], weights["back.in_bias"]
-    flat = both_ways(reading.states.flatten(1, 2), reading.embedded.flatten(1, 2), ways, biases, reading.rows)
-    brought = flat.view(*reading.states.shape[:3], -1)
-    return selection_scores(weights, brought, reading.context, lengths, dropout)
+    heard, matrix, bias = ways_matrix(weights)
+    brought = torch.baddbmm(bias, reading.states.flatten(1, 2), heard)
+    brought = torch.baddbmm(brought, reading.embedded.flatten(1, 2), matrix)
+    return selection_scores(weights, brought.view(*reading.states.shape[:3], -1), reading.context, lengths)
 
 
-def selection_scores(
-    weights: Weights, brought: Tensor, context: Tensor, lengths: Tensor, dropout: Dropout | None = None
-) -> Tensor:
+def selection_scores(weights: Weights, brought: Tensor, context: Tensor, lengths: Tensor) -> Tensor:
     """As `taken_scores`, of what each step brings to the gates of both ways [shape=(S, B, T + 1, 6A)]."""
     mask = within(lengths, brought.shape[2])
     both = torch.cat(
@@ -241,8 +211,6 @@ def selection_scores(
     shares = torch.softmax(scores.view(seeds, batch, steps).masked_fill(~mask, NEVER), dim=-1)
     seen = (shares[..., None] * both).sum(2)
     layer = torch.tanh(_linear(weights, "select", torch.cat([seen, context], dim=-1)))
-    if dropout is not None:
-        layer = dropout(layer)
     return torch.log_softmax(_linear(weights, "heads", layer).view(seeds, batch, HEADS, CLASSES), dim=-1)
 
 

@@ -12,8 +12,6 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from rlhf.negotiation.model.packing import Rows, packed, unpacked
-
 
 class _Scored(torch.autograd.Function):
     """Scores by the first rows of a table turned round."""
@@ -47,88 +45,31 @@ class _Gated(torch.autograd.Function):
     """What embeddings and contexts bring to the gates."""
 
     @staticmethod
-    def forward(ctx: Any, embedded: Tensor, context: Tensor, weight: Tensor, bias: Tensor, rows: Rows | None) -> Tensor:
-        read = packed(embedded.flatten(1, 2), rows)
+    def forward(ctx: Any, embedded: Tensor, context: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        read = embedded.flatten(1, 2)
         ctx.save_for_backward(read, context, weight)
-        ctx.rows, ctx.shape = rows, embedded.shape
+        ctx.shape = embedded.shape
         matrix, known = torch.split(weight, [embedded.shape[-1], context.shape[-1]], dim=1)
         beside = torch.baddbmm(bias[:, None], context, known)
-        return unpacked(torch.bmm(read, matrix), rows).view(*embedded.shape[:3], -1) + beside[:, :, None]
+        return torch.bmm(read, matrix).view(*embedded.shape[:3], -1) + beside[:, :, None]
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, brought: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, brought: Tensor) -> tuple[Tensor, ...]:
         read, context, weight = ctx.saved_tensors
         width = read.shape[-1]
-        beside, flat = brought.sum(2), packed(brought.flatten(1, 2), ctx.rows)
+        beside, flat = brought.sum(2), brought.flatten(1, 2)
         by_weight = torch.empty_like(weight)
         torch.bmm(read.transpose(1, 2), flat, out=by_weight[:, :width])
         torch.bmm(context.transpose(1, 2), beside, out=by_weight[:, width:])
-        by_embedded = unpacked(torch.bmm(flat, weight[:, :width].transpose(1, 2)), ctx.rows).view(ctx.shape)
-        return by_embedded, torch.bmm(beside, weight[:, width:].transpose(1, 2)), by_weight, beside.sum(1), None
+        by_embedded = torch.bmm(flat, weight[:, :width].transpose(1, 2)).view(ctx.shape)
+        return by_embedded, torch.bmm(beside, weight[:, width:].transpose(1, 2)), by_weight, beside.sum(1)
 
 
-def gated(embedded: Tensor, context: Tensor, weight: Tensor, bias: Tensor, rows: Rows | None = None) -> Tensor:
+def gated(embedded: Tensor, context: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """What embeddings [shape=(S, B, T, E)] and contexts [shape=(S, B, C)] bring to gates [shape=(S, B, T, 3H)].
 
-    ``weight`` [shape=(S, E + C, 3H)] reads the embedding above, the context below. Of embeddings that are not among
-    ``rows`` nothing is brought, of contexts as ever.
+    ``weight`` [shape=(S, E + C, 3H)] reads the embedding above, the context below.
     """
-    brought: Tensor = _Gated.apply(embedded, context, weight, bias, rows)  # type: ignore[no-untyped-call]
-    return brought
-
-
-class _BothWays(torch.autograd.Function):
-    """What states and embeddings bring to the gates of the selection's two GRUs, one beside the other."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        states: Tensor,
-        embedded: Tensor,
-        ahead: Tensor,
-        back: Tensor,
-        ahead_bias: Tensor,
-        back_bias: Tensor,
-        rows: Rows | None,
-    ) -> Tensor:
-        whole = torch.cat([ahead, back], dim=-1)
-        states, embedded = packed(states, rows), packed(embedded, rows)
-        ctx.save_for_backward(states, embedded, whole)
-        ctx.rows = rows
-        heard, matrix = torch.split(whole, [states.shape[-1], embedded.shape[-1]], dim=1)
-        bias = torch.cat([ahead_bias, back_bias], dim=-1)[:, None]
-        brought = torch.baddbmm(bias, states, heard)
-        return unpacked(torch.baddbmm(brought, embedded, matrix), rows)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, brought: Tensor) -> tuple[Tensor | None, ...]:
-        states, embedded, whole = ctx.saved_tensors
-        brought = packed(brought, ctx.rows)
-        units, width = states.shape[-1], whole.shape[-1] // 2
-        by_weights = []
-        for part in torch.split(brought, width, dim=-1):
-            by_weight = whole.new_empty(*whole.shape[:2], width)
-            torch.bmm(states.transpose(1, 2), part, out=by_weight[:, :units])
-            torch.bmm(embedded.transpose(1, 2), part, out=by_weight[:, units:])
-            by_weights.append(by_weight)
-        parts = whole[:, :units], whole[:, units:]
-        by_states, by_embedded = (unpacked(torch.bmm(brought, one.transpose(1, 2)), ctx.rows) for one in parts)
-        return by_states, by_embedded, *by_weights, *torch.split(brought.sum(1), width, dim=-1), None
-
-
-def both_ways(
-    states: Tensor,
-    embedded: Tensor,
-    weights: tuple[Tensor, Tensor],
-    biases: tuple[Tensor, Tensor],
-    rows: Rows | None = None,
-) -> Tensor:
-    """What states [shape=(S, N, H)] and embeddings [shape=(S, N, E)] bring to the gates of two ways.
-
-    Each of ``weights`` [shape=(S, H + E, 3A)] reads the state above, the embedding below; the gates [shape=(S, N, 6A)]
-    of the first way stand before the second's. What is not among ``rows`` brings nothing.
-    """
-    brought: Tensor = _BothWays.apply(states, embedded, *weights, *biases, rows)  # type: ignore[no-untyped-call]
+    brought: Tensor = _Gated.apply(embedded, context, weight, bias)  # type: ignore[no-untyped-call]
     return brought

@@ -3,89 +3,72 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rlhf.negotiation.data.dialogues import OWN
+from rlhf.negotiation.model.loops.compiled import compiled, within
+from rlhf.negotiation.model.loops.curves import all_tanh
+from rlhf.negotiation.model.loops.gates import gru_step
 from rlhf.negotiation.model.one_game.arrays import PARTS_OF, Acting, Flags, Floats, Game, Whole
-from rlhf.negotiation.model.one_game.compiled import compiled
 from rlhf.negotiation.model.one_game.products import add, add_product, dot, put
 from rlhf.negotiation.model.player import ALMOST_ONE
 
 ONE = np.float32(1)
 
 
-@compiled
-def begin(weights: Acting, counts: Whole, values: Whole, game: Game) -> None:
-    """Read the contexts [shapes=(S, 3)]; `network.read_context` and `context_brings`."""
+@within
+def begin(weights: Acting, seed: int, counts: Whole, values: Whole, game: Game) -> None:
+    """Read a context [shapes=(3,)]; `network.read_context` and `context_brings`."""
     size = weights.item_count.shape[2]
     wide = weights.role.shape[2]
-    for seed in range(len(counts)):
-        known, context, beside = game.known[seed], game.context[seed], game.beside[seed]
-        for item in range(3):
-            many, worth = weights.item_count[seed, counts[seed, item]], weights.item_value[seed, values[seed, item]]
-            for place in range(size):
-                known[item * size + place] = math.tanh(many[place] * worth[place])
-        put(weights.context_bias[seed], context)
-        add_product(known, weights.context[seed], context)
-        for place in range(len(context)):
-            context[place] = math.tanh(context[place])
-        put(weights.entering_bias[seed], beside)
-        add_product(context, weights.entering[seed, wide:], beside)
-        for unit in range(game.states.shape[2]):
-            game.states[seed, 0, unit] = 0
+    known, context, beside = game.known[seed], game.context[seed], game.beside[seed]
+    for item in range(3):
+        many, worth = weights.item_count[seed, counts[item]], weights.item_value[seed, values[item]]
+        for place in range(size):
+            known[item * size + place] = many[place] * worth[place]
+    all_tanh(known)
+    put(weights.context_bias[seed], context)
+    add_product(known, weights.context[seed], context)
+    all_tanh(context)
+    put(weights.entering_bias[seed], beside)
+    add_product(context, weights.entering[seed, wide:], beside)
+    for unit in range(game.states.shape[2]):
+        game.states[seed, 0, unit] = 0
 
 
 @compiled
-def embedding(weights: Acting, seed: int, token: int, game: Game) -> Floats:
-    """A row of the table, made where it is first asked for."""
-    row: Floats = game.table[seed, token]
-    if not game.ready[seed, token]:
-        game.ready[seed, token] = True
-        put(weights.act[seed, token], row)
+def embedding(act: Floats, part: Floats, token: int, table: Floats, ready: Flags) -> Floats:
+    """A row of the ``table`` of one seed, made of the vectors of acts and parts where it is first asked for."""
+    row: Floats = table[token]
+    if not ready[token]:
+        ready[token] = True
+        put(act[token], row)
         if token < len(PARTS_OF):
-            for part in PARTS_OF[token]:
-                add(weights.part[seed, part], ONE, row)
+            for one in PARTS_OF[token]:
+                add(part[one], ONE, row)
     return row
 
 
 @compiled
-def gru_step(
-    brought: Floats,
-    own: Floats,
-    before: Floats,
-    reset: Floats,
-    update: Floats,
-    fresh: Floats,
-    held: Floats,
-    after: Floats,
-) -> None:
-    """The state ``after`` one before it, of what an input ``brought`` and what is of the state's ``own`` [shape=(3H,)].
-
-    What `learning` needs is kept in ``reset``, ``update``, ``fresh`` and ``held`` [shape=(H,)].
-    """
-    units = len(before)
-    for unit in range(units):
-        reset[unit] = ONE / (ONE + math.exp(-(brought[unit] + own[unit])))
-        update[unit] = ONE / (ONE + math.exp(-(brought[units + unit] + own[units + unit])))
-        held[unit] = own[2 * units + unit]
-        fresh[unit] = math.tanh(brought[2 * units + unit] + reset[unit] * held[unit])
-        after[unit] = fresh[unit] + update[unit] * (before[unit] - fresh[unit])
+def brings(given: Floats, matrix: Floats, place: int, gates: Floats, heard: Flags) -> Floats:
+    """What an embedding brings to the gates, kept in a row of ``gates``; made where it is first asked for."""
+    row: Floats = gates[place]
+    if not heard[place]:
+        heard[place] = True
+        row[:] = 0
+        add_product(given, matrix, row)
+    return row
 
 
-@compiled
-def hear(
-    weights: Acting, seed: int, turn: int, token: int, role: int, game: Game, own: Floats, brought: Floats
-) -> None:
-    """One more step of a seed's GRU; ``own`` and ``brought`` [shape=(3H,)] are room to work in."""
-    wide = weights.role.shape[2]
+@within
+def hear(weights: Acting, seed: int, turn: int, token: int, role: int, game: Game) -> None:
+    """One more step of a seed's GRU."""
     game.tokens[seed, turn], game.roles[seed, turn] = token, role
     given, before, after = game.inputs[seed, turn], game.states[seed, turn], game.states[seed, turn + 1]
-    put(embedding(weights, seed, token, game), given)
+    put(embedding(weights.act[seed], weights.part[seed], token, game.table[seed], game.ready[seed]), given)
     add(weights.role[seed, role], ONE, given)
-    put(weights.state_bias[seed], own)
+    own, brought = weights.state_bias[seed].copy(), game.beside[seed].copy()
     add_product(before, weights.state[seed], own)
-    put(game.beside[seed], brought)
-    add_product(given, weights.entering[seed, :wide], brought)
+    matrix = weights.entering[seed, : len(given)]
+    add(brings(given, matrix, 2 * token + role, game.gates[seed], game.heard[seed]), ONE, brought)
     gru_step(
         brought,
         own,
@@ -98,17 +81,18 @@ def hear(
     )
 
 
-@compiled
+@within
 def score(weights: Acting, seed: int, turn: int, legal: Flags, game: Game) -> None:
     """The scores of the acts that are ``legal`` [shape=(253,)]."""
-    out = game.outs[seed, turn]
+    out, scores, allowed = game.outs[seed, turn], game.scores[seed, turn], game.legal[seed, turn]
+    act_vectors, part, bias = weights.act[seed], weights.part[seed], weights.act_bias[seed]
+    table, ready = game.table[seed], game.ready[seed]
     put(weights.out_bias[seed], out)
     add_product(game.states[seed, turn + 1], weights.out[seed], out)
     for act in range(len(legal)):
-        game.legal[seed, turn, act] = legal[act]
+        allowed[act] = legal[act]
         if legal[act]:
-            row = embedding(weights, seed, act, game)
-            game.scores[seed, turn, act] = weights.act_bias[seed, act] + dot(row, out)
+            scores[act] = bias[act] + dot(embedding(act_vectors, part, act, table, ready), out)
 
 
 @compiled
@@ -148,26 +132,8 @@ def chosen(scores: Floats, legal: Flags, temperature: np.float32, draw: float, r
     return best
 
 
-@compiled
-def choose(
-    weights: Acting,
-    turn: int,
-    tokens: Whole,
-    roles: Whole,
-    playing: Flags,
-    legal: Flags,
-    temperature: np.float32,
-    draws: NDArray[np.float64],
-    game: Game,
-) -> Whole:
-    """What every seed that is still ``playing`` says after reading one more, -1 where it is not its turn."""
-    acts = np.full(len(tokens), -1)
-    own, brought = np.empty_like(game.beside[0]), np.empty_like(game.beside[0])
-    room = np.empty_like(game.scores[0, 0])
-    for seed in range(len(tokens)):
-        if playing[seed]:
-            hear(weights, seed, turn, tokens[seed], roles[seed], game, own, brought)
-            if roles[seed] == OWN:
-                score(weights, seed, turn, legal[seed], game)
-                acts[seed] = chosen(game.scores[seed, turn], legal[seed], temperature, draws[seed], room)
-    return acts
+@within
+def say(weights: Acting, seed: int, turn: int, legal: Flags, temperature: np.float32, draw: float, game: Game) -> int:
+    """One of the ``legal`` acts, after what was heard; ``draw`` as of `chosen`."""
+    score(weights, seed, turn, legal, game)
+    return chosen(game.scores[seed, turn], legal, temperature, draw, np.empty(len(legal), dtype=np.float32))

@@ -76,14 +76,18 @@ def taking_arrays(weights: Weights) -> Taking:
 class Game(NamedTuple):
     """What a seat has read and said in the game that each seed plays: T acts at most, state t being before input t.
 
-    ``table`` and ``ready`` are the embeddings and which of them are made; ``known`` what the context is made of,
-    ``context`` and ``beside`` what it is and brings to the gates; of each step ``tokens`` and ``roles`` that were read,
-    ``inputs`` (embedded), ``states``, the gates ``reset`` and ``update``, what is ``fresh`` and what was ``held``; of
-    each own act ``outs`` (which the acts' embeddings are compared with), ``scores`` and what was ``legal``.
+    ``table`` and ``ready`` are the embeddings and which of them are made, ``gates`` and ``heard`` what tokens bring to
+    the gates as either side's (token t of role r is row 2 t + r) and which of that is made; ``known`` what the context
+    is made of, ``context`` and ``beside`` what it is and brings to the gates; of each step ``tokens`` and ``roles``
+    that were read, ``inputs`` (embedded), ``states``, the gates ``reset`` and ``update``, what is ``fresh`` and what
+    was ``held``; of each own act ``outs`` (which the acts' embeddings are compared with), ``scores`` and what was
+    ``legal``.
     """
 
     table: Floats
     ready: Flags
+    gates: Floats
+    heard: Flags
     known: Floats
     context: Floats
     beside: Floats
@@ -112,6 +116,8 @@ class Game(NamedTuple):
         return cls(
             room(TOKENS, wide),
             np.zeros((seeds, TOKENS), dtype=np.bool_),
+            room(2 * TOKENS, 3 * units),
+            np.zeros((seeds, 2 * TOKENS), dtype=np.bool_),
             room(known),
             room(context),
             room(3 * units),
@@ -127,6 +133,11 @@ class Game(NamedTuple):
             room(MOST_ACTS, ACTS),
             np.zeros((seeds, MOST_ACTS, ACTS), dtype=np.bool_),
         )
+
+    def forget(self) -> None:
+        """Make embeddings, and what they bring, anew: the weights have changed."""
+        self.ready.fill(False)
+        self.heard.fill(False)
 
 
 def _parts_of_acts() -> Whole:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlhf.negotiation.data.dialogues import OWN
+from rlhf.negotiation.model.loops.compiled import compiled, within
 from rlhf.negotiation.model.one_game.acting import ONE, chances_of
 from rlhf.negotiation.model.one_game.arrays import PARTS_OF, Acting, Floats, Game, Whole
-from rlhf.negotiation.model.one_game.compiled import compiled
 from rlhf.negotiation.model.one_game.products import add, add_turned, bend, descend, dot, put, squared_length
 
 
@@ -39,7 +39,7 @@ class Back(NamedTuple):
     context: Floats
 
 
-@compiled
+@within
 def _nothing_yet(weights: Acting, steps: int) -> Back:
     units, wide, known = weights.state.shape[1], weights.act.shape[2], weights.context.shape[2]
     return Back(
@@ -60,7 +60,7 @@ def _nothing_yet(weights: Acting, steps: int) -> Back:
     )
 
 
-@compiled
+@within
 def _from_scores(
     weights: Acting, seed: int, acts: Whole, paid: Floats, temperature: np.float32, game: Game, back: Back
 ) -> None:
@@ -82,7 +82,7 @@ def _from_scores(
         add(outs, ONE, back.out_bias)
 
 
-@compiled
+@within
 def _through_steps(weights: Acting, seed: int, game: Game, back: Back) -> None:
     """From the states to what was read and to the states before, last to first."""
     units = weights.state.shape[1]
@@ -105,22 +105,21 @@ def _through_steps(weights: Acting, seed: int, game: Game, back: Back) -> None:
                 back.states[turn - 1, unit] += whole[unit] * game.update[seed, turn, unit]
 
 
-@compiled
+@within
 def _to_embeddings(weights: Acting, seed: int, game: Game, back: Back) -> None:
     """What was read brings back to embeddings, and they to the parts that they are made of."""
-    wide = weights.role.shape[2]
-    for turn in range(len(back.brought)):
-        given = np.zeros(wide, dtype=np.float32)
-        add_turned(weights.entering[seed, :wide], back.brought[turn], given)
-        add(given, ONE, back.table[game.tokens[seed, turn]])
-        add(given, ONE, back.role[game.roles[seed, turn]])
+    wide, steps = weights.role.shape[2], len(back.brought)
+    given = np.dot(back.brought, weights.entering[seed, :wide].T)
+    for turn in range(steps):
+        add(given[turn], ONE, back.table[game.tokens[seed, turn]])
+        add(given[turn], ONE, back.role[game.roles[seed, turn]])
     for token in range(len(PARTS_OF)):
         if game.ready[seed, token]:
             for part in PARTS_OF[token]:
                 add(back.table[token], ONE, back.part[part])
 
 
-@compiled
+@within
 def _to_context(weights: Acting, seed: int, counts: Whole, values: Whole, game: Game, back: Back) -> None:
     """What all steps bring back to the context, and it to the vectors of counts and values."""
     wide, size = weights.role.shape[2], weights.item_count.shape[2]
@@ -137,7 +136,7 @@ def _to_context(weights: Acting, seed: int, counts: Whole, values: Whole, game: 
             back.item_value[values[item], place] += known[item * size + place] * many[place]
 
 
-@compiled
+@within
 def _squared_length(seed: int, steps: int, game: Game, back: Back) -> float:
     total = squared_length(game.inputs[seed, :steps], back.brought) + squared_length(
         game.states[seed, :steps], back.own
@@ -153,7 +152,7 @@ def _squared_length(seed: int, steps: int, game: Game, back: Back) -> float:
     return total
 
 
-@compiled
+@within
 def _descend(weights: Acting, seed: int, steps: int, game: Game, back: Back, rate: np.float32) -> None:
     wide = weights.role.shape[2]
     descend(weights.entering[seed, :wide], game.inputs[seed, :steps], back.brought, rate)

@@ -6,10 +6,11 @@ import numpy as np
 
 from environments.negotiation.batched.engine import KEPT
 from environments.negotiation.codes import SPLITS
-from rlhf.negotiation.model.one_game.acting import gru_step, hear
-from rlhf.negotiation.model.one_game.arrays import Acting, Flags, Floats, Game, Taking, Whole
-from rlhf.negotiation.model.one_game.compiled import compiled
-from rlhf.negotiation.model.one_game.products import add_product, put
+from rlhf.negotiation.model.loops.compiled import compiled, within
+from rlhf.negotiation.model.loops.curves import all_tanh
+from rlhf.negotiation.model.loops.gates import gru_step
+from rlhf.negotiation.model.one_game.arrays import Floats, Game, Taking, Whole
+from rlhf.negotiation.model.one_game.products import add_product, dot, put
 
 
 @compiled
@@ -26,12 +27,11 @@ def _one_way(
     """A GRU over states [shape=(T, H)] and inputs [shape=(T, E)] in the order of ``steps``; ``out`` [shape=(T, A)]."""
     units, wide = len(state), heard.shape[1]
     before, parts = np.zeros(units, dtype=np.float32), np.empty((4, units), dtype=np.float32)
+    brought: Floats = np.dot(heard, matrix[:wide]) + np.dot(read, matrix[wide:]) + bias
     for step in steps:
-        brought, own = bias.copy(), state_bias.copy()
-        add_product(heard[step], matrix[:wide], brought)
-        add_product(read[step], matrix[wide:], brought)
+        own = state_bias.copy()
         add_product(before, state, own)
-        gru_step(brought, own, before, parts[0], parts[1], parts[2], parts[3], out[step])
+        gru_step(brought[step], own, before, parts[0], parts[1], parts[2], parts[3], out[step])
         put(out[step], before)
 
 
@@ -46,7 +46,7 @@ def _log_sum(scores: Floats) -> np.float32:
     return highest + math.log(total)
 
 
-@compiled
+@within
 def _heads(weights: Taking, seed: int, both: Floats, context: Floats) -> Floats:
     """Log probabilities of the six numbers [shape=(6 * 5,)], of both ways' states [shape=(T, 2A)]."""
     shares = np.zeros(len(both), dtype=np.float32)
@@ -55,8 +55,8 @@ def _heads(weights: Taking, seed: int, both: Floats, context: Floats) -> Floats:
     for step in range(len(both)):
         looked = weights.attend_bias[seed].copy()
         add_product(both[step], weights.attend[seed], looked)
-        for place in range(len(looked)):
-            shares[step] += math.tanh(looked[place]) * weights.attend_score[seed, place, 0]
+        all_tanh(looked)
+        shares[step] = dot(looked, weights.attend_score[seed, :, 0])
     whole = _log_sum(shares)
     for step in range(len(both)):
         shares[step] = math.exp(shares[step] - whole)
@@ -64,8 +64,7 @@ def _heads(weights: Taking, seed: int, both: Floats, context: Floats) -> Floats:
     layer: Floats = weights.select_bias[seed].copy()
     heads: Floats = weights.heads_bias[seed].copy()
     add_product(seen, weights.select[seed], layer)
-    for place in range(len(layer)):
-        layer[place] = math.tanh(layer[place])
+    all_tanh(layer)
     add_product(layer, weights.heads[seed], heads)
     size = len(heads) // 6
     for head in range(6):
@@ -92,49 +91,30 @@ def _likeliest(heads: Floats, counts: Whole) -> int:
     return best
 
 
-@compiled
-def select(
-    acting: Acting,
-    weights: Taking,
-    asked: Flags,
-    lengths: Whole,
-    last: Whole,
-    roles: Whole,
-    counts: Whole,
-    game: Game,
-) -> Whole:
-    """The likeliest split where a seed is ``asked`` [shape=(S,)], else -1.
-
-    ``last`` is what was said last, which is heard now, ``roles`` who would be next.
-    """
-    taken = np.full(len(asked), -1)
-    room = np.empty_like(game.beside[0]), np.empty_like(game.beside[0])
-    for seed in range(len(asked)):
-        if asked[seed]:
-            hear(acting, seed, lengths[seed], last[seed], roles[seed], game, room[0], room[1])
-            steps = np.arange(lengths[seed] + 1)
-            units = weights.ahead_state.shape[1]
-            both = np.zeros((len(steps), 2 * units), dtype=np.float32)
-            heard, read = game.states[seed, 1 : len(steps) + 1], game.inputs[seed, : len(steps)]
-            _one_way(
-                weights.ahead[seed],
-                weights.ahead_bias[seed],
-                weights.ahead_state[seed],
-                weights.ahead_state_bias[seed],
-                steps,
-                heard,
-                read,
-                both[:, :units],
-            )
-            _one_way(
-                weights.back[seed],
-                weights.back_bias[seed],
-                weights.back_state[seed],
-                weights.back_state_bias[seed],
-                steps[::-1],
-                heard,
-                read,
-                both[:, units:],
-            )
-            taken[seed] = _likeliest(_heads(weights, seed, both, game.context[seed]), counts[seed])
-    return taken
+@within
+def select(weights: Taking, seed: int, length: int, counts: Whole, game: Game) -> int:
+    """The likeliest split after ``length`` acts, all of which were heard."""
+    steps, units = np.arange(length + 1), weights.ahead_state.shape[1]
+    both = np.zeros((len(steps), 2 * units), dtype=np.float32)
+    heard, read = game.states[seed, 1 : len(steps) + 1], game.inputs[seed, : len(steps)]
+    _one_way(
+        weights.ahead[seed],
+        weights.ahead_bias[seed],
+        weights.ahead_state[seed],
+        weights.ahead_state_bias[seed],
+        steps,
+        heard,
+        read,
+        both[:, :units],
+    )
+    _one_way(
+        weights.back[seed],
+        weights.back_bias[seed],
+        weights.back_state[seed],
+        weights.back_state_bias[seed],
+        steps[::-1],
+        heard,
+        read,
+        both[:, units:],
+    )
+    return _likeliest(_heads(weights, seed, both, game.context[seed]), counts)

@@ -2,7 +2,7 @@
 
 import torch
 
-from rlhf.negotiation.model.products import both_ways, gated, scored
+from rlhf.negotiation.model.products import gated, scored
 
 Tensors = tuple[torch.Tensor, ...]
 
@@ -40,12 +40,3 @@ def test_what_embeddings_and_contexts_bring_to_gates() -> None:
     beside = torch.baddbmm(bias[:, None], context, known)
     plain = torch.bmm(embedded.flatten(1, 2), matrix).view(2, 3, 4, 6) + beside[:, :, None]
     assert same(gated(embedded, context, weight, bias), plain, (embedded, context, weight, bias))
-
-
-def test_what_states_and_embeddings_bring_to_both_ways() -> None:
-    given = leaves((2, 7, 3), (2, 7, 5), (2, 8, 6), (2, 8, 6), (2, 6), (2, 6))
-    states, embedded, ahead, back, ahead_bias, back_bias = given
-    heard, matrix = torch.split(torch.cat([ahead, back], dim=-1), [3, 5], dim=1)
-    plain = torch.baddbmm(torch.cat([ahead_bias, back_bias], dim=-1)[:, None], states, heard)
-    plain = torch.baddbmm(plain, embedded, matrix)
-    assert same(both_ways(states, embedded, (ahead, back), (ahead_bias, back_bias)), plain, given)

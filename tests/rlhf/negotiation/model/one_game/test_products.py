@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlhf.negotiation.model.one_game.products import add, add_product, add_turned, descend, dot, squared_length
+from rlhf.negotiation.model.one_game.products import (
+    add,
+    add_product,
+    add_turned,
+    descend,
+    dot,
+    squared_length,
+)
 
 sizes = st.integers(1, 40)
 

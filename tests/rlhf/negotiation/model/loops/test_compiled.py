@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rlhf.negotiation.model.one_game import compiled as module
-from rlhf.negotiation.model.one_game.acting import choose
-from rlhf.negotiation.model.one_game.compiled import compiled, kept_in, made_of
+from rlhf.negotiation.model.loops import compiled as module
+from rlhf.negotiation.model.loops.compiled import compiled, kept_in, made_of
+from rlhf.negotiation.model.one_game.acting import chosen
 
 
 def double(number: int) -> int:
@@ -25,10 +25,10 @@ def test_another_source_is_another_folder(tmp_path: Path) -> None:
 def test_it_is_kept_beside_the_sources_or_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     beside = kept_in()
-    assert beside == Path(module.__file__).parent / "__pycache__" / f"compiled-{made_of()}"
+    assert beside == Path(module.__file__).parents[1] / "__pycache__" / f"compiled-{made_of()}"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert kept_in() == tmp_path / f"compiled-{made_of()}"
-    assert choose.stats.cache_path.startswith(str(module._KEPT_IN))
+    assert chosen.stats.cache_path.startswith(str(module._KEPT_IN))
 
 
 def test_where_nothing_can_be_written_it_is_compiled_each_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def check_finite(lengths: Tensor, seeds: Sequence[int], when: str) -> None:
 
 
 class Descent:
-    """SGD with Nesterov momentum, the gradient of each seed cut to a length of its own.
+    """SGD, the gradient of each seed cut to a length of its own.
 
     Parameters
     ----------
@@ -36,18 +36,13 @@ class Descent:
         What is trained; changed in place.
     seeds : sequence of int
         What the seeds are called, for whoever reads of a failure.
-    momentum : float
-        0: plain SGD.
     only : sequence of str, optional
         The names that are trained; all without it.
     """
 
-    def __init__(
-        self, weights: Weights, seeds: Sequence[int], momentum: float = 0.0, only: Sequence[str] | None = None
-    ) -> None:
-        self.weights, self.seeds, self.momentum = weights, seeds, momentum
+    def __init__(self, weights: Weights, seeds: Sequence[int], only: Sequence[str] | None = None) -> None:
+        self.weights, self.seeds = weights, seeds
         self.names = tuple(sorted(weights) if only is None else only)
-        self.pace: Weights = {name: torch.zeros_like(weights[name]) for name in self.names} if momentum else {}
 
     def step(self, loss: Callable[[], Tensor], rate: float, clip: float, when: str) -> None:
         """Go down what ``loss`` gives, a number a seed [shape=(S,)]; ``when`` tells a person which update this is.
@@ -71,11 +66,5 @@ class Descent:
         check_finite(lengths, self.seeds, when)
         scale = (clip / lengths.clamp(min=1e-12)).clamp(max=1.0)
         with torch.no_grad():
-            for name, weight, grad in zip(self.names, trained, grads, strict=True):
-                each = scale.view(-1, *[1] * (grad.dim() - 1))
-                if self.momentum:
-                    cut = grad * each
-                    pace = self.pace[name].mul_(self.momentum).add_(cut)
-                    weight.sub_(cut.add_(pace, alpha=self.momentum), alpha=rate)
-                else:
-                    weight.addcmul_(grad, each, value=-rate)
+            for weight, grad in zip(trained, grads, strict=True):
+                weight.addcmul_(grad, scale.view(-1, *[1] * (grad.dim() - 1)), value=-rate)

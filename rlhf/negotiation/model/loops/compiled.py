@@ -24,14 +24,15 @@ from rlhf.negotiation.model.player import ALMOST_ONE
 
 REORDERED = {"reassoc", "nsz", "contract"}
 """Sums may be added up in any order; what is not finite stays so."""
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parents[1]
+"""Whatever is compiled lies below."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def made_of(folder: Path = _HERE) -> str:
-    """A digest of the sources in a folder, and of the numbers from elsewhere that they use."""
+    """A digest of the sources below a folder, and of the numbers from elsewhere that they use."""
     found = hashlib.sha256(repr((KEPT.tolist(), SPLITS, OWN, MOST_COUNT, ALMOST_ONE)).encode())
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.rglob("*.py")):
         found.update(path.read_bytes())
     return found.hexdigest()[:16]
 
@@ -56,9 +57,8 @@ def kept_in() -> Path | None:
 _KEPT_IN = kept_in()
 
 
-def compiled(function: Function, *, reordered: bool = False) -> Function:
-    """The function, compiled when it is first called; ``reordered``: its sums may be added up in any order."""
-    options: dict[str, Any] = {"fastmath": REORDERED} if reordered else {}
+def _made(function: Function, **options: Any) -> Function:
+    options |= {"error_model": "numpy"}  # A check for division by zero would keep loops narrow.
     if _KEPT_IN is None:
         return numba.njit(**options)(function)  # type: ignore[no-any-return]
     config: Any = numba.config
@@ -70,6 +70,19 @@ def compiled(function: Function, *, reordered: bool = False) -> Function:
         config.CACHE_DIR = before
 
 
+def compiled(function: Function) -> Function:
+    """The function, compiled when it is first called. Division by zero gives what NumPy gives."""
+    return _made(function)
+
+
 def summing(function: Function) -> Function:
     """As `compiled`, where sums may be added up in any order."""
-    return compiled(function, reordered=True)
+    return _made(function, fastmath=REORDERED)
+
+
+def within(function: Function) -> Function:
+    """As `compiled`, for what only compiled functions call: no way in from Python is made.
+
+    Of functions that take tuples of many arrays that is most of the time of compiling.
+    """
+    return _made(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
