@@ -25,8 +25,11 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
     `data.dialogues` scripts play the dialogues, so that an empty file is a training. Killed, the same command goes on.
     """
     from rlhf.negotiation.config import read_settings, train_negotiators
+    from rlhf.negotiation.model.loops.compiled import to_be_compiled
 
     settings = read_settings(config)
+    if not as_json and to_be_compiled("gradient.loss_and_gradient"):
+        click.echo("compiling the loops of training, once an installation: a minute or two", err=True)
     with Meter() as meter:
         trained = train_negotiators(
             settings,

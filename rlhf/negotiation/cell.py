@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
+from threadpoolctl import threadpool_limits
 
 from environments.negotiation.annotating import Queue
 from environments.negotiation.batched.engine import NO_ACT, BatchedGames, Optima
@@ -129,6 +130,10 @@ class Cell:
         UnitError
             A gradient is not finite.
         """
+        with threadpool_limits(1, "blas"):  # Products of one seed are small: threads would wait for each other.
+            return self._train()
+
+    def _train(self) -> Weights:
         self.rows.clear()
         alice, bob = self._learned("own"), self._learned("own")
         examples = self._own_examples()

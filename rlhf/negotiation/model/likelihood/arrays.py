@@ -57,7 +57,16 @@ NAMES = (
 
 
 def network_arrays(weights: Weights) -> Network:
-    """Views of the weights: who changes them changes the tensors."""
+    """Views of the weights: who changes them changes the tensors.
+
+    Raises
+    ------
+    ValueError
+        One is not contiguous, so that a step would go to a copy.
+    """
+    for name in NAMES:
+        if not weights[name].is_contiguous():
+            raise ValueError(f"{name}: not contiguous; train `.contiguous()` of it")
     return Network(*(weights[name].numpy() for name in NAMES))
 
 

@@ -84,8 +84,16 @@ def down(
 
 
 def batch_of(dialogues: Dialogues, dropout: Dropout | None, state: int, embedding: int, layer: int) -> Batch:
-    """Dialogues [shape=(S, B, ...)] and what is drawn for dropout, of so many units."""
-    count = dialogues.lengths.shape[1]
+    """Dialogues [shape=(S, B, ...)] and what is drawn for dropout, of so many units.
+
+    Raises
+    ------
+    ValueError
+        There is not a generator a seed.
+    """
+    seeds, count = dialogues.lengths.shape
+    if dropout is not None and len(dropout.draws) != seeds:
+        raise ValueError(f"dropout draws for {len(dropout.draws)} of {seeds} seeds; give each a generator of its own")
     inputs = dialogues.inputs
 
     def drawn(*shape: int) -> Floats:
@@ -124,7 +132,7 @@ class LikelihoodDescent:
     """
 
     def __init__(self, weights: Weights, seeds: Sequence[int], alpha: float, momentum: float = 0.0) -> None:
-        self.seeds, self.alpha, self.momentum = seeds, alpha, momentum
+        self.seeds, self._alpha, self._momentum = seeds, alpha, momentum
         self.pace: Weights = {name: torch.zeros_like(weights[name]) for name in weights} if momentum else {}
         self._network = network_arrays(weights)
         self._whole, self._grads = room_for_gradient(weights)
@@ -148,8 +156,8 @@ class LikelihoodDescent:
         share = np.float32(dropout.share if dropout is not None else 0)
         losses, lengths = np.zeros(count), np.zeros(count)
         for seed in range(count):
-            losses[seed] = loss_and_gradient(network, seed, batch, self.alpha, share, self._grads)
-            momentum = np.float32(self.momentum)
+            losses[seed] = loss_and_gradient(network, seed, batch, self._alpha, share, self._grads)
+            momentum = np.float32(self._momentum)
             lengths[seed] = down(self._flat, self._paces, self._whole, seed, rate, clip, momentum)
             check_finite(torch.from_numpy(lengths), self.seeds, when)
         return losses

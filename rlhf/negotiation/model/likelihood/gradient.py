@@ -145,7 +145,8 @@ def loss_and_gradient(
 ) -> float:
     """Eq. 1 over one seed's dialogues, divided by their number of acts; its gradient is written into ``grads``.
 
-    As `supervised.loss_of`, which says what counts.
+    Acts of both sides count, as in the model of Lewis et al. What no player could do (`Dialogues.targets`) does not,
+    nor does the end of dialogues in which nothing was agreed on.
     """
     rows, counts, values = rows_of(batch.lengths[seed]), batch.counts[seed], batch.values[seed]
     inputs, roles, targets = batch.inputs[seed], batch.roles[seed], batch.targets[seed]

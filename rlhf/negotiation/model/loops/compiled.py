@@ -13,17 +13,23 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from scipy.linalg import cython_blas
 
-from environments.negotiation.batched.engine import KEPT
-from environments.negotiation.codes import SPLITS
+from environments.negotiation.batched.engine import KEPT, NO_ACT
+from environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, INSIST, SPLITS
+from environments.negotiation.rules import MOST_ACTS
 from foundation.cache import cache_folder
 from foundation.errors import InputError
-from rlhf.negotiation.data.dialogues import OWN
-from rlhf.negotiation.model.network import MOST_COUNT
-from rlhf.negotiation.model.player import ALMOST_ONE
+from rlhf.negotiation.data.dialogues import NOT_TAKEN, OTHERS, OWN, START
 
 REORDERED = {"reassoc", "nsz", "contract"}
 """Sums may be added up in any order; what is not finite stays so."""
+BLAS = cython_blas
+"""What multiplies matrices in compiled functions; loaded by now, so that its threads can be limited."""
+_FROM_ELSEWHERE = (
+    *(KEPT.tolist(), SPLITS, ACTS, INSIST, AGREE, DISAGREE, END, NO_ACT, MOST_ACTS),
+    *(OWN, OTHERS, START, NOT_TAKEN),
+)
 _HERE = Path(__file__).parents[1]
 """Whatever is compiled lies below."""
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -31,7 +37,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def made_of(folder: Path = _HERE) -> str:
     """A digest of the sources below a folder, and of the numbers from elsewhere that they use."""
-    found = hashlib.sha256(repr((KEPT.tolist(), SPLITS, OWN, MOST_COUNT, ALMOST_ONE)).encode())
+    found = hashlib.sha256(repr(_FROM_ELSEWHERE).encode())
     for path in sorted(folder.rglob("*.py")):
         found.update(path.read_bytes())
     return found.hexdigest()[:16]
@@ -55,6 +61,11 @@ def kept_in() -> Path | None:
 
 
 _KEPT_IN = kept_in()
+
+
+def to_be_compiled(name: str) -> bool:
+    """Whether a function, by its file's name and its own, is not compiled yet, so that whoever calls it has to wait."""
+    return _KEPT_IN is None or not any(_KEPT_IN.rglob(f"{name}-*.nbi"))
 
 
 def _made(function: Function, **options: Any) -> Function:

@@ -210,7 +210,7 @@ def learn(
     rate, clip : float
         The step, and the longest gradient of a seed.
     game : Game
-        What `acting.choose` kept.
+        What `playing.play_games` kept.
 
     Returns
     -------

@@ -82,9 +82,17 @@ def play_one_game(games: BatchedGames, alice: OneGamePlayer, bob: OneGamePlayer,
     Raises
     ------
     ValueError
-        More than a game a seed, or games of more acts than the rules have: the loops have no room for them.
+        The two have not as many seeds, there is not one game a seed with as many draws as the rules have acts, or one
+        has begun: the loops have no room for others.
     """
-    seeds = len(next(iter(alice.weights.values())))
+    seeds = len(alice.weights["act"])
+    if len(bob.weights["act"]) != seeds:
+        raise ValueError(f"Alice has {seeds} seeds, Bob {len(bob.weights['act'])}; give both as many")
+    if draws.shape != (len(games), MOST_ACTS) or games.lengths.any():
+        raise ValueError(
+            f"draws [shape={draws.shape}] for {len(games)} games, {int((games.lengths > 0).sum())} of them begun: give "
+            f"{MOST_ACTS} draws a game, and games that have not begun"
+        )
     if len(games) != seeds or games.most_acts != MOST_ACTS:
         raise ValueError(
             f"{len(games)} games of at most {games.most_acts} acts for {seeds} seeds: here is one game a seed, of at "

@@ -114,3 +114,13 @@ def test_a_gradient_that_is_not_finite_names_its_seed_and_leaves_it_alone() -> N
     for name, one in model.items():
         assert torch.equal(one[1:].nan_to_num(), before[name][1:].nan_to_num())
     assert not torch.equal(model["act"][0], before["act"][0])
+
+
+def test_weights_and_draws_that_would_be_passed_over_are_refused() -> None:
+    model = weights(SEEDS)
+    turned = {**model, "gru.in": model["gru.in"].transpose(1, 2).contiguous().transpose(1, 2)}
+    with pytest.raises(ValueError, match=r"gru\.in: not contiguous"):
+        LikelihoodDescent(turned, SEEDS, ALPHA)
+    one = Dropout(0.5, torch_draws_of(SEEDS[:1], "a test"))
+    with pytest.raises(ValueError, match="dropout draws for 1 of 3 seeds"):
+        LikelihoodDescent(model, SEEDS, ALPHA).step(uneven(1), one, 0.1, 0.2, "a test")

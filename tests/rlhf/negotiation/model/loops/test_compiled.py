@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rlhf.negotiation.model.loops import compiled as module
-from rlhf.negotiation.model.loops.compiled import compiled, kept_in, made_of
+from rlhf.negotiation.model.loops.compiled import compiled, kept_in, made_of, to_be_compiled
 from rlhf.negotiation.model.one_game.acting import chosen
 
 
@@ -42,3 +42,13 @@ def test_where_nothing_can_be_written_it_is_compiled_each_time(monkeypatch: pyte
     assert kept_in() is None
     monkeypatch.setattr(module, "_KEPT_IN", None)
     assert compiled(double)(4) == 8
+
+
+def test_whether_the_compiler_has_to_be_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    name = f"{Path(__file__).stem}.double"
+    monkeypatch.setattr(module, "_KEPT_IN", None)
+    assert to_be_compiled(name)
+    monkeypatch.setattr(module, "_KEPT_IN", tmp_path)
+    assert to_be_compiled(name)
+    assert compiled(double)(2) == 4
+    assert not to_be_compiled(name) and to_be_compiled("gradient.loss_and_gradient")

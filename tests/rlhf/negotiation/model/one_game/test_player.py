@@ -103,7 +103,13 @@ def test_other_games_are_refused() -> None:
     longer = BatchedGames(table(0).pools, table(0).starters, 21)
     for games in (several, longer):
         with pytest.raises(ValueError, match="one game a seed, of at most 20 acts"):
-            play_one_game(games, player, player, draws(0))
+            play_one_game(games, player, player, np.zeros((len(games), 20)))
+    with pytest.raises(ValueError, match="Alice has 4 seeds, Bob 1; give both as many"):
+        play_one_game(table(0), player, OneGamePlayer(weights((7,)), 1.0), draws(0))
+    played = play_one_game(table(0), player, player, draws(0)).games
+    for games, given in ((table(0), draws(0)[:, :1]), (played, draws(0))):
+        with pytest.raises(ValueError, match=r"for 4 games, \d of them begun: give 20 draws a game"):
+            play_one_game(games, player, player, given)
 
 
 def test_an_act_without_a_chance_is_never_drawn() -> None:
