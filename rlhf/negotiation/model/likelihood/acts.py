@@ -8,9 +8,11 @@ import numpy as np
 
 from environments.negotiation.batched.engine import KEPT
 from environments.negotiation.codes import ACTS, AGREE, SPLITS
-from rlhf.negotiation.model.likelihood.arrays import Floats, Network, Rows, Whole
-from rlhf.negotiation.model.likelihood.matrices import add, add_rows, add_to_rows, linear, linear_back, put
+from rlhf.negotiation.model.likelihood.arrays import Rows
+from rlhf.negotiation.model.likelihood.matrices import add_rows, add_to_rows, linear, linear_back, plus
 from rlhf.negotiation.model.loops.compiled import compiled, within
+from rlhf.negotiation.model.loops.vectors import put
+from rlhf.negotiation.model.loops.weights import Acting, Floats, Whole
 
 
 @compiled
@@ -49,7 +51,7 @@ def _missed(scores: Floats, fitting: Whole, target: int, share: np.float32) -> f
 
 @within
 def said(
-    network: Network,
+    weights: Acting,
     seed: int,
     states: Floats,
     table: Floats,
@@ -57,7 +59,7 @@ def said(
     counts: Whole,
     rows: Rows,
     share: np.float32,
-    grads: Network,
+    grads: Acting,
     by_states: Floats,
     by_table: Floats,
 ) -> float:
@@ -75,10 +77,10 @@ def said(
     heard = np.empty((count, states.shape[1]), dtype=np.float32)
     for place in range(count):
         put(states[asked[place]], heard[place])
-    out = linear(heard, network.out[seed], network.out_bias[seed])
+    out = linear(heard, weights.out[seed], weights.out_bias[seed])
     known = table[:ACTS]
     scores = np.dot(out, known.T)
-    add_to_rows(network.act_bias[seed], scores)
+    add_to_rows(weights.act_bias[seed], scores)
     total = 0.0
     fitting = np.empty((len(counts), ACTS), dtype=np.int64)
     sizes = np.empty(len(counts), dtype=np.int64)
@@ -89,7 +91,7 @@ def said(
         total += _missed(scores[place], fitting[dialogue, : sizes[dialogue]], wanted[place], share)
     np.dot(scores.T, out, by_table[:ACTS])
     add_rows(scores, grads.act_bias)
-    by_heard = linear_back(np.dot(scores, known), network.out[seed], heard, grads.out, grads.out_bias)
+    by_heard = linear_back(np.dot(scores, known), weights.out[seed], heard, grads.out, grads.out_bias)
     for place in range(count):
-        add(by_heard[place], by_states[asked[place]])
+        plus(by_heard[place], by_states[asked[place]])
     return float(share * total)

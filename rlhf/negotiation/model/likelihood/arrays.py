@@ -1,58 +1,33 @@
-"""The weights of S seeds as arrays, the gradient of one, and a batch of dialogues by the rows that are there."""
+"""All weights of S seeds, the gradient of one, and a batch of dialogues by the rows that are there."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlhf.negotiation.model.loops.compiled import compiled
+from rlhf.negotiation.model.loops.weights import (
+    ACTING_NAMES,
+    TAKING_NAMES,
+    Acting,
+    Floats,
+    Taking,
+    Whole,
+    acting_arrays,
+    taking_arrays,
+)
 from rlhf.negotiation.model.network import Weights
-
-Floats = NDArray[np.float32]
-Whole = NDArray[np.int64]
 
 
 class Network(NamedTuple):
-    """Every weight of `network.shapes`; of a gradient without the seeds."""
+    """Every weight; of a gradient without the seeds."""
 
-    act: Floats
-    part: Floats
-    role: Floats
-    item_count: Floats
-    item_value: Floats
-    context: Floats
-    context_bias: Floats
-    out: Floats
-    out_bias: Floats
-    act_bias: Floats
-    attend: Floats
-    attend_bias: Floats
-    attend_score: Floats
-    select: Floats
-    select_bias: Floats
-    heads: Floats
-    heads_bias: Floats
-    entering: Floats
-    entering_bias: Floats
-    state: Floats
-    state_bias: Floats
-    ahead: Floats
-    ahead_bias: Floats
-    ahead_state: Floats
-    ahead_state_bias: Floats
-    back: Floats
-    back_bias: Floats
-    back_state: Floats
-    back_state_bias: Floats
+    acting: Acting
+    taking: Taking
 
 
-NAMES = (
-    *("act", "part", "role", "count", "value", "context.weight", "context.bias", "out.weight", "out.bias", "act.bias"),
-    *("attend.weight", "attend.bias", "attend.score", "select.weight", "select.bias", "heads.weight", "heads.bias"),
-    *(f"{gru}.{part}" for gru in ("gru", "ahead", "back") for part in ("in", "in_bias", "state", "state_bias")),
-)
+NAMES = (*ACTING_NAMES, *TAKING_NAMES)
 """The weights' own names, in the order of `Network`."""
 
 
@@ -67,7 +42,7 @@ def network_arrays(weights: Weights) -> Network:
     for name in NAMES:
         if not weights[name].is_contiguous():
             raise ValueError(f"{name}: not contiguous; train `.contiguous()` of it")
-    return Network(*(weights[name].numpy() for name in NAMES))
+    return Network(acting_arrays(weights), taking_arrays(weights))
 
 
 def room_for_gradient(weights: Weights) -> tuple[Floats, Network]:
@@ -76,7 +51,8 @@ def room_for_gradient(weights: Weights) -> tuple[Floats, Network]:
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
     whole = np.zeros(int(ends[-1]), dtype=np.float32)
     parts = np.split(whole, ends[:-1])
-    return whole, Network(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
+    views = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    return whole, Network(Acting(*views[: len(ACTING_NAMES)]), Taking(*views[len(ACTING_NAMES) :]))
 
 
 class Batch(NamedTuple):

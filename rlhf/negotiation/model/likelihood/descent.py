@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rlhf.negotiation.data.dialogues import Dialogues
-from rlhf.negotiation.model.likelihood.arrays import NAMES, Batch, Floats, network_arrays, room_for_gradient
+from rlhf.negotiation.model.likelihood.arrays import NAMES, Batch, network_arrays, room_for_gradient
 from rlhf.negotiation.model.likelihood.gradient import loss_and_gradient
 from rlhf.negotiation.model.loops.compiled import compiled, summing
+from rlhf.negotiation.model.loops.weights import Floats
 from rlhf.negotiation.model.network import Weights
 from rlhf.negotiation.model.updates import check_finite
 
@@ -151,7 +152,7 @@ class LikelihoodDescent:
             those after it.
         """
         network, count = self._network, len(self.seeds)
-        sizes = network.state.shape[1], network.role.shape[2], network.select.shape[2]
+        sizes = network.acting.state.shape[1], network.acting.role.shape[2], network.taking.select.shape[2]
         batch = batch_of(dialogues, dropout, *sizes)
         share = np.float32(dropout.share if dropout is not None else 0)
         losses, lengths = np.zeros(count), np.zeros(count)

@@ -5,46 +5,45 @@ from __future__ import annotations
 import numpy as np
 
 from rlhf.negotiation.model.likelihood.acts import said
-from rlhf.negotiation.model.likelihood.arrays import Batch, Floats, Network, Rows, Whole, rows_of
+from rlhf.negotiation.model.likelihood.arrays import Batch, Network, Rows, rows_of
 from rlhf.negotiation.model.likelihood.matrices import (
     ONE,
-    add,
     add_at,
     add_from,
-    add_share,
     bend,
     curve,
     linear,
     linear_back,
     nothing,
-    put,
+    plus,
     scale,
 )
 from rlhf.negotiation.model.likelihood.steps import gru, gru_back
 from rlhf.negotiation.model.likelihood.taken import at_the_end
 from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.one_game.arrays import PARTS_OF
+from rlhf.negotiation.model.loops.vectors import add, put
+from rlhf.negotiation.model.loops.weights import PARTS_OF, Acting, Floats, Whole
 
 
 @within
-def _table(network: Network, seed: int) -> Floats:
+def _table(weights: Acting, seed: int) -> Floats:
     """The embedding of every token [shape=(TOKENS, E)]; `network.embeddings`."""
-    table: Floats = network.act[seed].copy()
+    table: Floats = weights.act[seed].copy()
     for token in range(len(PARTS_OF)):
         for part in PARTS_OF[token]:
-            add(network.part[seed, part], table[token])
+            plus(weights.part[seed, part], table[token])
     return table
 
 
 @within
-def _known(network: Network, seed: int, counts: Whole, values: Whole) -> Floats:
+def _known(weights: Acting, seed: int, counts: Whole, values: Whole) -> Floats:
     """What contexts are made of [shape=(B, 3C)]; the first half of `network.read_context`."""
-    size = network.item_count.shape[2]
+    size = weights.item_count.shape[2]
     known = np.empty((len(counts), 3 * size), dtype=np.float32)
     for dialogue in range(len(counts)):
         for item in range(3):
-            many = network.item_count[seed, counts[dialogue, item]]
-            worth = network.item_value[seed, values[dialogue, item]]
+            many = weights.item_count[seed, counts[dialogue, item]]
+            worth = weights.item_value[seed, values[dialogue, item]]
             for place in range(size):
                 known[dialogue, item * size + place] = many[place] * worth[place]
     curve(known)
@@ -66,24 +65,24 @@ def _left_out(draws: Floats, rows: Rows, width: int, dropout: np.float32) -> Flo
 
 @within
 def _to_context(
-    network: Network,
+    weights: Acting,
     seed: int,
     counts: Whole,
     values: Whole,
     known: Floats,
     context: Floats,
     by_context: Floats,
-    grads: Network,
+    grads: Acting,
 ) -> None:
     """From contexts back to the vectors of counts and values."""
-    size = network.item_count.shape[2]
+    size = weights.item_count.shape[2]
     bend(context, by_context)
-    by_known = linear_back(by_context, network.context[seed], known, grads.context, grads.context_bias)
+    by_known = linear_back(by_context, weights.context[seed], known, grads.context, grads.context_bias)
     bend(known, by_known)
     for dialogue in range(len(counts)):
         for item in range(3):
             count, value = counts[dialogue, item], values[dialogue, item]
-            many, worth = network.item_count[seed, count], network.item_value[seed, value]
+            many, worth = weights.item_count[seed, count], weights.item_value[seed, value]
             by_many, by_worth = grads.item_count[count], grads.item_value[value]
             for place in range(size):
                 own = by_known[dialogue, item * size + place]
@@ -92,26 +91,43 @@ def _to_context(
 
 
 @within
-def _to_table(by_embedded: Floats, inputs: Whole, roles: Whole, rows: Rows, grads: Network) -> None:
+def _to_table(by_embedded: Floats, inputs: Whole, roles: Whole, rows: Rows, grads: Acting) -> None:
     """From what was read back to tokens, their parts and sides; ``grads.act`` has what acts' scores brought already."""
     for row in range(len(by_embedded)):
         dialogue, step = rows.dialogue[row], rows.step[row]
-        add(by_embedded[row], grads.act[inputs[dialogue, step]])
-        add(by_embedded[row], grads.role[roles[dialogue, step]])
+        plus(by_embedded[row], grads.act[inputs[dialogue, step]])
+        plus(by_embedded[row], grads.role[roles[dialogue, step]])
     for token in range(len(PARTS_OF)):
         for part in PARTS_OF[token]:
-            add(grads.act[token], grads.part[part])
+            plus(grads.act[token], grads.part[part])
 
 
 @within
 def _begun(grads: Network) -> None:
     """Nothing where gradients are added up; the others are written."""
-    for rows in (grads.act, grads.part, grads.role, grads.item_count, grads.item_value, grads.attend_score):
+    acting, taking = grads.acting, grads.taking
+    for rows in (
+        acting.act,
+        acting.part,
+        acting.role,
+        acting.item_count,
+        acting.item_value,
+        taking.attend_score,
+    ):
         nothing(rows)
     for sums in (
-        *(grads.context_bias, grads.out_bias, grads.act_bias, grads.attend_bias, grads.select_bias, grads.heads_bias),
-        *(grads.entering_bias, grads.state_bias, grads.ahead_bias, grads.ahead_state_bias),
-        *(grads.back_bias, grads.back_state_bias),
+        acting.context_bias,
+        acting.out_bias,
+        acting.act_bias,
+        taking.attend_bias,
+        taking.select_bias,
+        taking.heads_bias,
+        acting.entering_bias,
+        acting.state_bias,
+        taking.ahead_bias,
+        taking.ahead_state_bias,
+        taking.back_bias,
+        taking.back_state_bias,
     ):
         sums[:] = 0
 
@@ -123,7 +139,7 @@ def _embedded(table: Floats, roles: Floats, inputs: Whole, sides: Whole, rows: R
     for row in range(len(found)):
         dialogue, step, own = rows.dialogue[row], rows.step[row], found[row]
         put(table[inputs[dialogue, step]], own)
-        add(roles[sides[dialogue, step]], own)
+        plus(roles[sides[dialogue, step]], own)
     scale(kept, found)
     return found
 
@@ -148,58 +164,59 @@ def loss_and_gradient(
     Acts of both sides count, as in the model of Lewis et al. What no player could do (`Dialogues.targets`) does not,
     nor does the end of dialogues in which nothing was agreed on.
     """
+    acting, by_acting = network.acting, grads.acting
     rows, counts, values = rows_of(batch.lengths[seed]), batch.counts[seed], batch.values[seed]
     inputs, roles, targets = batch.inputs[seed], batch.roles[seed], batch.targets[seed]
-    wide, units, matrix = network.role.shape[2], network.state.shape[1], network.entering[seed]
+    wide, units, matrix = acting.role.shape[2], acting.state.shape[1], acting.entering[seed]
     share = ONE / np.float32(max(1, (targets >= 0).sum()))
     _begun(grads)
-    table, known = _table(network, seed), _known(network, seed, counts, values)
-    context = linear(known, network.context[seed], network.context_bias[seed])
+    table, known = _table(acting, seed), _known(acting, seed, counts, values)
+    context = linear(known, acting.context[seed], acting.context_bias[seed])
     curve(context)
     drawn = min(seed, len(batch.embedded_draws) - 1)
     kept_inputs = _left_out(batch.embedded_draws[drawn], rows, wide, dropout)
     kept_states = _left_out(batch.state_draws[drawn], rows, units, dropout)
-    embedded = _embedded(table, network.role[seed], inputs, roles, rows, kept_inputs)
+    embedded = _embedded(table, acting.role[seed], inputs, roles, rows, kept_inputs)
     brought = np.dot(embedded, matrix[:wide])
-    add_from(linear(context, matrix[wide:], network.entering_bias[seed]), rows.dialogue, brought)
-    kept = gru(brought, network.state[seed], network.state_bias[seed], rows, False)
+    add_from(linear(context, matrix[wide:], acting.entering_bias[seed]), rows.dialogue, brought)
+    kept = gru(brought, acting.state[seed], acting.state_bias[seed], rows, False)
     states = kept.states.copy()
     scale(kept_states, states)
     by_states, by_context, by_embedded = np.zeros_like(states), np.zeros_like(context), np.zeros_like(embedded)
-    loss = said(network, seed, states, table, targets, counts, rows, share, grads, by_states, grads.act)
+    loss = said(acting, seed, states, table, targets, counts, rows, share, by_acting, by_states, by_acting.act)
     if alpha > 0:
         heard = np.empty((len(rows.step), units + wide), dtype=np.float32)
         for row in range(len(heard)):
             put(states[row], heard[row, :units])
             put(embedded[row], heard[row, units:])
         found, by_heard = at_the_end(
-            network,
+            network.taking,
             seed,
             heard,
             context,
             batch.taken[seed],
             rows,
-            _layer_left_out(batch.layer_draws[drawn], (len(counts), network.select.shape[2]), dropout),
+            _layer_left_out(batch.layer_draws[drawn], (len(counts), network.taking.select.shape[2]), dropout),
             np.float32(alpha) * share,
-            grads,
+            grads.taking,
             by_context,
         )
         loss += found
         for row in range(len(heard)):
-            add_share(by_heard[row, :units], ONE, by_states[row])
-            add_share(by_heard[row, units:], ONE, by_embedded[row])
+            add(by_heard[row, :units], ONE, by_states[row])
+            add(by_heard[row, units:], ONE, by_embedded[row])
     scale(kept_states, by_states)
-    by_brought = gru_back(by_states, kept, network.state[seed], rows, False, grads.state, grads.state_bias)
+    by_brought = gru_back(by_states, kept, acting.state[seed], rows, False, by_acting.state, by_acting.state_bias)
     by_beside = np.zeros((len(counts), 3 * units), dtype=np.float32)
     add_at(by_brought, rows.dialogue, by_beside)
-    by_known = linear_back(by_beside, matrix[wide:], context, grads.entering[wide:], grads.entering_bias)
-    np.dot(embedded.T, by_brought, grads.entering[:wide])
+    by_known = linear_back(by_beside, matrix[wide:], context, by_acting.entering[wide:], by_acting.entering_bias)
+    np.dot(embedded.T, by_brought, by_acting.entering[:wide])
     by_read = np.dot(by_brought, matrix[:wide].T)
     for row in range(len(by_read)):
-        add(by_read[row], by_embedded[row])
+        plus(by_read[row], by_embedded[row])
     for dialogue in range(len(counts)):
-        add(by_known[dialogue], by_context[dialogue])
+        plus(by_known[dialogue], by_context[dialogue])
     scale(kept_inputs, by_embedded)
-    _to_table(by_embedded, inputs, roles, rows, grads)
-    _to_context(network, seed, counts, values, known, context, by_context, grads)
+    _to_table(by_embedded, inputs, roles, rows, by_acting)
+    _to_context(acting, seed, counts, values, known, context, by_context, by_acting)
     return loss

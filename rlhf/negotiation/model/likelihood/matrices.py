@@ -4,60 +4,47 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlhf.negotiation.model.likelihood.arrays import Floats, Whole
 from rlhf.negotiation.model.loops.compiled import compiled
-from rlhf.negotiation.model.loops.curves import tanh
+from rlhf.negotiation.model.loops.curves import all_tanh
+from rlhf.negotiation.model.loops.vectors import bend as bend_row
+from rlhf.negotiation.model.loops.weights import Floats, Whole
 
 ONE = np.float32(1)
 
 
 @compiled
-def add(given: Floats, out: Floats) -> None:
+def plus(given: Floats, out: Floats) -> None:
     """``out += given``, vectors."""
     for place in range(len(out)):
         out[place] += given[place]
 
 
 @compiled
-def add_share(given: Floats, share: np.float32, out: Floats) -> None:
-    """``out += share * given``, vectors."""
-    for place in range(len(out)):
-        out[place] += share * given[place]
-
-
-@compiled
 def add_rows(given: Floats, out: Floats) -> None:
     """``out += given.sum(0)`` [shapes=(R, N), (N,)]."""
     for row in range(len(given)):
-        add(given[row], out)
+        plus(given[row], out)
 
 
 @compiled
 def add_to_rows(given: Floats, out: Floats) -> None:
     """``out += given`` for every row [shapes=(N,), (R, N)]."""
     for row in range(len(out)):
-        add(given, out[row])
+        plus(given, out[row])
 
 
 @compiled
 def add_from(given: Floats, places: Whole, out: Floats) -> None:
     """``out[r] += given[places[r]]`` [shapes=(M, N), (R,), (R, N)]."""
     for row in range(len(out)):
-        add(given[places[row]], out[row])
+        plus(given[places[row]], out[row])
 
 
 @compiled
 def add_at(given: Floats, places: Whole, out: Floats) -> None:
     """``out[places[r]] += given[r]`` [shapes=(R, N), (R,), (M, N)]."""
     for row in range(len(given)):
-        add(given[row], out[places[row]])
-
-
-@compiled
-def put(given: Floats, out: Floats) -> None:
-    """``out[:] = given``, vectors."""
-    for place in range(len(out)):
-        out[place] = given[place]
+        plus(given[row], out[places[row]])
 
 
 @compiled
@@ -82,18 +69,14 @@ def scale(given: Floats, out: Floats) -> None:
 def curve(out: Floats) -> None:
     """tanh in place, a matrix."""
     for row in range(len(out)):
-        own = out[row]
-        for place in range(len(own)):
-            own[place] = tanh(own[place])
+        all_tanh(out[row])
 
 
 @compiled
 def bend(curved: Floats, out: Floats) -> None:
     """``out *= 1 - curved ** 2``, matrices: back through tanh, which gave ``curved``."""
     for row in range(len(out)):
-        own, given = out[row], curved[row]
-        for place in range(len(own)):
-            own[place] *= ONE - given[place] * given[place]
+        bend_row(curved[row], out[row])
 
 
 @compiled

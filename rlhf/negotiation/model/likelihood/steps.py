@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlhf.negotiation.model.likelihood.arrays import Floats, Rows
-from rlhf.negotiation.model.likelihood.matrices import ONE, add, add_rows, put
+from rlhf.negotiation.model.likelihood.arrays import Rows
+from rlhf.negotiation.model.likelihood.matrices import ONE, add_rows, plus
 from rlhf.negotiation.model.loops.compiled import compiled, within
 from rlhf.negotiation.model.loops.gates import gru_step
+from rlhf.negotiation.model.loops.vectors import put
+from rlhf.negotiation.model.loops.weights import Floats
 
 
 class Kept(NamedTuple):
@@ -45,7 +47,7 @@ def gru(brought: Floats, weight: Floats, bias: Floats, rows: Rows, backwards: bo
         own = np.dot(kept.before[first : first + active], weight)
         for place in range(active):
             row = first + place
-            add(bias, own[place])
+            plus(bias, own[place])
             gru_step(
                 brought[row],
                 own[place],

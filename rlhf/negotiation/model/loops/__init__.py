@@ -1,2 +1,5 @@
-"""What is compiled (numba): `compiled` (and where that is kept), `curves` (tanh and the logistic
-function), `gates` (a step of a GRU)."""
+"""What is compiled (numba), and what compiled games and the compiled likelihood share.
+
+`compiled` (and where that is kept), `weights` (as arrays), `vectors`, `curves` (tanh and the logistic function) and
+`gates` (a step of a GRU).
+"""

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from rlhf.negotiation.data.dialogues import OWN
 from rlhf.negotiation.model.loops.compiled import compiled, within
+from rlhf.negotiation.model.loops.vectors import add, bend, dot, put
+from rlhf.negotiation.model.loops.weights import PARTS_OF, Acting, Floats, Whole
 from rlhf.negotiation.model.one_game.acting import ONE, chances_of
-from rlhf.negotiation.model.one_game.arrays import PARTS_OF, Acting, Floats, Game, Whole
-from rlhf.negotiation.model.one_game.products import add, add_turned, bend, descend, dot, put, squared_length
+from rlhf.negotiation.model.one_game.arrays import Game
+from rlhf.negotiation.model.one_game.products import add_turned, descend, squared_length
 
 
 class Back(NamedTuple):

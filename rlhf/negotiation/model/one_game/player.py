@@ -8,8 +8,9 @@ import numpy as np
 
 from environments.negotiation.batched.engine import BatchedGames
 from environments.negotiation.rules import MOST_ACTS
+from rlhf.negotiation.model.loops.weights import Acting, Taking, Whole, acting_arrays, taking_arrays
 from rlhf.negotiation.model.network import Weights
-from rlhf.negotiation.model.one_game.arrays import Acting, Game, Taking, Whole, acting_arrays, taking_arrays
+from rlhf.negotiation.model.one_game.arrays import Game
 from rlhf.negotiation.model.one_game.learning import learn
 from rlhf.negotiation.model.one_game.playing import play_games, take_splits
 from rlhf.negotiation.model.one_game.rules import Table

@@ -10,8 +10,9 @@ from environments.negotiation.codes import ACTS, SPLITS
 from environments.negotiation.rules import MOST_ACTS
 from rlhf.negotiation.data.dialogues import OTHERS, OWN, START
 from rlhf.negotiation.model.loops.compiled import compiled
+from rlhf.negotiation.model.loops.weights import Acting, Taking, Whole
 from rlhf.negotiation.model.one_game.acting import begin, hear, say
-from rlhf.negotiation.model.one_game.arrays import Acting, Game, Taking, Whole
+from rlhf.negotiation.model.one_game.arrays import Game
 from rlhf.negotiation.model.one_game.rules import Table, do, fitting, legal_acts, settled_split
 from rlhf.negotiation.model.one_game.taking import select
 

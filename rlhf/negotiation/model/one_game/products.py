@@ -8,31 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlhf.negotiation.model.loops.compiled import compiled, summing
+from rlhf.negotiation.model.loops.vectors import add, dot
 
 Floats = NDArray[np.float32]
 AT_A_TIME = 32
 """Rows of a gradient that are written out together."""
-
-
-@compiled
-def put(given: Floats, out: Floats) -> None:
-    """``out[:] = given``, vectors."""
-    for place in range(len(out)):
-        out[place] = given[place]
-
-
-@compiled
-def bend(bent: Floats, back: Floats) -> None:
-    """``back *= 1 - bent ** 2``, vectors: back through tanh, which gave ``bent``."""
-    for place in range(len(back)):
-        back[place] *= np.float32(1) - bent[place] * bent[place]
-
-
-@summing
-def add(given: Floats, share: np.float32, out: Floats) -> None:
-    """``out += share * given``, vectors."""
-    for place in range(len(out)):
-        out[place] += share * given[place]
 
 
 @summing
@@ -52,15 +32,6 @@ def add_product(given: Floats, matrix: Floats, out: Floats) -> None:
         add_four(matrix[row : row + 4], given[row : row + 4], out)
     for row in range(fours, len(given)):
         add(matrix[row], given[row], out)
-
-
-@summing
-def dot(one: Floats, other: Floats) -> np.float32:
-    """The inner product."""
-    total = np.float32(0)
-    for place in range(len(one)):
-        total += one[place] * other[place]
-    return total
 
 
 @summing

@@ -8,7 +8,7 @@ from environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames
 from environments.negotiation.codes import AGREE, DISAGREE, END, INSIST, SPLITS
 from environments.negotiation.rules import MOST_ACTS
 from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.one_game.arrays import Flags, Whole
+from rlhf.negotiation.model.loops.weights import Flags, Whole
 
 
 class Table(NamedTuple):

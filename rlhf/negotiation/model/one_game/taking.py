@@ -9,8 +9,10 @@ from environments.negotiation.codes import SPLITS
 from rlhf.negotiation.model.loops.compiled import compiled, within
 from rlhf.negotiation.model.loops.curves import all_tanh
 from rlhf.negotiation.model.loops.gates import gru_step
-from rlhf.negotiation.model.one_game.arrays import Floats, Game, Taking, Whole
-from rlhf.negotiation.model.one_game.products import add_product, dot, put
+from rlhf.negotiation.model.loops.vectors import dot, put
+from rlhf.negotiation.model.loops.weights import Floats, Taking, Whole
+from rlhf.negotiation.model.one_game.arrays import Game
+from rlhf.negotiation.model.one_game.products import add_product
 
 
 @compiled

@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlhf.negotiation.model.one_game.products import (
-    add,
-    add_product,
-    add_turned,
-    descend,
-    dot,
-    squared_length,
-)
+from rlhf.negotiation.model.loops.vectors import add, dot
+from rlhf.negotiation.model.one_game.products import add_product, add_turned, descend, squared_length
 
 sizes = st.integers(1, 40)
 
