@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -29,6 +29,15 @@ def pytest_collection_finish() -> None:
     """What stays to the end (modules, test items) is not looked through by every full collection: a second each."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None]:
+    """Names what failed once more at the very end: of a long output often only its last lines are kept."""
+    yield
+    for kind in ("failed", "error"):
+        for report in terminalreporter.getreports(kind):
+            terminalreporter.write_line(f"{kind}: {report.nodeid}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -28,7 +28,8 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
     from rlhf.negotiation.model.loops.compiled import to_be_compiled
 
     settings = read_settings(config)
-    if not as_json and to_be_compiled("gradient.loss_and_gradient"):
+    needed = ["gradient.loss_and_gradient", *([] if settings.method == "sl" else ["playing.play_games"])]
+    if not as_json and any(to_be_compiled(name) for name in needed):
         click.echo("compiling the loops of training, once an installation: a minute or two", err=True)
     with Meter() as meter:
         trained = train_negotiators(

@@ -19,7 +19,7 @@ from environments.negotiation.batched.engine import KEPT
 from environments.negotiation.codes import ACTS, INSIST, SPLITS
 from rlhf.negotiation.data.dialogues import TOKENS, Dialogues
 from rlhf.negotiation.model.products import gated, scored
-from rlhf.negotiation.model.recurrent import gru_states
+from rlhf.negotiation.model.recurrent import gru_states, gru_states_of_some
 from rlhf.negotiation.settings import NetworkSettings
 
 Weights = dict[str, Tensor]
@@ -201,7 +201,9 @@ def selection_scores(weights: Weights, brought: Tensor, context: Tensor, lengths
     mask = within(lengths, brought.shape[2])
     both = torch.cat(
         [
-            gru_states(part, weights[f"{name}.state"], weights[f"{name}.state_bias"], mask, backwards=name == "back")
+            gru_states_of_some(
+                part, weights[f"{name}.state"], weights[f"{name}.state_bias"], mask, backwards=name == "back"
+            )
             for name, part in zip(WAYS, brought.chunk(2, dim=-1), strict=True)
         ],
         dim=-1,

@@ -44,41 +44,35 @@ class _Read(torch.autograd.Function):
     """The states after every step; its backward is the chain rule through the steps, last to first."""
 
     @staticmethod
-    def forward(
-        ctx: Any, brought: Tensor, weight: Tensor, bias: Tensor, mask: Tensor | None, backwards: bool
-    ) -> Tensor:
+    def forward(ctx: Any, brought: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         seeds, batch, steps, width = brought.shape
         kept = any(ctx.needs_input_grad)
         state = brought.new_zeros(seeds, batch, width // 3)
         states = brought.new_empty(steps, seeds, batch, width // 3)
-        parts: list[tuple[Tensor, ...]] = [()] * steps
-        for step in reversed(range(steps)) if backwards else range(steps):
+        parts: list[tuple[Tensor, ...]] = []
+        for step in range(steps):
             new, *rest = _stepped(weight, bias[:, None], brought[:, :, step], state)
             if kept:
-                parts[step] = (*rest, state)
-            state = new if mask is None else torch.where(mask[:, :, step, None], new, state)
-            states[step] = state
+                parts.append((*rest, state))
+            states[step] = state = new
         if kept:
-            ctx.save_for_backward(weight, *(() if mask is None else (mask,)))
-            ctx.parts, ctx.backwards = parts, backwards
+            ctx.save_for_backward(weight)
+            ctx.parts = parts
         return states.permute(1, 2, 0, 3)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, given: Tensor) -> tuple[Tensor | None, ...]:
-        weight, *masks = ctx.saved_tensors
+    def backward(ctx: Any, given: Tensor) -> tuple[Tensor, ...]:
+        (weight,) = ctx.saved_tensors
         seeds, batch, steps, units = given.shape
         turned = weight.transpose(1, 2)
         brought = given.new_empty(steps, seeds, batch, 3 * units)
         own = given.new_empty(seeds, steps, batch, 3 * units)
         befores = given.new_empty(seeds, steps, batch, units)
         carried = given.new_zeros(seeds, batch, units)
-        for step in range(steps) if ctx.backwards else reversed(range(steps)):
+        for step in reversed(range(steps)):
             reset, update, fresh, held, before = ctx.parts[step]
-            whole, passed = given[:, :, step] + carried, None
-            if masks:
-                heard = masks[0][:, :, step, None]
-                passed, whole = whole.masked_fill(heard, 0), whole.masked_fill(~heard, 0)
+            whole = given[:, :, step] + carried
             new = whole * (1 - update) * (1 - fresh * fresh)
             now = brought[step]
             torch.mul(new * held, reset * (1 - reset), out=now[..., :units])
@@ -88,15 +82,12 @@ class _Read(torch.autograd.Function):
             torch.mul(new, reset, out=own[:, step, :, 2 * units :])
             befores[:, step] = before
             carried = torch.baddbmm(whole * update, own[:, step], turned)
-            carried = carried if passed is None else carried + passed
         all_own = own.flatten(1, 2)
         by_state = torch.bmm(befores.flatten(1, 2).transpose(1, 2), all_own)
-        return brought.permute(1, 2, 0, 3), by_state, all_own.sum(1), None, None
+        return brought.permute(1, 2, 0, 3), by_state, all_own.sum(1)
 
 
-def gru_states(
-    brought: Tensor, weight: Tensor, bias: Tensor, mask: Tensor | None = None, *, backwards: bool = False
-) -> Tensor:
+def gru_states(brought: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """States after every step.
 
     Parameters
@@ -105,7 +96,28 @@ def gru_states(
         What the inputs bring to the gates.
     weight, bias : Tensor
         As of `gru_step`.
-    mask : bool [shape=(S, B, T)], optional
+
+    Returns
+    -------
+    Tensor [shape=(S, B, T, H)]
+        A view whose steps stand before the batch in memory.
+    """
+    states: Tensor = _Read.apply(brought, weight, bias)  # type: ignore[no-untyped-call]
+    return states
+
+
+def gru_states_of_some(
+    brought: Tensor, weight: Tensor, bias: Tensor, there: Tensor, *, backwards: bool = False
+) -> Tensor:
+    """States after every step of dialogues that do not all have it; read from the last step on, where ``backwards``.
+
+    Parameters
+    ----------
+    brought : Tensor [shape=(S, B, T, 3H)]
+        What the inputs bring to the gates.
+    weight, bias : Tensor
+        As of `gru_step`.
+    there : bool [shape=(S, B, T)]
         Where it is False, the state stays as it was.
     backwards : bool
         Whether it is read from the last step to the first.
@@ -115,5 +127,10 @@ def gru_states(
     Tensor [shape=(S, B, T, H)]
         A view whose steps stand before the batch in memory.
     """
-    states: Tensor = _Read.apply(brought, weight, bias, mask, backwards)  # type: ignore[no-untyped-call]
-    return states
+    seeds, batch, steps, width = brought.shape
+    state = brought.new_zeros(seeds, batch, width // 3)
+    states = [state] * steps
+    for step in reversed(range(steps)) if backwards else range(steps):
+        new = gru_step(weight, bias, brought[:, :, step], state)
+        states[step] = state = torch.where(there[:, :, step, None], new, state)
+    return torch.stack(states).permute(1, 2, 0, 3)

@@ -44,16 +44,29 @@ def test_it_names_what_it_wrote_and_the_next_command_which_works(
     assert len(shown["agents"]) == 2 and {row["epoch"] for row in shown["figures"]} == {0, 1}
 
 
+@pytest.mark.parametrize(
+    ("method", "missing", "waits"),
+    [
+        ("sl", "gradient.loss_and_gradient", True),
+        ("sl", "playing.play_games", False),
+        ("rl", "playing.play_games", True),
+        ("rl", "nothing", False),
+    ],
+)
 def test_who_has_to_wait_for_the_compiler_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    method: str,
+    missing: str,
+    waits: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     config = tmp_path / "agent.toml"
-    config.write_text(CONFIG)
-    for first in (True, False):
-        monkeypatch.setattr("rlhf.negotiation.model.loops.compiled.to_be_compiled", lambda _, first=first: first)
-        with pytest.raises(SystemExit):
-            main(["train-agent", "negotiation", str(config)])
-        assert ("compiling the loops of training" in capsys.readouterr().err) == first
+    config.write_text(CONFIG.replace('method = "rl"', f'method = "{method}"'))
+    monkeypatch.setattr("rlhf.negotiation.model.loops.compiled.to_be_compiled", lambda name: name == missing)
+    with pytest.raises(SystemExit):
+        main(["train-agent", "negotiation", str(config)])
+    assert ("compiling the loops of training" in capsys.readouterr().err) == waits
 
 
 def test_a_missing_file_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
