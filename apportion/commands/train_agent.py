@@ -24,12 +24,10 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
     `method` is sl, rl, rl+sl or acquisition (Kwon et al., 2021); all `seeds` are trained at once. Without
     `data.dialogues` scripts play the dialogues, so that an empty file is a training. Killed, the same command goes on.
     """
-    from rlhf.negotiation.config import read_settings, train_negotiators
-    from rlhf.negotiation.model.loops.compiled import to_be_compiled
+    from rlhf.negotiation.config import has_to_compile, read_settings, train_negotiators
 
     settings = read_settings(config)
-    needed = ["gradient.loss_and_gradient", *([] if settings.method == "sl" else ["playing.play_games"])]
-    if not as_json and any(to_be_compiled(name) for name in needed):
+    if not as_json and has_to_compile(settings):
         click.echo("compiling the loops of training, once an installation: a minute or two", err=True)
     with Meter() as meter:
         trained = train_negotiators(

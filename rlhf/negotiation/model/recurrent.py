@@ -113,10 +113,8 @@ def gru_states_of_some(
 
     Parameters
     ----------
-    brought : Tensor [shape=(S, B, T, 3H)]
-        What the inputs bring to the gates.
-    weight, bias : Tensor
-        As of `gru_step`.
+    brought, weight, bias : Tensor
+        As of `gru_states`.
     there : bool [shape=(S, B, T)]
         Where it is False, the state stays as it was.
     backwards : bool
@@ -125,7 +123,7 @@ def gru_states_of_some(
     Returns
     -------
     Tensor [shape=(S, B, T, H)]
-        A view whose steps stand before the batch in memory.
+        As of `gru_states`.
     """
     seeds, batch, steps, width = brought.shape
     state = brought.new_zeros(seeds, batch, width // 3)

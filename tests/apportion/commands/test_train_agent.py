@@ -45,16 +45,19 @@ def test_it_names_what_it_wrote_and_the_next_command_which_works(
 
 
 @pytest.mark.parametrize(
-    ("method", "missing", "waits"),
+    ("changed", "missing", "waits"),
     [
-        ("sl", "gradient.loss_and_gradient", True),
-        ("sl", "playing.play_games", False),
-        ("rl", "playing.play_games", True),
-        ("rl", "nothing", False),
+        ({"method": "sl"}, "gradient.loss_and_gradient", True),
+        ({"method": "sl"}, "playing.play_games", False),
+        ({}, "gradient.loss_and_gradient", True),
+        ({}, "playing.play_games", True),
+        ({}, "nothing", False),
+        ({"games": "8\ngames_per_update = 4"}, "playing.play_games", False),
+        ({"scripted": "40\nscratch = true"}, "gradient.loss_and_gradient", False),
     ],
 )
 def test_who_has_to_wait_for_the_compiler_is_told(
-    method: str,
+    changed: dict[str, str],
     missing: str,
     waits: bool,
     tmp_path: Path,
@@ -62,8 +65,12 @@ def test_who_has_to_wait_for_the_compiler_is_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     config = tmp_path / "agent.toml"
-    config.write_text(CONFIG.replace('method = "rl"', f'method = "{method}"'))
-    monkeypatch.setattr("rlhf.negotiation.model.loops.compiled.to_be_compiled", lambda name: name == missing)
+    text = CONFIG
+    for name, value in changed.items():
+        now = {"method": '"rl"', "games": "8", "scripted": "40"}[name]
+        text = text.replace(f"{name} = {now}\n", f"{name} = {value if name != 'method' else repr(value)}\n")
+    config.write_text(text)
+    monkeypatch.setattr("rlhf.negotiation.config.to_be_compiled", lambda name: name == missing)
     with pytest.raises(SystemExit):
         main(["train-agent", "negotiation", str(config)])
     assert ("compiling the loops of training" in capsys.readouterr().err) == waits

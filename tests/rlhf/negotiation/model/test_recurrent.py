@@ -11,20 +11,28 @@ def drawn(draws: torch.Generator, *shape: int) -> Tensor:
     return torch.randn(*shape, generator=draws, dtype=torch.float64)
 
 
-def step_by_step(brought: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+def step_by_step(
+    brought: Tensor, weight: Tensor, bias: Tensor, mask: Tensor | None = None, backwards: bool = False
+) -> Tensor:
     state = brought.new_zeros(*brought.shape[:2], weight.shape[1])
-    states = []
-    for step in range(brought.shape[2]):
-        state = gru_step(weight, bias, brought[:, :, step], state)
-        states.append(state)
+    states = [state] * brought.shape[2]
+    for step in reversed(range(len(states))) if backwards else range(len(states)):
+        new = gru_step(weight, bias, brought[:, :, step], state)
+        state = new if mask is None else torch.where(mask[:, :, step, None], new, state)
+        states[step] = state
     return torch.stack(states, dim=2)
 
 
-def test_states_and_gradient_are_those_of_autograd() -> None:
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_states_and_gradient_are_those_of_autograd(backwards: bool, masked: bool) -> None:
     draws = torch.Generator().manual_seed(1)
     given = [drawn(draws, *shape).requires_grad_() for shape in ((2, 3, 5, 12), (2, 4, 12), (2, 12))]
+    mask = torch.rand(2, 3, 5, generator=draws) < (0.6 if masked else 2)
     worth = drawn(draws, 2, 3, 5, 4)
-    ours, plain = gru_states(*given), step_by_step(*given)
+    of_all = not (masked or backwards)
+    ours = gru_states(*given) if of_all else gru_states_of_some(*given, mask, backwards=backwards)
+    plain = step_by_step(*given, mask, backwards)
     assert torch.equal(ours, plain)
     for one, other in zip(
         torch.autograd.grad((ours * worth).sum(), given),
@@ -44,7 +52,7 @@ def test_a_dialogue_among_longer_ones_is_read_as_if_by_itself(backwards: bool) -
     )
     for row, length in enumerate(lengths.tolist()):
         own = brought[:, row : row + 1, :length]
-        alone = step_by_step(own.flip(2), weight, bias).flip(2) if backwards else step_by_step(own, weight, bias)
+        alone = step_by_step(own, weight, bias, backwards=backwards)
         assert torch.allclose(together[:, row : row + 1, :length], alone, rtol=1e-12, atol=1e-14)
         after = torch.zeros(4, dtype=torch.float64) if backwards else alone[0, 0, -1]
         assert torch.allclose(together[0, row, length:], after.expand(5 - length, 4))
