@@ -24,6 +24,8 @@ Indices = NDArray[np.int64]
 Constraint = Literal["exact", "soft"]
 """Whether rewards are made to sum to R~, or stay the method's own numbers, as Eq. 4 of LLM-GELI leaves them."""
 Rule = Literal["spread", "own", "share", "fraction", "soft", "soft share", "soft fraction", "min-max", "foretold"]
+_FARTHEST = 1e4
+"""How far a turn may lie from its dialogue's mean, in sd of (R - mean)/T; N training turns stay within sqrt(N)."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,10 @@ def project(
     R~ is the score less ``score_offset``; T counts the target turns. s is 1 for values in reward units; otherwise it
     gives rewards the spread within dialogues that (R - training mean)/T has between them:
     s = sd over training episodes of (R - mean)/T, over the pooled sd of j within training episodes; 0 where j never
-    varies. A turn without a value counts as ``method.null`` says: zero, or the mean of its episode's values. An
-    episode without any value has no mean: nothing is known of its turns, and it gets no rewards.
+    varies, and never so large that a turn would lie 10,000 of these sd from its dialogue's mean, which only held-out
+    judgements far beyond the training's can. A turn without a value counts as ``method.null`` says: zero, or the mean
+    of its episode's values. An episode without any value has no mean: nothing is known of its turns, and it gets no
+    rewards.
 
     An attribution says how much a turn had to do with the outcome, whichever way it went. Of a score less the mean it
     would make nothing in a dialogue at the mean, and the most blame for the decisive turn of one below it; so their
@@ -351,8 +355,10 @@ def _spread(table: _Table, mean: float, trained: frozenset[str]) -> float:
     rows = in_training[table.episode]
     within = math.sqrt(float(np.mean(table.centred()[rows] ** 2)))
     # Judgements that differ by rounding only are constant; to scale them up would make rewards of noise.
-    constant = within <= 1e-9 * max(1.0, float(np.max(np.abs(table.value[rows]))))
-    return 0.0 if constant else between / within
+    if within <= 1e-9 * max(1.0, float(np.max(np.abs(table.value[rows])))):
+        return 0.0
+    # Held-out judgements may vary a billion times as much as training's: rewards that large cannot be summed exactly.
+    return min(between / within, _FARTHEST * between / float(np.max(np.abs(table.centred()))))
 
 
 def _with_rewards(table: pa.Table, rewards: Floats, scales: Floats) -> pa.Table:

@@ -131,6 +131,15 @@ def test_judgements_that_never_vary_give_equal_shares(value):
     assert rewards_of(table, A) == pytest.approx([0.5, 0.5])
 
 
+def test_held_out_judgements_far_beyond_the_training_s_still_sum_to_the_score():
+    values = {A: [0.0, 1e-8], B: [0.0] * 4, C: [-1.0, 1.0, 0.0]}
+    table, projection = project(judgements(values), ALL, "relative", JUDGED)
+    between = np.std([1 / 2, -1 / 4])
+    assert projection.spread == pytest.approx(1e4 * between)
+    assert rewards_of(table, C) == pytest.approx([2 / 3 - 1e4 * between, 2 / 3 + 1e4 * between, 2 / 3])
+    assert math.fsum(rewards_of(table, C)) == pytest.approx(2.0, abs=1e-9)
+
+
 def test_the_spread_over_samples_is_put_in_units_of_reward():
     table, projection = project(judgements(VALUES, sd=2.0), ALL, "relative", JUDGED)
     assert table["sd"].to_pylist() == [2.0 * projection.spread] * 9
