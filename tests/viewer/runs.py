@@ -23,6 +23,8 @@ from tests.behaviour.small import write_small_corpus
 from viewer.access import Access
 from viewer.app import create_app
 from viewer.reading.beside import Beside
+from viewer.reading.build import build
+from viewer.reading.index import index_path
 from viewer.reading.place import open_place
 from viewer.reading.run import ServedRun, serve_run
 from viewer.serve import listening
@@ -84,7 +86,10 @@ def served(folder: Path, corpus: Path | None = None, around: Beside | None = Non
     """Serve the run in ``folder`` on a free port, as `apportion view` does."""
     with listening("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        run = serve_run(open_place(folder, corpus))
+        place = open_place(folder, corpus)
+        if not index_path(place).exists():  # here, where all is imported already: a process of its own takes a second
+            build(place, index_path(place))
+        run = serve_run(place)
         access = Access(frozenset({"127.0.0.1", "localhost"}), port)
         server = uvicorn.Server(uvicorn.Config(create_app(run, access, around), log_level="warning", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
