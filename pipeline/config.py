@@ -139,25 +139,31 @@ class Config(Settings):
         """Worker processes: as configured, or one a core that this process may use."""
         return self.run.workers or len(os.sched_getaffinity(0))
 
+    def changed(self, section: str, **changes: Any) -> Config:
+        """A copy with these values in a section, e.g. ``align`` or ``decompose.llm``; they are not checked again."""
+        outer, _, name = section.rpartition(".")
+        held = getattr(self, outer) if outer else self
+        made = getattr(held, name).model_copy(update=changes)
+        return self.changed(outer, **{name: made}) if outer else self.model_copy(update={name: made})
+
     def with_run(self, **changes: Any) -> Config:
         """A copy with other run settings (the command line's --workers, --limit)."""
-        given = {name: value for name, value in changes.items() if value is not None}
-        return self.model_copy(update={"run": self.run.model_copy(update=given)})
+        return self.changed("run", **{name: value for name, value in changes.items() if value is not None})
 
     def with_stages(self, names: Collection[str]) -> Config:
         """A copy that leaves none of the stages ``names`` out, whatever is configured: somebody asks for them."""
         config = self.with_run(skip=tuple(name for name in self.run.skip if name not in names))
         if "align" in names:
-            config = config.model_copy(update={"align": config.align.model_copy(update={"enabled": True})})
+            config = config.changed("align", enabled=True)
         if self.run.until is not None and "report" not in names:
-            config = config.model_copy(update={"run": config.run.model_copy(update={"until": None})})
+            config = config.changed("run", until=None)
         return config
 
     def with_llm(self, **changes: Any) -> Config:
         """A copy with other settings of the language model (the command line's --send-to, --pseudonyms)."""
         given = {name: value for name, value in changes.items() if value is not None}
-        decompose = self.decompose.model_copy(update={"llm": self.decompose.llm.model_copy(update=given)})
-        return self.model_copy(update={"decompose": decompose, "align": consented(self.align, given.get("send_to"))})
+        align = consented(self.align, given.get("send_to"))
+        return self.changed("decompose.llm", **given).model_copy(update={"align": align})
 
     def with_audit(self, sessions: int | None = None) -> Config:
         """A copy that audits: ``sessions`` sessions, or as many as configured, or ``AUDITED_SESSIONS``.
@@ -173,8 +179,7 @@ class Config(Settings):
                 "there is nothing to audit. Add llm or llm-multimodal."
             )
         count = sessions or self.decompose.audit.sessions or AUDITED_SESSIONS
-        audit = self.decompose.audit.model_copy(update={"sessions": count})
-        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"audit": audit})})
+        return self.changed("decompose.audit", sessions=count)
 
     def with_algorithm(self, algorithm: str) -> Config:
         """A copy that aligns by ``algorithm``.
@@ -220,21 +225,17 @@ class Config(Settings):
         if setting not in (AUTO, NONE):
             # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
             setting = os.path.normpath(base / os.path.expanduser(setting))  # noqa: PTH111
-        return self.model_copy(update={"features": self.features.model_copy(update={"emotion_model": setting})})
+        return self.changed("features", emotion_model=setting)
 
     def with_policy(self, base: Path) -> Config:
         """A copy whose policy, where it is a folder, is found from ``base``."""
         path = _model_folder(self.align.policy, base, bundled="tiny")
-        if path is None:
-            return self
-        return self.model_copy(update={"align": self.align.model_copy(update={"policy": path})})
+        return self if path is None else self.changed("align", policy=path)
 
     def with_backbone(self, base: Path) -> Config:
         """A copy whose reward model's backbone, where it is a folder, is found from ``base``."""
         path = _model_folder(self.train_reward.backbone, base, bundled=MINILM)
-        if path is None:
-            return self
-        return self.model_copy(update={"train_reward": self.train_reward.model_copy(update={"backbone": path})})
+        return self if path is None else self.changed("train_reward", backbone=path)
 
     def with_reward_model(self, base: Path) -> Config:
         """A copy whose reward model of another run is found from ``base``."""
@@ -242,12 +243,7 @@ class Config(Settings):
         if folder is None:
             return self
         path = Path(os.path.normpath(base / os.path.expanduser(folder)))  # noqa: PTH111
-        return self.model_copy(update={"align": self.align.model_copy(update={"reward_model": path})})
-
-    def with_samples(self, samples: int) -> Config:
-        """A copy that asks the language model ``samples`` times."""
-        llm = self.decompose.llm.model_copy(update={"samples": samples})
-        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
+        return self.changed("align", reward_model=path)
 
     def with_prompt_file(self, base: Path) -> Config:
         """A copy whose prompt, where it is a file of the user's own, is found from ``base``."""
@@ -255,8 +251,7 @@ class Config(Settings):
         if not is_path(name):
             return self
         path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        llm = self.decompose.llm.model_copy(update={"prompt": path})
-        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
+        return self.changed("decompose.llm", prompt=path)
 
 
 def _model_folder(name: str, base: Path, bundled: str) -> str | None:
@@ -355,19 +350,17 @@ def _anchored(config: Config, base: Path) -> Config:
         return None if path is None else Path(os.path.normpath(base / path.expanduser()))
 
     paths = ("recorded", "record", "llm_cache", "prices", "tensorboard")
-    run = config.run.model_copy(update={name: absolute(getattr(config.run, name)) for name in paths})
+    config = config.changed("run", **{name: absolute(getattr(config.run, name)) for name in paths})
     config = config.with_emotion_model(config.features.emotion_model, base)
     models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}
-    config = config.model_copy(update={"features": config.features.model_copy(update=models)})
-    intensity = config.decompose.intensity.model_copy(update={"model": absolute(config.decompose.intensity.model)})
-    influence = config.decompose.influence.found_from(base)
-    reaction = config.decompose.reaction.model_copy(update={"prior": absolute(config.decompose.reaction.prior)})
-    read = {"intensity": intensity, "influence": influence, "reaction": reaction}
-    decompose = config.decompose.model_copy(update=read)
-    config = config.model_copy(update={"decompose": decompose})
+    config = config.changed("features", **models)
+    decompose = config.decompose
+    config = config.changed("decompose.intensity", model=absolute(decompose.intensity.model))
+    config = config.changed("decompose.reaction", prior=absolute(decompose.reaction.prior))
+    config = config.changed("decompose", influence=decompose.influence.found_from(base))
     config = config.with_prompt_file(base).with_policy(base).with_backbone(base).with_reward_model(base)
-    config = config.model_copy(update={"align": found_from(config.align, base)})
-    return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
+    places = {"corpus": absolute(config.corpus), "output": absolute(config.output)}
+    return config.model_copy(update={"align": found_from(config.align, base), **places})
 
 
 def settings_of(model: BaseModel) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def as_decided(config: Config) -> Config:
     chosen = _read(config.output / FILE)
     if chosen is None:
         return decided(config)
-    return config.model_copy(update={"features": config.features.model_copy(update={"auto_detector": chosen})})
+    return config.changed("features", auto_detector=chosen)
 
 
 def _read(path: Path) -> AutoDetector | None:

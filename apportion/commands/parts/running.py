@@ -118,14 +118,12 @@ def run(
     if emotion_model is not None:
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
-    config = config.with_llm(send_to=send_to, pseudonyms=pseudonyms or None)
+    config = config.with_llm(send_to=send_to, pseudonyms=pseudonyms or None, samples=samples)
     config = config.with_run(sessions=sessions and sessions.ids)
     source += f" --sessions {shlex.quote(sessions.text)}" if sessions and sessions.ids else ""
     source += f" --send-to {shlex.quote(send_to)}" if send_to else ""
     source += " --pseudonyms" if pseudonyms else ""
-    if samples is not None:
-        config = config.with_samples(samples)
-        source = f"{source} --samples {samples}"
+    source += f" --samples {samples}" if samples is not None else ""
     if preview is not None:
         click.echo(preview_text(config, stages, preview, as_json=as_json))
         return
