@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import pytest
 
 from viewer.study.limits import MOST_ADDRESSES, WINDOW_S, EntryLimit
@@ -46,7 +48,9 @@ def test_after_the_window_there_is_room_again():
     assert limit.allows("192.0.2.1")
 
 
-def test_addresses_are_not_kept_and_memory_has_an_end():
+def test_addresses_are_not_kept_and_memory_has_an_end(monkeypatch):
+    # Of salts that are drawn one in a hundred makes a hash whose bytes read as an address, e.g. 0x10 and ".0".
+    monkeypatch.setattr(secrets, "token_bytes", bytes)
     limit = EntryLimit(each=1, together=10**9, clock=Clock())
     for number in range(MOST_ADDRESSES + 50):
         limit.allows(f"10.0.{number // 256}.{number % 256}")
