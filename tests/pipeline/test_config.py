@@ -24,6 +24,17 @@ def test_paths_are_relative_to_the_file(tmp_path):
     assert config.llm_cache == config.output / "llm_cache.sqlite"
 
 
+def test_a_section_within_a_section_is_changed_and_nothing_beside_it(tmp_path):
+    config = load_config(
+        written(tmp_path, 'corpus = "c"\n[decompose]\nmethods = ["uniform"]\n[decompose.llm]\nmodel = "m"\n')
+    )
+    changed = config.changed("decompose.llm", samples=3)
+    assert (changed.decompose.llm.samples, changed.decompose.llm.model) == (3, "m")
+    assert changed.decompose.methods == ("uniform",)
+    assert changed.changed("decompose.llm", samples=config.decompose.llm.samples) == config
+    assert config.align.enabled and not config.changed("align", enabled=False).align.enabled
+
+
 def test_a_model_of_vocal_intensity_is_found_from_the_file_and_shown_without_its_place(tmp_path):
     config = load_config(written(tmp_path, 'corpus = "c"\n[decompose.intensity]\nmodel = "m/voices"\n'))
     assert config.decompose.intensity.model == tmp_path / "m" / "voices"
