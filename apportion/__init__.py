@@ -1,25 +1,31 @@
 """The Python API: a few names, imported on first use because torch takes seconds and most commands need none.
 
-``apportion.decompose`` is the function that shares one score out over the turns of a conversation; the package of the
-same name that holds every method is the top-level ``decompose``. The command line stands beside it: `own_names`
-(whether our packages are ours), `hints` (the options that help after an error of a package below), `commands` (one file
-a command), `cli` (all of them, and the exit codes).
+In a checkout, each package below `apportion` is a link to the folder of its name beside it (``apportion/corpus ->
+../corpus``); a wheel holds the files themselves. The command line stands here: `commands` (one file a command), `cli`
+(all of them, and the exit codes), `hints` (the options that help after an error of a package below).
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from decompose.conversation import decompose
-    from reward_model.model import RewardModel
+    from apportion.decompose.conversation import decompose_dialogue
+    from apportion.reward_model.model import RewardModel
 
-__all__ = ["RewardModel", "decompose"]
-HOMES = {"RewardModel": "reward_model.model", "decompose": "decompose.conversation"}
+__all__ = ["RewardModel", "decompose_dialogue"]
+HOMES = {"RewardModel": "apportion.reward_model.model", "decompose_dialogue": "apportion.decompose.conversation"}
+
+
+if not (Path(__file__).parent / "foundation").is_dir():  # git without links wrote a text file in place of each
+    raise ImportError(
+        "this checkout has text files in place of the links apportion/NAME -> ../NAME: on Windows turn on Developer "
+        "Mode, then `git config core.symlinks true` and `git checkout -- apportion`, or install the wheel"
+    )
 
 
 def __getattr__(name: str) -> Any:
-    # Imported only now, so that a command can look first whether `foundation` is ours (`apportion.own_names`).
-    from foundation.lazy import lazy_names
+    from apportion.foundation.lazy import lazy_names
 
     return lazy_names(__name__, HOMES)(name)

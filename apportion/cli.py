@@ -7,11 +7,6 @@ from collections.abc import Sequence
 
 import click
 
-from apportion.own_names import end_if_hidden
-
-# Before anything else of ours is imported: what hides it would end in an error of its own, or in none.
-end_if_hidden()
-
 from apportion.commands import benchmark as benchmark_commands
 from apportion.commands import compare as compare_commands
 from apportion.commands import corpus as corpus_commands
@@ -43,8 +38,8 @@ from apportion.commands.viewing import bundle as bundle_commands
 from apportion.commands.viewing import labels as label_commands
 from apportion.commands.viewing import patterns as patterns_commands
 from apportion.commands.viewing import view as view_commands
+from apportion.foundation.errors import ApportionError, InputError
 from apportion.hints import hint_for
-from foundation.errors import ApportionError, InputError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 GOES_ON = "What is finished is kept: run the same command again to go on."

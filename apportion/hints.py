@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from foundation.errors import ApportionError
-from llm_client.errors import ConsentError, DamagedCacheError, InBatchError, LostBatchError, RouteError
+from apportion.foundation.errors import ApportionError
+from apportion.llm_client.errors import ConsentError, DamagedCacheError, InBatchError, LostBatchError, RouteError
 
 HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
     ConsentError: {

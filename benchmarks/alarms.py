@@ -30,17 +30,17 @@ sys.path[0] = str(ROOT)
 import pyarrow.parquet as pq
 import torch
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Episode
+from apportion.foundation.errors import UnitError
+from apportion.foundation.progress import silent
+from apportion.rlhf.alignment import align_here
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.alarms import WATCHED
+from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.reward import ModelReward
 from benchmarks.measure import tell, timed
-from corpus.corpus import Corpus
-from corpus.session import Episode
-from foundation.errors import UnitError
-from foundation.progress import silent
-from rlhf.alignment import align_here
-from rlhf.policy.contexts import DialogueContext
-from rlhf.settings import AlignSettings
-from rlhf.training.alarms import WATCHED
-from rlhf.training.job import Job
-from rlhf.training.reward import ModelReward
 
 DIALOGUES = 200
 METHOD = "rrd"

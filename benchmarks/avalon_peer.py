@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from environments.deduction.avalon.random_play import ballots, dealt, hands, random_game, targets, teams
-from environments.deduction.avalon.rules import (
+from apportion.environments.deduction.avalon.random_play import ballots, dealt, hands, random_game, targets, teams
+from apportion.environments.deduction.avalon.rules import (
     MERLIN_FOUND,
     MERLIN_HIDDEN,
     QUEST,
@@ -148,7 +148,7 @@ class AvalonBench:
         return int(not game.choose_assassination_target(game.get_assassin(), values[0])[2])
 
     def random_game(self, draws: Random) -> None:
-        """Deal a game, as they do, and play it as `environments.deduction.avalon.random_play` does."""
+        """Deal a game, as they do, and play it as `apportion.environments.deduction.avalon.random_play` does."""
         game = self.game
         game.reset()
         while not game.done:

@@ -18,13 +18,13 @@ from pathlib import Path
 # A file beside this one is named like a package of ours, so its own folder may not be searched first.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from apportion.environments.agents.agent import Agent
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.kind import AVALON
+from apportion.environments.deduction.avalon.rules import GOOD
+from apportion.environments.play import play
+from apportion.foundation.intervals.proportion import wilson
 from benchmarks.measure import tell
-from environments.agents.agent import Agent
-from environments.deduction.avalon.game import Avalon
-from environments.deduction.avalon.kind import AVALON
-from environments.deduction.avalon.rules import GOOD
-from environments.play import play
-from foundation.intervals.proportion import wilson
 
 SCRIPTS = ("random", "claims", "bayes")
 LEAST = {"random": 300.0, "bayes": 20.0}

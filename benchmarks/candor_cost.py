@@ -14,17 +14,17 @@ import random
 
 import pyarrow as pa
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import DESCRIPTORS
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.decompose.judging.llm import requests_for
+from apportion.decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
+from apportion.decompose.settings import DecomposeSettings
+from apportion.features.emotions import EMOTIONS
+from apportion.features.words.phrases import VOICE_SCALES
+from apportion.llm_client.cost.prices import find_price, shipped_as_of
+from apportion.llm_client.cost.tokens import estimated_input_tokens, way_of_counting
 from benchmarks.measure import ROOT, tell
-from corpus.corpus import Corpus
-from corpus.schema import DESCRIPTORS
-from corpus.session import Rating, Session, Turn
-from decompose.judging.llm import requests_for
-from decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
-from decompose.settings import DecomposeSettings
-from features.emotions import EMOTIONS
-from features.words.phrases import VOICE_SCALES
-from llm_client.cost.prices import find_price, shipped_as_of
-from llm_client.cost.tokens import estimated_input_tokens, way_of_counting
 
 CONVERSATIONS, TURNS, WORDS = 1656, 319, 13.3
 SAMPLE = 20

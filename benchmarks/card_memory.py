@@ -1,4 +1,4 @@
-"""PPO's memory on one card beside what `rlhf.training.memory_estimate` says: LLaMA-2-7B's shape, BART-large's encoder.
+"""PPO's memory on one card beside what `apportion.rlhf.training.memory_estimate` says: LLaMA-2-7B's shape, BART-large's encoder.
 
     python benchmarks/card_memory.py [--rows paper,short] [--device cuda] [--shape 7b]
 
@@ -24,17 +24,17 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import torch
 from transformers import BartConfig, BartModel, PreTrainedTokenizerFast
 
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.network.backbones import frozen_backbone
+from apportion.reward_model.settings import RewardModelSettings
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.settings import PAPER, AlarmSettings, AlignSettings
+from apportion.rlhf.training.memory_estimate import BART_LARGE, GB, Reader, Shape, estimate
 from benchmarks.measure import tell
 from benchmarks.ppo_task import SHAPES, Task, tokenizer
-from reward_model.model import RewardModel
-from reward_model.network.backbones import frozen_backbone
-from reward_model.settings import RewardModelSettings
-from rlhf.policy.contexts import DialogueContext
-from rlhf.policy.loading import Policy
-from rlhf.policy.lora import attach_adapter
-from rlhf.ppo.ppo import PPO
-from rlhf.settings import PAPER, AlarmSettings, AlignSettings
-from rlhf.training.memory_estimate import BART_LARGE, GB, Reader, Shape, estimate
 
 ROWS: dict[str, dict[str, Any]] = {
     "short": {"max_context_tokens": 192, "max_new_tokens": 64},

@@ -25,22 +25,22 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
+from apportion.environments.agents.language_model import LanguageModelAgent, read_act
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import SPEAK, called
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.kinds import game_called
+from apportion.environments.deduction.language_model import FORM
+from apportion.environments.deduction.onuw.claims import sentence
+from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.observation import lived
+from apportion.environments.deduction.onuw.rules import CENTRE
+from apportion.environments.deduction.onuw.suspicion import believable
+from apportion.environments.deduction.scripts import aimed, drawn
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from benchmarks.judge_injection import CLEAN, PARAPHRASED, PLANTED, interval
-from environments.agents.language_model import LanguageModelAgent, read_act
-from environments.core import Act, View
-from environments.deduction.events import SPEAK, called
-from environments.deduction.game import Deduction
-from environments.deduction.kinds import game_called
-from environments.deduction.language_model import FORM
-from environments.deduction.onuw.claims import sentence
-from environments.deduction.onuw.deals import Account
-from environments.deduction.onuw.observation import lived
-from environments.deduction.onuw.rules import CENTRE
-from environments.deduction.onuw.suspicion import believable
-from environments.deduction.scripts import aimed, drawn
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
 
 VOTES = ROOT / "demo" / "deduction" / "votes.jsonl"
 MODEL, STYLE = "claude", "react"

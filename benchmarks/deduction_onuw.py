@@ -17,12 +17,12 @@ from random import Random
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from environments.agents.agent import Agent
-from environments.deduction.onuw.deals import all_deals
-from environments.deduction.onuw.game import OneNight
-from environments.deduction.onuw.kind import ONUW
-from environments.deduction.onuw.posterior import worlds
-from environments.deduction.onuw.rules import (
+from apportion.environments.agents.agent import Agent
+from apportion.environments.deduction.onuw.deals import all_deals
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.onuw.kind import ONUW
+from apportion.environments.deduction.onuw.posterior import worlds
+from apportion.environments.deduction.onuw.rules import (
     CHOOSING,
     PLAYERS,
     WEREWOLF,
@@ -32,7 +32,7 @@ from environments.deduction.onuw.rules import (
     dead,
     winner,
 )
-from environments.play import play
+from apportion.environments.play import play
 
 NAMES = ("random", "claims", "bayes")
 

@@ -26,13 +26,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.session import Media, Rating, Session, Turn
-from features.extract import extract_session
-from features.recording.media import open_recording
-from features.recording.video import read_pictures
-from features.settings import DescriptorSettings, FeatureSettings
-from features.spans import DURING
-from features.words.describe import describe_session
+from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.features.extract import extract_session
+from apportion.features.recording.media import open_recording
+from apportion.features.recording.video import read_pictures
+from apportion.features.settings import DescriptorSettings, FeatureSettings
+from apportion.features.spans import DURING
+from apportion.features.words.describe import describe_session
 
 SEEN, OTHER = "seen", "other"
 FRAMES, FRAME_WIDTH = 6, 300

@@ -35,32 +35,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers.uss import NAME, import_corpus
+from apportion.corpus.session import Episode, Session
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.learning.fit import fit_decomposer
+from apportion.decompose.learning.learned import learned
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.methods import METHODS
+from apportion.decompose.projection import project
+from apportion.decompose.reactions.read import read_session
+from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.ground.held_out import HeldOut, align
+from apportion.evaluation.ground.turn_labels import TurnLabels, read_labels
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.llm_client.asker import Asker
+from apportion.reward_model.learning.dataset import read_turns, turn_values
+from apportion.reward_model.learning.distil import train_reward_model
+from apportion.reward_model.network.embed import embed_session
+from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
 from benchmarks.session_scores import losses, splits_of
-from corpus.corpus import Corpus
-from corpus.importers.uss import NAME, import_corpus
-from corpus.session import Episode, Session
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.judging.sessions import judge_session
-from decompose.learning.fit import fit_decomposer
-from decompose.learning.learned import learned
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.methods import METHODS
-from decompose.projection import project
-from decompose.reactions.read import read_session
-from decompose.settings import DecomposeSettings, RRDSettings
-from evaluation.figures.agreement import within_session
-from evaluation.ground.held_out import HeldOut, align
-from evaluation.ground.turn_labels import TurnLabels, read_labels
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
-from llm_client.asker import Asker
-from reward_model.learning.dataset import read_turns, turn_values
-from reward_model.learning.distil import train_reward_model
-from reward_model.network.embed import embed_session
-from reward_model.settings import RewardModelSettings
 
 OBJECTIVES = ("ircr", "rudder", "rrd", "rrd-ls")
 OTHERS = ("reaction", "reactions-en", "mix", "sentiment", "uniform")

@@ -26,16 +26,16 @@ from tempfile import TemporaryDirectory
 # A file beside this one is named like a package of ours, so its own folder may not be searched first.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from apportion.environments.agents.agent import Agent, Scripted
+from apportion.environments.core import Act
+from apportion.environments.negotiation.scripts import Conceding
+from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.llm_client.chosen import ChosenModel
 from benchmarks.measure import tell
-from environments.agents.agent import Agent, Scripted
-from environments.core import Act
-from environments.negotiation.scripts import Conceding
-from environments.negotiation.simulation import NegotiationChoice
-from environments.simulate import EpisodePlan, simulate
-from environments.sotopia.game import Sotopia
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from environments.sotopia.sources import bundled_tasks
-from llm_client.chosen import ChosenModel
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 EPISODES_A_S, GAMES_A_S, CLONE_US, LATENCY_RATIO = 1_000.0, 2_000.0, 20.0, 1.15

@@ -28,10 +28,10 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import av
 import numpy as np
 
+from apportion.corpus.session import Media, Session, Turn
+from apportion.features.extract import extract_session
+from apportion.features.settings import FeatureSettings
 from benchmarks.measure import tell
-from corpus.session import Media, Session, Turn
-from features.extract import extract_session
-from features.settings import FeatureSettings
 
 CLIPS = {
     # Seconds that are looked at: the last two show a face no longer, or not at all.

@@ -24,10 +24,10 @@ import pandas as pd
 import statsmodels.api as sm
 from statsmodels.regression.mixed_linear_model import MixedLMParams
 
+from apportion.evaluation.people.mixed import mixed_mean
+from apportion.evaluation.people.two_way import mean_of_answers
 from benchmarks.human_study import BASE, CRITERIA, SHARED, TABLE_1, draw
 from benchmarks.measure import tell
-from evaluation.people.mixed import mixed_mean
-from evaluation.people.two_way import mean_of_answers
 
 SMALL = 60
 CLEARLY = 0.01

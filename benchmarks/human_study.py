@@ -24,13 +24,13 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import numpy as np
 from scipy.stats import ttest_rel
 
+from apportion.evaluation.people.answers import Answers
+from apportion.evaluation.people.comparison import Compared, compare_to
+from apportion.evaluation.people.shares import share_interval
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.resampling import Sampling
+from apportion.study.simulated import INDEPENDENT, Shared, simulated_marks
 from benchmarks.measure import tell
-from evaluation.people.answers import Answers
-from evaluation.people.comparison import Compared, compare_to
-from evaluation.people.shares import share_interval
-from foundation.arrays import Floats
-from foundation.intervals.resampling import Sampling
-from study.simulated import INDEPENDENT, Shared, simulated_marks
 
 ITEMS, AN_ITEM, ANNOTATORS = 100, 3, 30
 CRITERIA = (

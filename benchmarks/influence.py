@@ -30,24 +30,24 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers.uss import NAME, import_corpus
+from apportion.corpus.session import Episode
+from apportion.decompose.influence.judge import Question, moved, questions_of, weight_of
+from apportion.decompose.influence.local import LocalMeasurer, load_measurer
+from apportion.decompose.influence.measurer import Measured, Prompt
+from apportion.decompose.influence.shared_prefixes import SharedPrefixes
+from apportion.decompose.influence_settings import InfluenceSettings
+from apportion.decompose.judging.sentiment import load_classifier
+from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import read_labels
+from apportion.evaluation.intervals.bootstrap import estimate, paired_difference
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.llm_client.request import ChatMessage
+from apportion.rlhf.training.tiny_policy import train_tokenizer
 from benchmarks.measure import tell
-from corpus.corpus import Corpus
-from corpus.importers.uss import NAME, import_corpus
-from corpus.session import Episode
-from decompose.influence.judge import Question, moved, questions_of, weight_of
-from decompose.influence.local import LocalMeasurer, load_measurer
-from decompose.influence.measurer import Measured, Prompt
-from decompose.influence.shared_prefixes import SharedPrefixes
-from decompose.influence_settings import InfluenceSettings
-from decompose.judging.sentiment import load_classifier
-from evaluation.figures.agreement import within_session
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import read_labels
-from evaluation.intervals.bootstrap import estimate, paired_difference
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
-from llm_client.request import ChatMessage
-from rlhf.training.tiny_policy import train_tokenizer
 
 CANDIDATES, REPLIES = 8, 6
 

@@ -29,16 +29,16 @@ sys.path[0] = str(ROOT)
 
 import pyarrow as pa
 
-from corpus.corpus import Corpus
-from corpus.placing import place
-from corpus.rows import NewCorpus
-from environments.acts import Move
-from environments.episode_log import read_log
-from environments.sotopia.game import Sotopia
-from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
-from environments.sotopia.observation import act_of
-from environments.sotopia.simulation import LOG, SimulationChoice, plans_of, simulate_sotopia
-from llm_client.chosen import ChosenModel
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.placing import place
+from apportion.corpus.rows import NewCorpus
+from apportion.environments.acts import Move
+from apportion.environments.episode_log import read_log
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.judging.judging import JudgingChoice, judge_corpus
+from apportion.environments.sotopia.observation import act_of
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice, plans_of, simulate_sotopia
+from apportion.llm_client.chosen import ChosenModel
 
 SOCIAL = ROOT / "demo" / "social"
 PLAYED, JUDGED, VARIANTS = SOCIAL / "played.jsonl", SOCIAL / "judged.jsonl", SOCIAL / "variants.jsonl"

@@ -22,22 +22,22 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import EpisodeKey
+from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.settings import ReactionSettings
+from apportion.decompose.sources.choosing import choose_sessions
+from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import read_labels
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.llm_client.kept.recorded import RecordedReplies
 from benchmarks.language_model_rows import CORPORA, JUDGED, PROMPTS, by_student, chosen, judged, mixed
 from benchmarks.measure import tell
 from benchmarks.reaction import out_of_fold
 from benchmarks.replies import place_of, read_replies
-from corpus.corpus import Corpus
-from corpus.session import EpisodeKey
-from decompose.reactions.read import Reactions, arrange
-from decompose.settings import ReactionSettings
-from decompose.sources.choosing import choose_sessions
-from evaluation.figures.agreement import within_session
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import read_labels
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
-from llm_client.kept.recorded import RecordedReplies
 
 ASKED: tuple[int | None, ...] = (5, 10, 20, 30, 40, None)
 

@@ -25,26 +25,26 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import conture, uss
+from apportion.corpus.session import EpisodeKey, Session
+from apportion.decompose.judging.requests import session_requests
+from apportion.decompose.methods import METHODS
+from apportion.decompose.prompting.reply import parse_reply
+from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
+from apportion.decompose.sources.student import student_source
+from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import read_labels
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.request import ChatRequest
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of, out_of_fold, peers
 from benchmarks.replies import place_of, read_replies
-from corpus.corpus import Corpus
-from corpus.importers import conture, uss
-from corpus.session import EpisodeKey, Session
-from decompose.judging.requests import session_requests
-from decompose.methods import METHODS
-from decompose.prompting.reply import parse_reply
-from decompose.reactions.read import Reactions, arrange
-from decompose.settings import DecomposeSettings, ReactionSettings
-from decompose.sources.student import student_source
-from evaluation.figures.agreement import within_session
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import read_labels
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
-from llm_client.kept.recorded import RecordedReplies
-from llm_client.request import ChatRequest
 
 JUDGED = Path(__file__).resolve().parent / "judged"
 CORPORA = {

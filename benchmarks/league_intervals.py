@@ -19,8 +19,8 @@ import numpy as np
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from apportion.foundation.intervals.proportion import clustered_share, wilson
 from benchmarks.measure import machine
-from foundation.intervals.proportion import clustered_share, wilson
 
 GAMES = {"werewolf": (7, 2, -1.2), "avalon": (5, 2, 1.0), "onuw": (5, 1, 0.3)}
 """Seats, those of the smaller team, and how the larger one's chance leans."""

@@ -26,16 +26,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
+from apportion.environments.deduction.kinds import game_called
+from apportion.environments.deduction.league.choice import LeagueChoice
+from apportion.environments.deduction.league.reading import read_matches
+from apportion.environments.reporting.figures import Figure, Value
+from apportion.environments.simulation import write_corpus
+from apportion.environments.tournament.league.matches import Matches
+from apportion.environments.tournament.league.rates import difference, distinct, ends_against, win_rate
+from apportion.environments.tournament.league.seating import TEAMS
+from apportion.foundation.intervals.resampling import Sampling
 from benchmarks.measure import machine
-from environments.deduction.kinds import game_called
-from environments.deduction.league.choice import LeagueChoice
-from environments.deduction.league.reading import read_matches
-from environments.reporting.figures import Figure, Value
-from environments.simulation import write_corpus
-from environments.tournament.league.matches import Matches
-from environments.tournament.league.rates import difference, distinct, ends_against, win_rate
-from environments.tournament.league.seating import TEAMS
-from foundation.intervals.resampling import Sampling
 
 LIMIT_S = 360
 KINDS = ("werewolf", "avalon", "onuw")

@@ -30,10 +30,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import openai
 from measure import tell
 
-from llm_client.client import Client
-from llm_client.live.dialect import Dialect
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.live.dialect import Dialect
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import completion
 from tests.llm_client.serve import server_process
 

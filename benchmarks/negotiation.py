@@ -1,6 +1,6 @@
 """The study of Kwon et al. (2021) again, all seeds of a cell at once: Figures 2, 3, 5 to 8, 10 and 11, with intervals.
 
-A cell is a method with its data; every cell is trained for all seeds together (`rlhf.negotiation.cell`) and measured
+A cell is a method with its data; every cell is trained for all seeds together (`apportion.rlhf.negotiation.cell`) and measured
 after each epoch on held-out contexts against the expert (the anchors: against the first model). Killed, the same
 command goes on. The data are Deal or No Deal's, CC BY-NC 4.0: neither they nor what is trained on them may be passed on
 with this project; figures may.
@@ -37,15 +37,15 @@ sys.path[0] = str(ROOT)
 
 import torch
 
+from apportion.foundation.files import locked, write_atomically
+from apportion.rlhf.negotiation.cell import Cell
+from apportion.rlhf.negotiation.data.human import read_human
+from apportion.rlhf.negotiation.material import material_of
+from apportion.rlhf.negotiation.settings import NegotiatorSettings
 from benchmarks.freed_memory import keep_freed_memory
 from benchmarks.negotiation_cells import CELLS, FIGURES, PASSES, REFERENCE_PASSES, seeds_of
 from benchmarks.negotiation_kept import KeptFigures, data_of, key_of, told
 from benchmarks.negotiation_report import Rows, draw, report
-from foundation.files import locked, write_atomically
-from rlhf.negotiation.cell import Cell
-from rlhf.negotiation.data.human import read_human
-from rlhf.negotiation.material import material_of
-from rlhf.negotiation.settings import NegotiatorSettings
 
 KEPT = ROOT / "benchmarks" / "negotiation_figures.jsonl"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])  # Else this folder's environments.py would hide the package.
 
-from corpus.importers.dealornodeal import read_rows
-from environments.negotiation.real_games import as_selected, shares
+from apportion.corpus.importers.dealornodeal import read_rows
+from apportion.environments.negotiation.real_games import as_selected, shares
 
 
 def main() -> None:

@@ -27,9 +27,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
-from environments.negotiation.codes import AGREE, END, MOST_KEPT, SPLITS, split_code, splits_of
-from environments.negotiation.contexts import Context, read_contexts
-from environments.negotiation.rules import Game
+from apportion.environments.negotiation.codes import AGREE, END, MOST_KEPT, SPLITS, split_code, splits_of
+from apportion.environments.negotiation.contexts import Context, read_contexts
+from apportion.environments.negotiation.rules import Game
 
 MOST_ACTS, ROUNDS = 10, 5
 

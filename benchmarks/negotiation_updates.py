@@ -2,10 +2,10 @@
 
 Run: OMP_NUM_THREADS=1 taskset -c 0 python benchmarks/negotiation_updates.py [--seeds 10] [--games 300]
 
-The compiled loops (`rlhf.negotiation.model.one_game`) beside the batched products with autograd, which read the weights
+The compiled loops (`apportion.rlhf.negotiation.model.one_game`) beside the batched products with autograd, which read the weights
 of all seeds for every act: the same networks, after supervised learning of made-up dialogues (scripts), play and learn
 by turns, 100 games of every seed at a time. An update of supervised learning (16 dialogues), compiled as well
-(`rlhf.negotiation.model.likelihood`), is told beside them. Times are of the process; what is compiled, once an
+(`apportion.rlhf.negotiation.model.likelihood`), is told beside them. Times are of the process; what is compiled, once an
 installation, is not in them and is told by itself.
 """
 
@@ -24,15 +24,15 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 
+from apportion.rlhf.negotiation.cell import Cell
+from apportion.rlhf.negotiation.material import material_of
+from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
+from apportion.rlhf.negotiation.model.player import NetworkPlayer
+from apportion.rlhf.negotiation.reinforce import ReinforceTraining, Rewards
+from apportion.rlhf.negotiation.settings import NegotiatorSettings
+from apportion.rlhf.negotiation.supervised import Examples, SupervisedTraining
 from benchmarks.freed_memory import keep_freed_memory
 from benchmarks.measure import tell
-from rlhf.negotiation.cell import Cell
-from rlhf.negotiation.material import material_of
-from rlhf.negotiation.model.network import Weights, drawn_weights
-from rlhf.negotiation.model.player import NetworkPlayer
-from rlhf.negotiation.reinforce import ReinforceTraining, Rewards
-from rlhf.negotiation.settings import NegotiatorSettings
-from rlhf.negotiation.supervised import Examples, SupervisedTraining
 
 AIM, AT_A_TIME = 1 / 4, 100
 

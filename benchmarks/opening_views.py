@@ -24,13 +24,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
-from environments.sotopia.characters import Character
-from environments.sotopia.observation import in_words, part_of
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources.published import Published, read_published
-from environments.sotopia.tasks import Task
-from environments.sotopia.visibility import FIELDS, Relationship
-from llm_client.prompts.data import data_json
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.observation import in_words, part_of
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources.published import Published, read_published
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.visibility import FIELDS, Relationship
+from apportion.llm_client.prompts.data import data_json
 
 EPISODES = Path("sotopia_rl", "old_example_episodes_with_scores.jsonl.gz")
 PROFILES = Path("sotopia")

@@ -20,11 +20,11 @@ from pathlib import Path
 # The folder of this file is not searched: some files in it are named like packages of ours.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from apportion.evaluation.patterns.find import find_patterns
+from apportion.evaluation.patterns.result import Kind, Patterns, PatternSettings
+from apportion.pipeline.patterns.read import RunTurns, read_turns
+from apportion.pipeline.results.run_folder import open_run, read_record
 from benchmarks.measure import tell, timed
-from evaluation.patterns.find import find_patterns
-from evaluation.patterns.result import Kind, Patterns, PatternSettings
-from pipeline.patterns.read import RunTurns, read_turns
-from pipeline.results.run_folder import open_run, read_record
 from tests.evaluation.patterns.planted import NAMING, SHUFFLES, called_after, corpus, shuffled
 
 CONFIG = """corpus = "corpus"

@@ -27,14 +27,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.session import Media, Session
-from features.extract import observe
-from features.face.detector import open_detector
-from features.face.face import Face
-from features.face.measures import FaceMeasures
-from features.recording.video import Picture
-from features.series import Span
-from features.settings import FeatureSettings
+from apportion.corpus.session import Media, Session
+from apportion.features.extract import observe
+from apportion.features.face.detector import open_detector
+from apportion.features.face.face import Face
+from apportion.features.face.measures import FaceMeasures
+from apportion.features.recording.video import Picture
+from apportion.features.series import Span
+from apportion.features.settings import FeatureSettings
 
 Frame = NDArray[np.uint8]
 RATES_HZ = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5)

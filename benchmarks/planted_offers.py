@@ -28,16 +28,16 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
-from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE, LanguageModelAgent
-from environments.agents.roster import TOO_LONG
-from environments.core import Act, View
-from environments.negotiation.contexts import draw_context
-from environments.negotiation.game import Negotiation
-from environments.negotiation.language_model import FORM
-from environments.negotiation.observation import Facts
-from environments.negotiation.scripts import Conceding, Fair, Greedy
-from llm_client.chosen import ChosenModel
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE, LanguageModelAgent
+from apportion.environments.agents.roster import TOO_LONG
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.contexts import draw_context
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.language_model import FORM
+from apportion.environments.negotiation.observation import Facts
+from apportion.environments.negotiation.scripts import Conceding, Fair, Greedy
+from apportion.llm_client.chosen import ChosenModel
 
 MODEL = "claude"
 GAMES, HALF = 20, 5

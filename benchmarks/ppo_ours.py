@@ -11,13 +11,13 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.lora import attach_adapter, trained_weights
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.settings import AlarmSettings, AlignSettings
 from benchmarks.ppo_task import LORA, Meter, Task, serve, tokenizer
-from rlhf.policy.contexts import DialogueContext
-from rlhf.policy.loading import Policy
-from rlhf.policy.lora import attach_adapter, trained_weights
-from rlhf.policy_settings import LoraSettings
-from rlhf.ppo.ppo import PPO
-from rlhf.settings import AlarmSettings, AlignSettings
 
 
 class TextReward:

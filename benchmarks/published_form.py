@@ -27,17 +27,17 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.evaluation.evaluate import evaluate
+from apportion.evaluation.evaluation import Evaluation, MethodFigures
+from apportion.evaluation.inputs import Evidence, MethodValues
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import Config, load_config
+from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.stages.shared import name_of
 from benchmarks.measure import ROOT, tell
-from corpus.corpus import Corpus
-from corpus.splitting.episodes import SplitEpisodes
-from evaluation.evaluate import evaluate
-from evaluation.evaluation import Evaluation, MethodFigures
-from evaluation.inputs import Evidence, MethodValues
-from evaluation.intervals.figure import Estimate
-from pipeline.assembly import open_engine
-from pipeline.config import Config, load_config
-from pipeline.running.local import run_locally
-from pipeline.stages.shared import name_of
 
 ASKING = ("llm", "llm-multimodal")
 LEARNED = ("ircr", "rudder", "rrd-published", "ircr-va", "rudder-va", "rrd-va", "rrd-ls")

@@ -22,20 +22,20 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import numpy as np
 import pyarrow as pa
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers.uss import NAME, import_corpus
+from apportion.decompose.judging.sentiment import load_classifier
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.model import learn
+from apportion.decompose.reactions.read import Reactions, arrange, read_session
+from apportion.decompose.settings import ReactionSettings
+from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import read_labels
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 from benchmarks.measure import tell
-from corpus.corpus import Corpus
-from corpus.importers.uss import NAME, import_corpus
-from decompose.judging.sentiment import load_classifier
-from decompose.reactions.cues import CUES
-from decompose.reactions.model import learn
-from decompose.reactions.read import Reactions, arrange, read_session
-from decompose.settings import ReactionSettings
-from evaluation.figures.agreement import within_session
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import read_labels
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
 
 FOLDS = 5
 

@@ -21,21 +21,21 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import esconv
+from apportion.decompose.methods import REACTIONS_EN
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.prior import read_prior
+from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import read_labels
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 from benchmarks.language_model_rows import CORPORA
 from benchmarks.measure import tell
 from benchmarks.replies import place_of, read_replies
-from corpus.corpus import Corpus
-from corpus.importers import esconv
-from decompose.methods import REACTIONS_EN
-from decompose.reactions.cues import CUES
-from decompose.reactions.prior import read_prior
-from decompose.reactions.read import Reactions, arrange
-from evaluation.figures.agreement import within_session
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import read_labels
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
 
 FAILED = "FailedESConv"
 

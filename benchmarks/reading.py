@@ -4,11 +4,11 @@ Run: python benchmarks/reading.py ../shared/data/uss/SGD.txt.gz [--limit 200]
 
 Both ways read the same sessions one by one, as the stage `react` does, on one thread, in turns: ``before`` as it was
 until November 2026 (torch's own linear layers, texts of a session in batches of 16 by length, padded to the longest,
-every text made tokens twice), ``now`` with `reward_model.network.packed` and a session's texts side by side. CPU time
+every text made tokens twice), ``now`` with `apportion.reward_model.network.packed` and a session's texts side by side. CPU time
 of the process, with cues; beside it the largest difference of any number, and the time of cues alone. Then the tone of
 the same sessions for all that asks for it in a run of `apportion benchmark` with three seeds: the cues, the four forms
 of the method `sentiment`, and `rrd-ls` once a seed; ``before`` each by itself, ``now`` from what the first has read
-(`decompose.reactions.tone`).
+(`apportion.decompose.reactions.tone`).
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers.uss import NAME, import_corpus
+from apportion.corpus.session import Session
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.reactions import tone
+from apportion.decompose.reactions.cues import tones
+from apportion.decompose.reactions.read import read_session
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
+from apportion.llm_client.asker import Asker
+from apportion.reward_model.network import packed, texts
+from apportion.reward_model.network.backbones import Backbone, frozen_backbone
+from apportion.reward_model.network.tokens import length_batches
 from benchmarks.measure import tell
-from corpus.corpus import Corpus
-from corpus.importers.uss import NAME, import_corpus
-from corpus.session import Session
-from decompose.judging.sessions import judge_session
-from decompose.reactions import tone
-from decompose.reactions.cues import tones
-from decompose.reactions.read import read_session
-from decompose.settings import DecomposeSettings, ReactionSettings
-from llm_client.asker import Asker
-from reward_model.network import packed, texts
-from reward_model.network.backbones import Backbone, frozen_backbone
-from reward_model.network.tokens import length_batches
 
 SETTINGS = ReactionSettings()
 BY_SENTIMENT = ("sentiment", "sentiment-raw", "sentiment-utterance", "sentiment-utterance-raw", *["sentiment"] * 3)
@@ -49,7 +49,7 @@ BY_SENTIMENT = ("sentiment", "sentiment-raw", "sentiment-utterance", "sentiment-
 
 @torch.inference_mode()
 def embed_as_before(backbone: Backbone, said: Sequence[str]) -> NDArray[np.float32]:
-    """`reward_model.network.texts.embed_texts` as it was."""
+    """`apportion.reward_model.network.texts.embed_texts` as it was."""
     plain = frozen_backbone(SETTINGS.backbone, SETTINGS.max_tokens)
     places = {text: i for i, text in enumerate(dict.fromkeys(text for text in said if text))}
     vectors = np.zeros((len(places) + 1, plain.width // 2), dtype=np.float32)

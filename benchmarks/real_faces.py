@@ -24,11 +24,11 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 
-from corpus.session import Media, Session
-from features.extract import observe
-from features.face.measures import FaceMeasures
-from features.series import Series
-from features.settings import FeatureSettings
+from apportion.corpus.session import Media, Session
+from apportion.features.extract import observe
+from apportion.features.face.measures import FaceMeasures
+from apportion.features.series import Series
+from apportion.features.settings import FeatureSettings
 
 NOT_SEEN = "not seen"
 LEFT_OUT = ("unclear", "differ")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.feather as feather
 
-from corpus.session import Session
-from decompose.reactions.read import read_session
-from decompose.settings import ReactionSettings
+from apportion.corpus.session import Session
+from apportion.decompose.reactions.read import read_session
+from apportion.decompose.settings import ReactionSettings
 
 
 def read_replies(sessions: Iterable[Session], rating: str, kept: Path | None) -> pa.Table:

@@ -19,11 +19,11 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import numpy as np
 from scipy.stats import spearmanr
 
+from apportion.corpus.session import Media, Session, Turn
+from apportion.features.extract import extract_session
+from apportion.features.names import EMOTION_FEATURES
+from apportion.features.settings import FeatureSettings
 from benchmarks.measure import tell
-from corpus.session import Media, Session, Turn
-from features.extract import extract_session
-from features.names import EMOTION_FEATURES
-from features.settings import FeatureSettings
 
 CLIPS = (
     "WDA_AlexandriaOcasioCortez_000.mp4",

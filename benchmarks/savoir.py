@@ -29,23 +29,23 @@ sys.path[0] = str(ROOT)
 import numpy as np
 from scipy.stats import spearmanr
 
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.judging.savoir import savoir
+from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.shapley.coalitions import Bools, all_coalitions
+from apportion.decompose.shapley.marginal import by_prefix, leave_one_out
+from apportion.decompose.shapley.values import default_budget, shapley_values
+from apportion.decompose.shapley.worth import Repeated, Value
+from apportion.environments.play import play
+from apportion.environments.reopened import Reopened
+from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.foundation.arrays import Floats
 from benchmarks.measure import tell
 from benchmarks.savoir_episodes import reopened
 from benchmarks.savoir_learning import measure_learning
-from corpus.session import Episode, Rating, Turn
-from decompose.judging.savoir import savoir
-from decompose.settings import DecomposeSettings
-from decompose.shapley.coalitions import Bools, all_coalitions
-from decompose.shapley.marginal import by_prefix, leave_one_out
-from decompose.shapley.values import default_budget, shapley_values
-from decompose.shapley.worth import Repeated, Value
-from environments.play import play
-from environments.reopened import Reopened
-from environments.rollout import Rollouts, Utility
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.sources import bundled_tasks
-from foundation.arrays import Floats
 
 GAMES, SEEDS, ROLLOUTS = 20, 5, 2
 SAMPLINGS = ("kriged", "appendix-d", "extreme-first", "paired")

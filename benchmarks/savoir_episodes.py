@@ -18,18 +18,18 @@ if __name__ == "__main__":
 
 import pyarrow.compute as pc
 
-from corpus.corpus import Corpus
-from corpus.placing import check_free, claim, folder_for, place
-from corpus.rows import NewCorpus
-from environments.play import play
-from environments.reopened import Reopened
-from environments.simulate import EpisodePlan, simulate
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.moods import Moody, Talking
-from environments.sotopia.simulation import LOG
-from environments.sotopia.sources.bundled_tasks import tasks
-from environments.sotopia.tasks import Task
-from environments.to_corpus import to_corpus
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.placing import check_free, claim, folder_for, place
+from apportion.corpus.rows import NewCorpus
+from apportion.environments.play import play
+from apportion.environments.reopened import Reopened
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.moods import Moody, Talking
+from apportion.environments.sotopia.simulation import LOG
+from apportion.environments.sotopia.sources.bundled_tasks import tasks
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.to_corpus import to_corpus
 
 SCENARIO = "used_bicycle"
 RULES = Rules(most_acts=20)

@@ -26,6 +26,19 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
+from apportion.environments.acts import Move
+from apportion.environments.episode_log import LoggedEpisode, read_log
+from apportion.environments.reopened import Reopened
+from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.judging.episode import act_of
+from apportion.environments.sotopia.judging.language_model import ModelJudge
+from apportion.environments.sotopia.judging.of_environment import JudgedByModel
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.simulation import plans_of
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply, ChatRequest
 from benchmarks.judge_injection import (
     CLEAN,
     MODEL,
@@ -38,19 +51,6 @@ from benchmarks.judge_injection import (
     play,
     read_variants,
 )
-from environments.acts import Move
-from environments.episode_log import LoggedEpisode, read_log
-from environments.reopened import Reopened
-from environments.rollout import Rollouts, Utility
-from environments.sotopia.game import Sotopia
-from environments.sotopia.judging.episode import act_of
-from environments.sotopia.judging.language_model import ModelJudge
-from environments.sotopia.judging.of_environment import JudgedByModel
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.simulation import plans_of
-from foundation.errors import UnitError
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply, ChatRequest
 
 HISTORIES = SOCIAL / "histories.jsonl"
 WORDINGS = (CLEAN, PARAPHRASED, PLANTED)

@@ -15,19 +15,19 @@ from statistics import fmean
 
 import numpy as np
 
+from apportion.decompose.shapley.values import shapley_values
+from apportion.decompose.shapley.worth import Repeated
+from apportion.environments.acts import Act
+from apportion.environments.core import View
+from apportion.environments.play import play
+from apportion.environments.reopened import Reopened
+from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.moods import CHAT, COLD, WARM, Moody, Talking, mood
+from apportion.environments.sotopia.observation import SPEAK
+from apportion.foundation.arrays import Floats
 from benchmarks.measure import tell
 from benchmarks.savoir_episodes import RULES, task
-from decompose.shapley.values import shapley_values
-from decompose.shapley.worth import Repeated
-from environments.acts import Act
-from environments.core import View
-from environments.play import play
-from environments.reopened import Reopened
-from environments.rollout import Rollouts, Utility
-from environments.sotopia.game import Sotopia
-from environments.sotopia.moods import CHAT, COLD, WARM, Moody, Talking, mood
-from environments.sotopia.observation import SPEAK
-from foundation.arrays import Floats
 
 WORDS = (*WARM, *COLD, *CHAT)
 ACTS, BATCH, SEEDS, MOST = 8, 4, 5, 800

@@ -20,23 +20,23 @@ from tempfile import TemporaryDirectory
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.judging.savoir import savoir
+from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.agents.agent import Agent, Scripted
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import Act
+from apportion.environments.play import play
+from apportion.environments.reopened import Reopened
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.settings import LLMSettings
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.shards import run_units
 from benchmarks.measure import tell
-from corpus.session import Episode, Rating, Turn
-from decompose.judging.savoir import savoir
-from decompose.settings import DecomposeSettings
-from environments.agents.agent import Agent, Scripted
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import Act
-from environments.play import play
-from environments.reopened import Reopened
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from environments.sotopia.sources import bundled_tasks
-from llm_client.asker import Asker
-from llm_client.settings import LLMSettings
-from pipeline.assembly import open_engine
-from pipeline.config import load_config
-from pipeline.running.shards import run_units
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 BAR = 1.15

@@ -55,7 +55,7 @@ def save_backbone(folder: Path, layers: int, hidden: int) -> None:
 
 def dialogue(scored: int):
     """160 turns of 20 tokens (mark and colon count), of which the target says all or every second one."""
-    from corpus.session import Episode, Rating, Turn
+    from apportion.corpus.session import Episode, Rating, Turn
 
     rng = np.random.default_rng(0)
     speakers = ["bot"] if scored == TURNS else ["user", "bot"]
@@ -66,8 +66,8 @@ def dialogue(scored: int):
 def model(backbone: Path, scoring: str, max_tokens: int):
     import torch
 
-    from reward_model.model import RewardModel
-    from reward_model.settings import RewardModelSettings
+    from apportion.reward_model.model import RewardModel
+    from apportion.reward_model.settings import RewardModelSettings
 
     settings = RewardModelSettings(
         backbone=str(backbone), scoring=scoring, max_tokens=max_tokens, history_turns=WINDOW // TOKENS + 1

@@ -23,10 +23,10 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 
-from features.recording.audio import read_track
-from features.recording.channel import Channel
-from features.recording.media import open_recording
-from foundation.arrays import Floats
+from apportion.features.recording.audio import read_track
+from apportion.features.recording.channel import Channel
+from apportion.features.recording.media import open_recording
+from apportion.foundation.arrays import Floats
 
 SILENCE = (0.03, 0.06, 0.1)
 """Shares of the loudest sample; the first is Praat's own."""

@@ -25,30 +25,30 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import numpy as np
 import pyarrow as pa
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers.uss import NAME, import_corpus
+from apportion.corpus.schema import SPLITS
+from apportion.corpus.session import Episode, Session
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.learning.fit import fit_decomposer
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.methods import METHODS
+from apportion.decompose.projection import project
+from apportion.decompose.reactions.read import read_session
+from apportion.decompose.settings import DecomposeSettings
+from apportion.evaluation.figures.calibration import calibration
+from apportion.evaluation.figures.global_loss import episode_sums
+from apportion.evaluation.ground.held_out import HeldOut, align
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference, ratio, resample
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.llm_client.asker import Asker
+from apportion.reward_model.learning.distil import train_reward_model
+from apportion.reward_model.network.embed import embed_session
+from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
-from corpus.corpus import Corpus
-from corpus.importers.uss import NAME, import_corpus
-from corpus.schema import SPLITS
-from corpus.session import Episode, Session
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.judging.sessions import judge_session
-from decompose.learning.fit import fit_decomposer
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.methods import METHODS
-from decompose.projection import project
-from decompose.reactions.read import read_session
-from decompose.settings import DecomposeSettings
-from evaluation.figures.calibration import calibration
-from evaluation.figures.global_loss import episode_sums
-from evaluation.ground.held_out import HeldOut, align
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference, ratio, resample
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
-from llm_client.asker import Asker
-from reward_model.learning.distil import train_reward_model
-from reward_model.network.embed import embed_session
-from reward_model.settings import RewardModelSettings
 
 METHOD_NAMES = ("reaction", "rudder", "uniform")
 VALIDATION = 8

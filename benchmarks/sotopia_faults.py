@@ -26,15 +26,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
-from environments.agents.agent import Scripted
-from environments.core import Act
-from environments.play import play
-from environments.sotopia.characters import Character
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.tasks import Task
-from environments.sotopia.terms import OneNumber, Terms
-from environments.sotopia.visibility import Relationship
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act
+from apportion.environments.play import play
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.terms import OneNumber, Terms
+from apportion.environments.sotopia.visibility import Relationship
 
 PEER = Path(__file__).with_name("sotopia_peer.py")
 ANN = Character(

@@ -25,37 +25,37 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import numpy as np
 import pyarrow as pa
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import conture, uss
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
+from apportion.corpus.session import Episode, Session
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.judging.sentiment import judge as sentiment
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.learning.mixed import sources_of, travelled
+from apportion.decompose.prompting.prompt import tells_quality
+from apportion.decompose.prompting.reply import parse_reply
+from apportion.decompose.reactions.prior import read_prior
+from apportion.decompose.reactions.read import arrange
+from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.sources.choosing import choose_sessions
+from apportion.decompose.sources.mixing import mixed
+from apportion.decompose.sources.source import Source
+from apportion.decompose.sources.weighing import Weighing, weigh
+from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import read_labels
+from apportion.evaluation.intervals.bootstrap import estimate, paired_difference
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.settings import LLMSettings
+from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.language_model_rows import request
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
 from benchmarks.replies import read_replies
-from corpus.corpus import Corpus
-from corpus.importers import conture, uss
-from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
-from corpus.session import Episode, Session
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.judging.sentiment import judge as sentiment
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.learning.mixed import sources_of, travelled
-from decompose.prompting.prompt import tells_quality
-from decompose.prompting.reply import parse_reply
-from decompose.reactions.prior import read_prior
-from decompose.reactions.read import arrange
-from decompose.settings import DecomposeSettings
-from decompose.sources.choosing import choose_sessions
-from decompose.sources.mixing import mixed
-from decompose.sources.source import Source
-from decompose.sources.weighing import Weighing, weigh
-from evaluation.figures.agreement import within_session
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import read_labels
-from evaluation.intervals.bootstrap import estimate, paired_difference
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
-from llm_client.asker import Asker
-from llm_client.kept.recorded import RecordedReplies
-from llm_client.settings import LLMSettings
-from reward_model.settings import RewardModelSettings
 
 KINDS = {"uss": (uss.import_corpus, uss.NAME), "conture": (conture.import_corpus, "overall")}
 DRAWS = 100

@@ -3,7 +3,7 @@
 Run: python benchmarks/training.py [--threads 1] [--device cuda] [--only NAME]
 
 Synthetic dialogues of 8 scored turns (of 2 for bart-large, three steps in all), windows of up to 128 tokens, one epoch
-of `reward_model.learning.training.train` (Eq. 5), each shape in a process of its own. `bart-large` is BART-large's
+of `apportion.reward_model.learning.training.train` (Eq. 5), each shape in a process of its own. `bart-large` is BART-large's
 shape (406M weights with its decoder, of which the encoder's 203M are used) with random weights made here, because no
 network is there. There is no peer: nothing else trains this model. Peak memory is of the process; on a GPU that of the
 device beside it.
@@ -46,7 +46,7 @@ TURNS = 8
 
 
 def dialogues(count: int, turns: int) -> list[Any]:
-    from corpus.session import Episode, Rating, Turn
+    from apportion.corpus.session import Episode, Rating, Turn
 
     rng = np.random.default_rng(0)
     words = ["table", "train", "hotel", "please", "thanks", "nine", "no", "yes", "book", "for", "two", "at", "the"]
@@ -83,12 +83,12 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
     """Train one shape, and print what it took."""
     import torch
 
-    from reward_model.learning.dataset import Dataset, read_turns
-    from reward_model.learning.loop import Training
-    from reward_model.learning.training import train
-    from reward_model.learning.turn_mse import TurnMSE
-    from reward_model.model import RewardModel
-    from reward_model.settings import RewardModelSettings
+    from apportion.reward_model.learning.dataset import Dataset, read_turns
+    from apportion.reward_model.learning.loop import Training
+    from apportion.reward_model.learning.training import train
+    from apportion.reward_model.learning.turn_mse import TurnMSE
+    from apportion.reward_model.model import RewardModel
+    from apportion.reward_model.settings import RewardModelSettings
 
     torch.set_num_threads(threads)
     _, count, changes = SHAPES[name]

@@ -23,24 +23,24 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 
+from apportion.corpus.corpus import Corpus
+from apportion.decompose.reactions.model import CUE_SHARE, EMBEDDING_SHARE, learn
+from apportion.decompose.reactions.pooled_ridge import fit
+from apportion.decompose.reactions.prior import LearntFrom
+from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.reactions.travel import About, Pool, learn_prior
+from apportion.decompose.settings import ReactionSettings
+from apportion.decompose.sources.standard import standardised
+from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import TurnLabels, read_labels
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 from benchmarks.language_model_rows import CORPORA
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
 from benchmarks.replies import place_of, read_replies
-from corpus.corpus import Corpus
-from decompose.reactions.model import CUE_SHARE, EMBEDDING_SHARE, learn
-from decompose.reactions.pooled_ridge import fit
-from decompose.reactions.prior import LearntFrom
-from decompose.reactions.read import Reactions, arrange
-from decompose.reactions.travel import About, Pool, learn_prior
-from decompose.settings import ReactionSettings
-from decompose.sources.standard import standardised
-from evaluation.figures.agreement import within_session
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import TurnLabels, read_labels
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
 
 SETTINGS, HOW = ReactionSettings(), EvaluationSettings()
 

@@ -28,12 +28,12 @@ sys.path[0] = str(ROOT)
 
 import torch
 
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.settings import AlarmSettings, AlignSettings
 from benchmarks.measure import tell
-from rlhf.policy.contexts import DialogueContext
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings
-from rlhf.ppo.ppo import PPO
-from rlhf.settings import AlarmSettings, AlignSettings
 from tests.rlhf.toy import small_policy, token_contexts
 
 Arm = Literal["turn", "response"]

@@ -26,10 +26,10 @@ import psutil
 import pyarrow.parquet as pq
 from playwright.sync_api import Page
 
+from apportion.pipeline.results.run_folder import read_record
 from benchmarks.measure import tell
 from benchmarks.viewer_browser import chromium, viewing
 from benchmarks.viewer_run import COMMON, RARE, VOCABULARY, vocabulary, write_synthetic_run
-from pipeline.results.run_folder import read_record
 
 SORTS = ("session", "score", "-disagreement", "lowest", "-residual", "-length", "sum", "split", "-warnings")
 NAVIGATION = "() => performance.getEntriesByType('navigation')[0].loadEventEnd"

@@ -24,12 +24,12 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from playwright.sync_api import Browser, Page
 
+from apportion.evaluation.patterns.find import find_patterns
+from apportion.pipeline.results.run_folder import read_record, recorded_corpus
+from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.question import question_on
 from benchmarks.viewer_browser import Viewing, chromium, viewing
-from evaluation.patterns.find import find_patterns
-from pipeline.results.run_folder import read_record, recorded_corpus
 from tests.evaluation.patterns.planted import corpus
-from viewer.labels.overlay import Overlay, overlay_beside
-from viewer.labels.question import question_on
 
 ASKED = "who=Ann&ask=landing"
 WHY = "document.querySelector('#turn-5 .why').click()"

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.corpus import Corpus
-from corpus.schema import RATINGS, REWARDS, SESSIONS, SPLITS, UTTERANCES
-from foundation.files import file_digest
-from pipeline.config import Config, shown_config
-from pipeline.results.run_folder import corpus_place
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RATINGS, REWARDS, SESSIONS, SPLITS, UTTERANCES
+from apportion.foundation.files import file_digest
+from apportion.pipeline.config import Config, shown_config
+from apportion.pipeline.results.run_folder import corpus_place
 
 METHODS = ("uniform", "sentiment", "llm", "reaction", "rrd")
 VOCABULARY = 20_000

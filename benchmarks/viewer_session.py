@@ -23,10 +23,10 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import psutil
 from playwright.sync_api import BrowserContext, Page
 
+from apportion.corpus.corpus import Corpus
 from benchmarks.measure import tell
 from benchmarks.viewer_browser import chromium, viewing
 from benchmarks.viewer_run import write_synthetic_run
-from corpus.corpus import Corpus
 
 SESSION, FILM_BYTES = "long", 2 * 2**30
 PRESSED = """() => new Promise((done) => {

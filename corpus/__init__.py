@@ -1,6 +1,6 @@
 """Conversations, who scored them, and the tables that hold both.
 
->>> from corpus import Corpus, CorpusRows
+>>> from apportion.corpus import Corpus, CorpusRows
 >>> rows = CorpusRows()
 >>> rows.session("s1", "by hand")
 >>> rows.utterance("s1", 0, "bob", "At nine.")
@@ -23,16 +23,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from corpus.corpus import Corpus
-    from corpus.importers.run import import_to
-    from corpus.problem import Problem
-    from corpus.rows import CorpusRows, LeftOut, NewCorpus
-    from corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
-    from corpus.splitting.settings import SplitSettings
-    from corpus.splitting.splits import Splits, split_sessions
+    from apportion.corpus.corpus import Corpus
+    from apportion.corpus.importers.run import import_to
+    from apportion.corpus.problem import Problem
+    from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+    from apportion.corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
+    from apportion.corpus.splitting.settings import SplitSettings
+    from apportion.corpus.splitting.splits import Splits, split_sessions
 
 __all__ = [
     "Background",
@@ -54,21 +54,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Background": "corpus.session",
-    "Corpus": "corpus.corpus",
-    "CorpusRows": "corpus.rows",
-    "Episode": "corpus.session",
-    "EpisodeKey": "corpus.session",
-    "LeftOut": "corpus.rows",
-    "Media": "corpus.session",
-    "NewCorpus": "corpus.rows",
-    "Problem": "corpus.problem",
-    "Rating": "corpus.session",
-    "Session": "corpus.session",
-    "SplitSettings": "corpus.splitting.settings",
-    "Splits": "corpus.splitting.splits",
-    "Turn": "corpus.session",
-    "import_to": "corpus.importers.run",
-    "split_sessions": "corpus.splitting.splits",
+    "Background": "apportion.corpus.session",
+    "Corpus": "apportion.corpus.corpus",
+    "CorpusRows": "apportion.corpus.rows",
+    "Episode": "apportion.corpus.session",
+    "EpisodeKey": "apportion.corpus.session",
+    "LeftOut": "apportion.corpus.rows",
+    "Media": "apportion.corpus.session",
+    "NewCorpus": "apportion.corpus.rows",
+    "Problem": "apportion.corpus.problem",
+    "Rating": "apportion.corpus.session",
+    "Session": "apportion.corpus.session",
+    "SplitSettings": "apportion.corpus.splitting.settings",
+    "Splits": "apportion.corpus.splitting.splits",
+    "Turn": "apportion.corpus.session",
+    "import_to": "apportion.corpus.importers.run",
+    "split_sessions": "apportion.corpus.splitting.splits",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

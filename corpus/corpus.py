@@ -14,13 +14,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.files.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
-from corpus.moments import mean
-from corpus.schema import CORPUS_TABLES, TableSchema
-from corpus.session import BACKGROUND_KINDS, Background, Media, Rating, Session, Turn
-from foundation.errors import InputError
-from foundation.files import check_path, sync, temporary_name
-from foundation.nearest import did_you_mean
+from apportion.corpus.files.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
+from apportion.corpus.moments import mean
+from apportion.corpus.schema import CORPUS_TABLES, TableSchema
+from apportion.corpus.session import BACKGROUND_KINDS, Background, Media, Rating, Session, Turn
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path, sync, temporary_name
+from apportion.foundation.nearest import did_you_mean
 
 REQUIRED_TABLES = ("sessions", "utterances", "ratings")
 SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_TABLES}
@@ -28,7 +28,7 @@ SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_T
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """The six tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
+    """The six tables of a corpus (schemas: ``apportion.corpus.schema``) and the folder that media paths are relative to.
 
     Rows are kept in the order of their files, so that messages can name them; sessions come out sorted.
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.corpus import SCHEMAS, Corpus
-from corpus.files.tablefile import FORMATS, sort_rows
-from corpus.inspecting.weak_ratings import weak_ratings
-from corpus.rows import LeftOut, NewCorpus
-from corpus.validate import Problem, validate
-from foundation.errors import InputError
-from foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
-from foundation.listing import some
+from apportion.corpus.corpus import SCHEMAS, Corpus
+from apportion.corpus.files.tablefile import FORMATS, sort_rows
+from apportion.corpus.inspecting.weak_ratings import weak_ratings
+from apportion.corpus.rows import LeftOut, NewCorpus
+from apportion.corpus.validate import Problem, validate
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
+from apportion.foundation.listing import some
 
 RECORD = "import.json"
 """Says in the corpus folder where it came from, so that the same import may be run again and no other."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.schema import CORPUS_TABLES
-from foundation.characters import IN_TABLES, whole_text
+from apportion.corpus.schema import CORPUS_TABLES
+from apportion.foundation.characters import IN_TABLES, whole_text
 
 COLUMNS = {schema.name: schema.arrow for schema in CORPUS_TABLES}
 
@@ -33,7 +33,7 @@ class NewCorpus:
     Parameters
     ----------
     tables : mapping of str to pa.Table
-        By name, as `CorpusRows.tables` gives them; schemas: `corpus.schema.CORPUS_TABLES`.
+        By name, as `CorpusRows.tables` gives them; schemas: `apportion.corpus.schema.CORPUS_TABLES`.
     notes : tuple of str
         What was dropped or merged, with counts.
     left_out : tuple of LeftOut
@@ -49,7 +49,7 @@ class NewCorpus:
 
 
 class CorpusRows:
-    """Collects the rows of a corpus's tables; nothing is checked before `corpus.validate.validate` reads them.
+    """Collects the rows of a corpus's tables; nothing is checked before `apportion.corpus.validate.validate` reads them.
 
     >>> rows = CorpusRows()
     >>> rows.session("s1", "by hand", language="en")
@@ -94,7 +94,7 @@ class CorpusRows:
     ) -> None:
         """Add a score that ``pair`` = (rater, target) is about, on ``scale`` = (low, high).
 
-        Where rules or a judge gave it, the rater is `corpus.session.ENVIRONMENT` and ``annotator`` says who they are.
+        Where rules or a judge gave it, the rater is `apportion.corpus.session.ENVIRONMENT` and ``annotator`` says who they are.
         """
         self._rows["ratings"].append((session_id, *pair, name, annotator, score, *scale, higher_is_better))
 
@@ -111,7 +111,7 @@ class CorpusRows:
         scale: tuple[float | None, float | None],
         annotator: str | None = None,
     ) -> None:
-        """Add a person's judgement of one turn, or its value as it was computed (`corpus.labellers`)."""
+        """Add a person's judgement of one turn, or its value as it was computed (`apportion.corpus.labellers`)."""
         self._rows["turn_labels"].append((session_id, turn, annotator, name, value, *scale))
 
     def background(self, session_id: str, kind: str, text: str, speaker: str | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from corpus.letters import letters
+from apportion.corpus.letters import letters
 
 EpisodeKey = tuple[str, str, str, str]
 """(session_id, rater, target, name of the rating): what tells an episode in every table."""
@@ -101,7 +101,7 @@ class Episode:
 
     @property
     def is_rated(self) -> bool:
-        """Whether somebody gave the score; where nobody did the scale has no width (`corpus.targets`)."""
+        """Whether somebody gave the score; where nobody did the scale has no width (`apportion.corpus.targets`)."""
         return self.rating.low < self.rating.high
 
     @property

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
-from foundation.listing import listed
+from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
+from apportion.foundation.listing import listed
 
 PLACES = ("first", "second")
 """Words for a speaker by the order in which the speakers of a session first say something."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from corpus.checks.backgrounds import check_backgrounds
-from corpus.checks.recordings import check_media
-from corpus.checks.scores import check_ratings, check_turn_labels
-from corpus.checks.turns import check_sessions, check_utterances
-from corpus.corpus import Corpus
-from corpus.problem import Problem
+from apportion.corpus.checks.backgrounds import check_backgrounds
+from apportion.corpus.checks.recordings import check_media
+from apportion.corpus.checks.scores import check_ratings, check_turn_labels
+from apportion.corpus.checks.turns import check_sessions, check_utterances
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.problem import Problem
 
 __all__ = ["Problem", "validate"]
 

@@ -18,12 +18,12 @@ from typing import Any
 from airflow.sdk import DAG, Param, TaskGroup, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
-from foundation.errors import StoppedError, UnitError
-from pipeline.engine.stage import Stage
-from pipeline.running import shards as pipeline_shards
-from pipeline.running.shards import MAX_SHARDS
-from pipeline.stages.declared import STAGES
+from apportion.dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
+from apportion.foundation.errors import StoppedError, UnitError
+from apportion.pipeline.engine.stage import Stage
+from apportion.pipeline.running import shards as pipeline_shards
+from apportion.pipeline.running.shards import MAX_SHARDS
+from apportion.pipeline.stages.declared import STAGES
 
 
 def build_dag(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from foundation.errors import UnitError
-from pipeline.engine.stage import Stage
+from apportion.foundation.errors import UnitError
+from apportion.pipeline.engine.stage import Stage
 
 DEFAULT_SHARDS = 16
 """Tasks a stage is split into at most; each costs an orchestrator a tenth of a second and often a fresh process."""
 
 
 class ShardCalls(Protocol):
-    """The calls of `pipeline.running.shards`. Tasks exchange shard numbers and counts; data goes through the store."""
+    """The calls of `apportion.pipeline.running.shards`. Tasks exchange shard numbers and counts; data goes through the store."""
 
     def prepare(self, config: str) -> None:
         """Check configuration and corpus."""

@@ -1,7 +1,7 @@
 """The declared stages as the Prefect flow ``apportion``.
 
-python -m dags.prefect_flow apportion.toml --workers 2                       # Prefect starts a server for the run
-python -c 'from dags.prefect_flow import apportion; apportion.serve("local")'  # or: wait for runs from your server
+python -m apportion.dags.prefect_flow apportion.toml --workers 2                       # Prefect starts a server for the run
+python -c 'from apportion.dags.prefect_flow import apportion; apportion.serve("local")'  # or: wait for runs from your server
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from prefect.client.schemas.objects import State
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
-from dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
-from foundation.errors import ApportionError, InputError, StoppedError
-from pipeline.engine.stage import Stage
-from pipeline.running import shards as pipeline_shards
-from pipeline.running.shards import MAX_SHARDS
-from pipeline.stages.declared import STAGES
+from apportion.dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
+from apportion.foundation.errors import ApportionError, InputError, StoppedError
+from apportion.pipeline.engine.stage import Stage
+from apportion.pipeline.running import shards as pipeline_shards
+from apportion.pipeline.running.shards import MAX_SHARDS
+from apportion.pipeline.stages.declared import STAGES
 
 
 def build_flow(
@@ -113,7 +113,9 @@ apportion = build_flow()
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the flow; 2 for unusable input, 1 where anything failed or was quarantined, else 0."""
-    parser = argparse.ArgumentParser("python -m dags.prefect_flow", description="Run all stages as a Prefect flow.")
+    parser = argparse.ArgumentParser(
+        "python -m apportion.dags.prefect_flow", description="Run all stages as a Prefect flow."
+    )
     parser.add_argument("config", help="path of the TOML configuration")
     parser.add_argument(
         "--shards", type=int, default=DEFAULT_SHARDS, help=f"tasks a stage at most, 1 to {MAX_SHARDS} [%(default)s]"

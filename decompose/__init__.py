@@ -12,14 +12,14 @@ next); `learning` (methods that are learned on a corpus), `audit` (the same ques
 `conversation` (one conversation from Python), `reward_models` (which reward models learn from them). `prompts` holds
 the prompts' texts.
 
->>> from decompose import decompose
+>>> from apportion.decompose import decompose_dialogue
 >>> chat = [
 ...     {"role": "assistant", "content": "Which city?"},
 ...     {"role": "user", "content": "Rome, great!"},
 ...     {"role": "assistant", "content": "There is no such place."},
 ...     {"role": "user", "content": "Terrible."},
 ... ]
->>> [round(turn.reward, 2) for turn in decompose(chat, 2, scale=(1, 5), method="sentiment").turns]
+>>> [round(turn.reward, 2) for turn in decompose_dialogue(chat, 2, scale=(1, 5), method="sentiment").turns]
 [1.57, 0.43]
 
 Names are imported when they are first used, so that this package costs nothing to import.
@@ -29,19 +29,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from decompose.conversation import Decomposition, TurnReward, decompose
-    from decompose.judgement import Judgement
-    from decompose.judging.llm import requests_for
-    from decompose.judging.requests import RequestMeta
-    from decompose.judging.sessions import judge_session
-    from decompose.method import Method
-    from decompose.projection import project
-    from decompose.settings import DecomposeSettings
-    from decompose.shapley.values import shapley_values
-    from llm_client.asker import Asker
+    from apportion.decompose.conversation import Decomposition, TurnReward, decompose_dialogue
+    from apportion.decompose.judgement import Judgement
+    from apportion.decompose.judging.llm import requests_for
+    from apportion.decompose.judging.requests import RequestMeta
+    from apportion.decompose.judging.sessions import judge_session
+    from apportion.decompose.method import Method
+    from apportion.decompose.projection import project
+    from apportion.decompose.settings import DecomposeSettings
+    from apportion.decompose.shapley.values import shapley_values
+    from apportion.llm_client.asker import Asker
 
 __all__ = [
     "Asker",
@@ -51,7 +51,7 @@ __all__ = [
     "Method",
     "RequestMeta",
     "TurnReward",
-    "decompose",
+    "decompose_dialogue",
     "judge_session",
     "project",
     "requests_for",
@@ -59,17 +59,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Asker": "llm_client.asker",
-    "DecomposeSettings": "decompose.settings",
-    "Decomposition": "decompose.conversation",
-    "Judgement": "decompose.judgement",
-    "Method": "decompose.method",
-    "RequestMeta": "decompose.judging.requests",
-    "TurnReward": "decompose.conversation",
-    "decompose": "decompose.conversation",
-    "judge_session": "decompose.judging.sessions",
-    "project": "decompose.projection",
-    "requests_for": "decompose.judging.llm",
-    "shapley_values": "decompose.shapley.values",
+    "Asker": "apportion.llm_client.asker",
+    "DecomposeSettings": "apportion.decompose.settings",
+    "Decomposition": "apportion.decompose.conversation",
+    "Judgement": "apportion.decompose.judgement",
+    "Method": "apportion.decompose.method",
+    "RequestMeta": "apportion.decompose.judging.requests",
+    "TurnReward": "apportion.decompose.conversation",
+    "decompose_dialogue": "apportion.decompose.conversation",
+    "judge_session": "apportion.decompose.judging.sessions",
+    "project": "apportion.decompose.projection",
+    "requests_for": "apportion.decompose.judging.llm",
+    "shapley_values": "apportion.decompose.shapley.values",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

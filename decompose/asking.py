@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from decompose.settings import DecomposeSettings
-from llm_client.asker import Asker
+from apportion.decompose.settings import DecomposeSettings
+from apportion.llm_client.asker import Asker
 
 TOO_LONG = "Long dialogues are asked in parts where decompose.llm.context_tokens says what the model takes."
 
@@ -19,7 +19,7 @@ def asker_of(
     prices: Path | None = None,
     budget_usd: float | None = None,
 ) -> Asker:
-    """Lends the language model of ``settings.llm``; the files and the budget are `llm_client.asker.Asker`'s."""
+    """Lends the language model of ``settings.llm``; the files and the budget are `apportion.llm_client.asker.Asker`'s."""
     return Asker(
         settings.llm,
         cache=cache,

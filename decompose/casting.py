@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from decompose.methods import PLAYING, Method
-from decompose.settings import DecomposeSettings
-from environments.cast import Cast
-from llm_client.chosen import ChosenModel
+from apportion.decompose.methods import PLAYING, Method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.cast import Cast
+from apportion.llm_client.chosen import ChosenModel
 
 CALLED = f"decompose.{PLAYING}"
 """The section, for errors."""

@@ -10,15 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
-from decompose.asking import asker_of
-from decompose.identity import configured
-from decompose.judging.sessions import judge_session, nothing_to_play
-from decompose.methods import Method, find_method
-from decompose.projection import Projection, apply_constants
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError
-from llm_client.asker import Asker
+from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
+from apportion.decompose.asking import asker_of
+from apportion.decompose.identity import configured
+from apportion.decompose.judging.sessions import judge_session, nothing_to_play
+from apportion.decompose.methods import Method, find_method
+from apportion.decompose.projection import Projection, apply_constants
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import Asker
 
 ASSISTANT, USER = "assistant", "user"
 _ASIDE = ("system", "developer", "tool")
@@ -66,7 +66,7 @@ class Decomposition:
         return rewards
 
 
-def decompose(
+def decompose_dialogue(
     messages: Sequence[Mapping[str, Any]],
     score: float,
     *,

@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from decompose.methods import METHODS, Method
-from decompose.prompting.prompt import load_prompt
-from decompose.reactions.prior import prior_identity
-from decompose.settings import DecomposeSettings, ReactionSettings
-from features.vocal_intensity.model import intensity_identity
+from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.prompting.prompt import load_prompt
+from apportion.decompose.reactions.prior import prior_identity
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
+from apportion.features.vocal_intensity.model import intensity_identity
 
 FETCHING_ONLY = frozenset(
     {

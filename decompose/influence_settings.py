@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from foundation.files import model_digest, remembered_digest
-from foundation.settings import Settings
+from apportion.foundation.files import model_digest, remembered_digest
+from apportion.foundation.settings import Settings
 
 INFLUENCE, SERVED = "influence", "influence-served"
 """The methods that read these settings: by a model on this machine, and by one at a server."""

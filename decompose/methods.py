@@ -9,11 +9,11 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from decompose.method import Method
-from foundation.errors import InputError
-from foundation.nearest import nearest
-from foundation.registry import load_brought, points_of
-from foundation.settings import Settings
+from apportion.decompose.method import Method
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import nearest
+from apportion.foundation.registry import load_brought, points_of
+from apportion.foundation.settings import Settings
 
 __all__ = [
     "METHODS",
@@ -39,7 +39,7 @@ def _mix(name: str, title: str, whole: str, local: str) -> Method:
         name,
         "fit",
         title,
-        "decompose.learning.geli:GELI",
+        "apportion.decompose.learning.geli:GELI",
         reward_units=True,
         section="geli",
         whole=whole,
@@ -56,30 +56,32 @@ def _signal(name: str, title: str, load: str, **declared: Any) -> tuple[Method, 
 
 def _played(name: str, title: str, function: str | None = None, **declared: Any) -> Method:
     """A credit by playing on (SAVOIR), in the units of its utility."""
-    load = f"decompose.judging.savoir:{function or name.replace('-', '_')}"
+    load = f"apportion.decompose.judging.savoir:{function or name.replace('-', '_')}"
     return Method(name, "judge", title, load, simulates=True, unprojected=True, section=PLAYING, **declared)
 
 
 def _rrd(name: str, title: str, **fixed: Any) -> Method:
-    load = "decompose.learning.rrd:RRD"
+    load = "apportion.decompose.learning.rrd:RRD"
     return Method(name, "fit", title, load, reward_units=True, section="rrd", fixed=tuple(fixed.items()))
 
 
 _OURS = (
-    Method("uniform", "judge", "Uniform: every turn the same share", "decompose.judging.uniform:judge"),
-    *_signal("sentiment", "Sentiment of the rater's next reply", "decompose.judging.sentiment:judge", width=2.0),
+    Method("uniform", "judge", "Uniform: every turn the same share", "apportion.decompose.judging.uniform:judge"),
+    *_signal(
+        "sentiment", "Sentiment of the rater's next reply", "apportion.decompose.judging.sentiment:judge", width=2.0
+    ),
     *_signal(
         "sentiment-utterance",
         "Sentiment of the utterance itself",
-        "decompose.judging.sentiment:judge_utterance",
+        "apportion.decompose.judging.sentiment:judge_utterance",
         width=2.0,
         section="sentiment",
     ),
-    *_signal("affect", "Visual affect of the rater", "decompose.judging.affect:judge", uses_features=True),
+    *_signal("affect", "Visual affect of the rater", "apportion.decompose.judging.affect:judge", uses_features=True),
     *_signal(
         "intensity",
         "Vocal intensity of the rater's next reply",
-        "decompose.judging.intensity:judge",
+        "apportion.decompose.judging.intensity:judge",
         uses_features=True,
         uses_voice=True,
         width=1.0,
@@ -88,7 +90,7 @@ _OURS = (
         "episode-score",
         "judge",
         "The episode's score on every act",
-        "decompose.judging.episode_score:judge",
+        "apportion.decompose.judging.episode_score:judge",
         unprojected=True,
     ),
     _played("savoir", "SAVOIR: Shapley values of acts, played on", version=2),
@@ -101,8 +103,8 @@ _OURS = (
         "llm",
         "judge",
         "LLM-GELI, text",
-        "decompose.judging.llm:judge",
-        requests="decompose.judging.llm:requests_for",
+        "apportion.decompose.judging.llm:judge",
+        requests="apportion.decompose.judging.llm:requests_for",
         section="llm",
         version=2,
     ),
@@ -110,8 +112,8 @@ _OURS = (
         "sotopia-rl",
         "judge",
         "Sotopia-RL: attributions of several dimensions, weighted",
-        "decompose.judging.dimensions:judge",
-        requests="decompose.judging.dimensions:requests_for",
+        "apportion.decompose.judging.dimensions:judge",
+        requests="apportion.decompose.judging.dimensions:requests_for",
         unprojected=True,
         section="sotopia_rl",
     ),
@@ -119,9 +121,9 @@ _OURS = (
         "llm-multimodal",
         "judge",
         "LLM-GELI, multimodal",
-        "decompose.judging.llm:judge",
+        "apportion.decompose.judging.llm:judge",
         uses_descriptors=True,
-        requests="decompose.judging.llm:requests_for",
+        requests="apportion.decompose.judging.llm:requests_for",
         section="llm",
         version=2,
     ),
@@ -129,15 +131,15 @@ _OURS = (
         "influence",
         "judge",
         "Influence on the reply, by a model on this machine",
-        "decompose.influence.judge:judge",
+        "apportion.decompose.influence.judge:judge",
         section="influence",
     ),
     Method(
         "influence-served",
         "judge",
         "Influence on the reply, by a server",
-        "decompose.influence.judge:judge_served",
-        requests="decompose.influence.judge:requests_for",
+        "apportion.decompose.influence.judge:judge_served",
+        requests="apportion.decompose.influence.judge:requests_for",
         section="influence",
         measures=True,
     ),
@@ -147,12 +149,18 @@ _OURS = (
     _rrd(
         "rrd-160-published", "Randomized return decomposition, 160 turns drawn, published loss", k=160, corrected=False
     ),
-    Method("ircr", "fit", "Iterative relative credit refinement", "decompose.learning.ircr:IRCR", reward_units=True),
+    Method(
+        "ircr",
+        "fit",
+        "Iterative relative credit refinement",
+        "apportion.decompose.learning.ircr:IRCR",
+        reward_units=True,
+    ),
     Method(
         "rudder",
         "fit",
         "RUDDER: return decomposition",
-        "decompose.learning.rudder:RUDDER",
+        "apportion.decompose.learning.rudder:RUDDER",
         reward_units=True,
         section="rudder",
         recurrent=True,
@@ -165,7 +173,7 @@ _OURS = (
         "reaction",
         "fit",
         "Reaction-aware decomposition",
-        "decompose.reactions.model:fit_reactions",
+        "apportion.decompose.reactions.model:fit_reactions",
         uses_reactions=True,
         section="reaction",
     ),
@@ -173,7 +181,7 @@ _OURS = (
         "prior",
         "fit",
         "Reactions, as other corpora taught them",
-        "decompose.reactions.travel:judge_by_prior",
+        "apportion.decompose.reactions.travel:judge_by_prior",
         uses_reactions=True,
         uses_prior=True,
         section="reaction",
@@ -182,7 +190,7 @@ _OURS = (
         "reactions-en",
         "fit",
         "Reactions, by a student of a language model that judged made-up English dialogues",
-        "decompose.reactions.travel:judge_by_prior",
+        "apportion.decompose.reactions.travel:judge_by_prior",
         uses_reactions=True,
         uses_prior=True,
         section="reaction",
@@ -192,7 +200,7 @@ _OURS = (
         "reaction-llm",
         "fit",
         "Reactions blended with a language model's judgements",
-        "decompose.sources.mixing:mix",
+        "apportion.decompose.sources.mixing:mix",
         uses_reactions=True,
         section="blend",
         whole="reaction",
@@ -205,7 +213,7 @@ _OURS = (
         "mix",
         "fit",
         "All sources, each as far as it foretells scores",
-        "decompose.sources.mixing:mix",
+        "apportion.decompose.sources.mixing:mix",
         uses_reactions=True,
         section="mix",
         uses_judgements=True,
@@ -216,7 +224,7 @@ _OURS = (
         "llm-student",
         "fit",
         "Student of a language model that judged some sessions",
-        "decompose.sources.student:fit_student",
+        "apportion.decompose.sources.student:fit_student",
         uses_reactions=True,
         section="reaction",
         local="llm",

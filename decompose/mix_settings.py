@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator, model_validator
 
-from decompose.methods import METHODS
-from foundation.listing import listed
-from foundation.nearest import did_you_mean
-from foundation.settings import Settings
+from apportion.decompose.methods import METHODS
+from apportion.foundation.listing import listed
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.settings import Settings
 
 MADE_HERE = ("reaction", "prior", "reactions-en", "behaviour", "llm-student")
 """The sources of a mix that are no method's judgements, but made of what was read of the replies."""

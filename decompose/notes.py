@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corpus.session import Episode
-from decompose.identity import configured
-from decompose.methods import METHODS
-from decompose.settings import DecomposeSettings, RRDSettings
+from apportion.corpus.session import Episode
+from apportion.decompose.identity import configured
+from apportion.decompose.methods import METHODS
+from apportion.decompose.settings import DecomposeSettings, RRDSettings
 
 
 def longest_episode(episodes: Iterable[Episode]) -> int:

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpus.schema import EPISODE_KEY, REWARDS
-from corpus.session import Episode, EpisodeKey
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.methods import Method
-from decompose.prompting.reply import LARGEST
-from decompose.shapley.scaled import HIGHEST, are_equal, min_max
-from foundation.arrays import Floats, filled
-from foundation.errors import InputError, UnitError
+from apportion.corpus.schema import EPISODE_KEY, REWARDS
+from apportion.corpus.session import Episode, EpisodeKey
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.methods import Method
+from apportion.decompose.prompting.reply import LARGEST
+from apportion.decompose.shapley.scaled import HIGHEST, are_equal, min_max
+from apportion.foundation.arrays import Floats, filled
+from apportion.foundation.errors import InputError, UnitError
 
 Indices = NDArray[np.int64]
 Constraint = Literal["exact", "soft"]
@@ -144,7 +144,7 @@ def project(
         ``relative``: score_offset is the mean of the training scores, of attributions the lower end of the scale;
         ``score``: it is 0, as in the paper.
     method : Method
-        As configured (``decompose.identity.configured``): its units and what its nulls count as.
+        As configured (``apportion.decompose.identity.configured``): its units and what its nulls count as.
     constraint : str
         ``exact``: the rewards of an episode sum to R~; ``soft``: they are the method's own numbers.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from decompose.methods import METHODS, Method, find_method
-from foundation.errors import InputError
+from apportion.decompose.methods import METHODS, Method, find_method
+from apportion.foundation.errors import InputError
 
 SUFFIX = "-direct"
 """What the name of a directly trained reward model adds to that of its method."""

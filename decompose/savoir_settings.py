@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from environments.cast import SELF
-from environments.verdict import BY_RULES
-from foundation.settings import Settings
+from apportion.environments.cast import SELF
+from apportion.environments.verdict import BY_RULES
+from apportion.foundation.settings import Settings
 
 
 class PlayersSettings(Settings):
@@ -27,7 +27,7 @@ class SavoirSettings(Settings):
     """Credit by playing on (SAVOIR): sessions of simulated dialogues, of whose acts some are left out."""
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"agents", "judge", "temperature"})
-    """Who plays on and who scores: they enter the key with the environment that makes them (`environments.cast`)."""
+    """Who plays on and who scores: they enter the key with the environment that makes them (`apportion.environments.cast`)."""
 
     agents: PlayersSettings = PlayersSettings()
     judge: str = Field(

@@ -17,15 +17,15 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from decompose.influence_settings import InfluenceSettings
-from decompose.methods import METHODS, Method, section_classes, unknown_method
-from decompose.mix_settings import BlendSettings, MixSettings
-from decompose.presets import PRESETS
-from decompose.savoir_settings import SavoirSettings
-from foundation.errors import InputError
-from foundation.presets import Preset, PresetSettings
-from foundation.settings import Settings
-from llm_client.settings import LLMSettings
+from apportion.decompose.influence_settings import InfluenceSettings
+from apportion.decompose.methods import METHODS, Method, section_classes, unknown_method
+from apportion.decompose.mix_settings import BlendSettings, MixSettings
+from apportion.decompose.presets import PRESETS
+from apportion.decompose.savoir_settings import SavoirSettings
+from apportion.foundation.errors import InputError
+from apportion.foundation.presets import Preset, PresetSettings
+from apportion.foundation.settings import Settings
+from apportion.llm_client.settings import LLMSettings
 
 
 class SentimentSettings(Settings):

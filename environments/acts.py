@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from foundation.errors import UnitError
+from apportion.foundation.errors import UnitError
 
 
 class ActError(UnitError):

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from environments.core import Environment, View
-from llm_client.asker import Complete
-from llm_client.cost.tokens import estimated_input_tokens
-from llm_client.request import ChatReply, ChatRequest
+from apportion.environments.core import Environment, View
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.cost.tokens import estimated_input_tokens
+from apportion.llm_client.request import ChatReply, ChatRequest
 
 
 class NotKeptError(Exception):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from environments.verdict import BY_RULES
-from llm_client.chosen import ChosenModel
+from apportion.environments.verdict import BY_RULES
+from apportion.llm_client.chosen import ChosenModel
 
 SELF = "self"
 """In place of an agent's name: who played the seat when the session was made."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any, ClassVar, Self
 
-from environments.acts import Act, ActError, Move, Step, in_order
-from environments.chance import Chance
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
+from apportion.environments.acts import Act, ActError, Move, Step, in_order
+from apportion.environments.chance import Chance
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
 
 
 class View:

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from environments.core import Act, Move, Step
-from foundation.errors import InputError, UnitError
-from foundation.files import canonical_json
+from apportion.environments.core import Act, Move, Step
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import canonical_json
 
 LOG = "episodes.jsonl"
 """Its name in a corpus folder."""

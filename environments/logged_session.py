@@ -11,28 +11,28 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from corpus.placing import RECORD
-from corpus.session import Session
-from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE
-from environments.agents.roster import Roster
-from environments.cast import SELF, Cast
-from environments.episode_log import LOG, LoggedEpisode, read_log
-from environments.reopened import Absent, Reopened
-from environments.to_corpus import heard_in
-from foundation.characters import IN_TABLES, whole_text
-from foundation.errors import InputError, UnitError
-from foundation.files import canonical_json
-from llm_client.asker import Complete
-from llm_client.settings import LLMSettings
-from llm_client.styled import StyledModel
+from apportion.corpus.placing import RECORD
+from apportion.corpus.session import Session
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.agents.roster import Roster
+from apportion.environments.cast import SELF, Cast
+from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
+from apportion.environments.reopened import Absent, Reopened
+from apportion.environments.to_corpus import heard_in
+from apportion.foundation.characters import IN_TABLES, whole_text
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import canonical_json
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.styled import StyledModel
 
 MADE_BEFORE = "made"
 """In the record of a corpus that was made from a simulated one, the record of that."""
 
 
 def made_by(session: Session, kind: str) -> bool:
-    """Whether an environment of a kind made a session, by its source (`environments.to_corpus.source_of`)."""
+    """Whether an environment of a kind made a session, by its source (`apportion.environments.to_corpus.source_of`)."""
     return (session.source or "").startswith(f"simulated: {kind}, ")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from environments.agents.agent import Agent
-from environments.core import Environment, Step, View
-from foundation.errors import InputError, UnitError
+from apportion.environments.agents.agent import Agent
+from apportion.environments.core import Environment, Step, View
+from apportion.foundation.errors import InputError, UnitError
 
 MOST_STEPS = 10_000
 """Rules that never end are a fault of the rules."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from environments.agents.agent import Agent
-from environments.ahead import Ahead, AsksForVerdicts, NotKeptError, Prompt, prompts_of
-from environments.core import Act, ActError, Environment, Step, View
-from environments.play import play
-from environments.simulator import Ending
-from environments.verdict import BY_RULES, Judge
-from foundation.errors import UnitError
-from foundation.nearest import did_you_mean
+from apportion.environments.agents.agent import Agent
+from apportion.environments.ahead import Ahead, AsksForVerdicts, NotKeptError, Prompt, prompts_of
+from apportion.environments.core import Act, ActError, Environment, Step, View
+from apportion.environments.play import play
+from apportion.environments.simulator import Ending
+from apportion.environments.verdict import BY_RULES, Judge
+from apportion.foundation.errors import UnitError
+from apportion.foundation.nearest import did_you_mean
 
 
 class Place(NamedTuple):
@@ -194,7 +194,7 @@ class Reopened:
         return self._ending(placed, target, 0, dropped)
 
     def ahead(self, target: str, kept: Collection[int], seed: int | None) -> Ahead:
-        """As `environments.ahead.Foretold.ahead`, where agents and judge ask `environments.ahead.kept_alone`."""
+        """As `apportion.environments.ahead.Foretold.ahead`, where agents and judge ask `apportion.environments.ahead.kept_alone`."""
         played, _ = self.history(target, kept)
         begun, asked = len(played.steps), None
         try:
@@ -208,7 +208,7 @@ class Reopened:
         return Ahead(begun, len(played.steps), over, asked, self.begun.most_steps)
 
     def prompts(self, target: str) -> list[list[Prompt]]:
-        """As `environments.ahead.Foretold.prompts`."""
+        """As `apportion.environments.ahead.Foretold.prompts`."""
         players = self.players(target)
         return [
             [prompt for move in moves for prompt in prompts_of(players[move.agent], self._after[number], move.agent)]
@@ -216,7 +216,7 @@ class Reopened:
         ]
 
     def judged(self) -> list[Prompt]:
-        """As `environments.ahead.Foretold.judged`."""
+        """As `apportion.environments.ahead.Foretold.judged`."""
         return list(self.judge.prompts(self._after[-1])) if isinstance(self.judge, AsksForVerdicts) else []
 
     def _ending(self, environment: Environment, target: str, acts: int, dropped: int) -> Ending:

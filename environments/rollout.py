@@ -9,7 +9,7 @@ How to use it::
     shapley_values(rollouts.played_on, len(turns))               # decompose.shapley.values
     shapley_values(Together(rollouts.all_played_on), len(turns)) # the same beside each other: decompose.shapley.worth
 
-The histories H(S) themselves are `environments.reopened`'s.
+The histories H(S) themselves are `apportion.environments.reopened`'s.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
-from environments.side_by_side import side_by_side
-from environments.simulator import Ending, Playable
-from foundation.errors import InputError, UnitError
-from foundation.nearest import did_you_mean
+from apportion.environments.side_by_side import side_by_side
+from apportion.environments.simulator import Ending, Playable
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.nearest import did_you_mean
 
 PAPER_WEIGHTS: Mapping[str, float] = {"GOAL": 0.5, "REL": 0.3, "KNO": 0.2}
 """Of SAVOIR's utility (Appendix D)."""

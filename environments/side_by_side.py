@@ -11,7 +11,7 @@ from queue import PriorityQueue
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
-from foundation.errors import UnitError
+from apportion.foundation.errors import UnitError
 
 _Given = TypeVar("_Given")
 _Result = TypeVar("_Result")

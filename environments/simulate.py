@@ -12,13 +12,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from corpus.rows import LeftOut
-from environments.agents.agent import Agent
-from environments.core import Environment, Step
-from environments.episode_log import EpisodeLog, LoggedEpisode, check_same, read_log
-from environments.play import play
-from foundation.errors import InputError, StoppedError, UnitError
-from foundation.files import locked
+from apportion.corpus.rows import LeftOut
+from apportion.environments.agents.agent import Agent
+from apportion.environments.core import Environment, Step
+from apportion.environments.episode_log import EpisodeLog, LoggedEpisode, check_same, read_log
+from apportion.environments.play import play
+from apportion.foundation.errors import InputError, StoppedError, UnitError
+from apportion.foundation.files import locked
 
 
 @dataclass(frozen=True)

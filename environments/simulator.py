@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
-from corpus.session import Session
-from environments.cast import Cast
-from llm_client.asker import Complete
-from llm_client.settings import LLMSettings
+from apportion.corpus.session import Session
+from apportion.environments.cast import Cast
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)

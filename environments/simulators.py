@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.session import Session
-from environments.cast import Cast
-from environments.simulator import Playable, Recastable, Simulator
-from foundation.errors import InputError
-from foundation.registry import Registry
-from llm_client.asker import Complete
-from llm_client.settings import LLMSettings
+from apportion.corpus.session import Session
+from apportion.environments.cast import Cast
+from apportion.environments.simulator import Playable, Recastable, Simulator
+from apportion.foundation.errors import InputError
+from apportion.foundation.registry import Registry
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.settings import LLMSettings
 
 SIMULATORS = Registry(
     what="simulator",
@@ -21,13 +21,13 @@ SIMULATORS = Registry(
     "complete)",
     fits=lambda thing: isinstance(thing, Simulator) and not isinstance(thing, type),
     ours={
-        "sotopia": "environments.sotopia.simulator:SIMULATOR",
-        "negotiation": "environments.negotiation.simulator:SIMULATOR",
-        "bargaining": "environments.negotiation.bargaining.simulator:SIMULATOR",
-        "casino": "environments.negotiation.casino.simulator:SIMULATOR",
-        "werewolf": "environments.deduction.werewolf.kind:SIMULATOR",
-        "avalon": "environments.deduction.avalon.kind:SIMULATOR",
-        "onuw": "environments.deduction.onuw.kind:SIMULATOR",
+        "sotopia": "apportion.environments.sotopia.simulator:SIMULATOR",
+        "negotiation": "apportion.environments.negotiation.simulator:SIMULATOR",
+        "bargaining": "apportion.environments.negotiation.bargaining.simulator:SIMULATOR",
+        "casino": "apportion.environments.negotiation.casino.simulator:SIMULATOR",
+        "werewolf": "apportion.environments.deduction.werewolf.kind:SIMULATOR",
+        "avalon": "apportion.environments.deduction.avalon.kind:SIMULATOR",
+        "onuw": "apportion.environments.deduction.onuw.kind:SIMULATOR",
     },
 )
 

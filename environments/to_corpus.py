@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from corpus.rows import CorpusRows, NewCorpus
-from corpus.session import ENVIRONMENT
-from environments.agents.agent import UNREVISED, UNUSABLE
-from environments.agents.in_time import TIMED_OUT
-from environments.core import Environment, Step
-from environments.simulate import Played, Simulated
-from environments.verdict import BY_RULES
+from apportion.corpus.rows import CorpusRows, NewCorpus
+from apportion.corpus.session import ENVIRONMENT
+from apportion.environments.agents.agent import UNREVISED, UNUSABLE
+from apportion.environments.agents.in_time import TIMED_OUT
+from apportion.environments.core import Environment, Step
+from apportion.environments.simulate import Played, Simulated
+from apportion.environments.verdict import BY_RULES
 
 RULES = BY_RULES.called
 INSTEAD = {

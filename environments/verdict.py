@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from environments.core import Environment
+from apportion.environments.core import Environment
 
 
 @dataclass(frozen=True)

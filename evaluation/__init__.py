@@ -1,8 +1,8 @@
 """What rewards are worth: figures on held-out sessions, with intervals, baselines and paired differences.
 
-It reads tables and does not know how a value was made. `evaluation.evaluate.evaluate` does all of it:
+It reads tables and does not know how a value was made. `apportion.evaluation.evaluate.evaluate` does all of it:
 
->>> from evaluation import Estimate, EvaluationSettings
+>>> from apportion.evaluation import Estimate, EvaluationSettings
 >>> EvaluationSettings().bootstrap
 2000
 >>> Estimate(0.4, low=0.1, high=0.7, sessions=40).above_zero
@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
-    from evaluation.ground.held_out import AlignedValues, HeldOut
-    from evaluation.inputs import Evidence, MethodRemarks, MethodValues
-    from evaluation.intervals.figure import Estimate, Missing
-    from evaluation.settings import EvaluationSettings
-    from evaluation.table import render, render_markdown
+    from apportion.evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
+    from apportion.evaluation.ground.held_out import AlignedValues, HeldOut
+    from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues
+    from apportion.evaluation.intervals.figure import Estimate, Missing
+    from apportion.evaluation.settings import EvaluationSettings
+    from apportion.evaluation.table import render, render_markdown
 
 __all__ = [
     "AlignedValues",
@@ -47,18 +47,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AlignedValues": "evaluation.ground.held_out",
-    "Estimate": "evaluation.intervals.figure",
-    "Evaluation": "evaluation.evaluation",
-    "EvaluationSettings": "evaluation.settings",
-    "Evidence": "evaluation.inputs",
-    "HeldOut": "evaluation.ground.held_out",
-    "MethodFigures": "evaluation.evaluation",
-    "MethodRemarks": "evaluation.inputs",
-    "MethodValues": "evaluation.inputs",
-    "Missing": "evaluation.intervals.figure",
-    "PairedDifference": "evaluation.evaluation",
-    "render": "evaluation.table",
-    "render_markdown": "evaluation.table",
+    "AlignedValues": "apportion.evaluation.ground.held_out",
+    "Estimate": "apportion.evaluation.intervals.figure",
+    "Evaluation": "apportion.evaluation.evaluation",
+    "EvaluationSettings": "apportion.evaluation.settings",
+    "Evidence": "apportion.evaluation.inputs",
+    "HeldOut": "apportion.evaluation.ground.held_out",
+    "MethodFigures": "apportion.evaluation.evaluation",
+    "MethodRemarks": "apportion.evaluation.inputs",
+    "MethodValues": "apportion.evaluation.inputs",
+    "Missing": "apportion.evaluation.intervals.figure",
+    "PairedDifference": "apportion.evaluation.evaluation",
+    "render": "apportion.evaluation.table",
+    "render_markdown": "apportion.evaluation.table",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -2,8 +2,8 @@
 
 Twenty conversations of two turns each, and a reward model that gives each turn half of the score:
 
->>> from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
->>> from corpus.session import Rating, Turn
+>>> from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
+>>> from apportion.corpus.session import Rating, Turn
 >>> turns = (Turn(0, "bob", "Hello."), Turn(1, "ann", "Hi."), Turn(2, "bob", "Bye."))
 >>> ratings = [Rating("ann", "bob", "liking", 1.0 + number % 5, 1.0, 5.0) for number in range(20)]
 >>> episodes = [Episode(f"s{number:02}", turns, rating) for number, rating in enumerate(ratings)]
@@ -18,7 +18,7 @@ Twenty conversations of two turns each, and a reward model that gives each turn 
 >>> evaluation = evaluate(values, SplitEpisodes(episodes, splits), Evidence(), EvaluationSettings())
 >>> evaluation.reward_models[0].method, evaluation.reward_models[0].global_loss.value
 ('half', 0.0)
->>> from evaluation.table import render
+>>> from apportion.evaluation.table import render
 >>> render(evaluation).splitlines()[0]
 'Reward models and baselines: 10 test sessions'
 """
@@ -32,23 +32,23 @@ from itertools import chain, combinations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.labellers import peoples_labels
-from corpus.session import Episode
-from corpus.splitting.episodes import SplitEpisodes
-from evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
-from evaluation.figures.consistency import consistency
-from evaluation.ground.held_out import AlignedValues, HeldOut, align
-from evaluation.ground.rests import rests_on
-from evaluation.inputs import Evidence, MethodRemarks, MethodValues
-from evaluation.intervals.bootstrap import Sampled, paired_difference
-from evaluation.intervals.figure import Estimate, Missing
-from evaluation.methods import baselines
-from evaluation.methods.bench import Bench, Figures
-from evaluation.methods.caution import cautions
-from evaluation.methods.computed import computed_agreements
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
-from foundation.errors import InputError
+from apportion.corpus.labellers import peoples_labels
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
+from apportion.evaluation.figures.consistency import consistency
+from apportion.evaluation.ground.held_out import AlignedValues, HeldOut, align
+from apportion.evaluation.ground.rests import rests_on
+from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues
+from apportion.evaluation.intervals.bootstrap import Sampled, paired_difference
+from apportion.evaluation.intervals.figure import Estimate, Missing
+from apportion.evaluation.methods import baselines
+from apportion.evaluation.methods.bench import Bench, Figures
+from apportion.evaluation.methods.caution import cautions
+from apportion.evaluation.methods.computed import computed_agreements
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
 
 THE_MEAN = Missing("it is the Mean baseline")
 COMPARED = ("global_loss", "local_difference", "spearman", "auc")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from evaluation.figures.agreement import AgreementCounts
-from evaluation.figures.consistency import Consistency
-from evaluation.ground.rests import RestsOn
-from evaluation.intervals.figure import Estimate, Figure, Missing
-from evaluation.settings import EvaluationSettings
+from apportion.evaluation.figures.agreement import AgreementCounts
+from apportion.evaluation.figures.consistency import Consistency
+from apportion.evaluation.ground.rests import RestsOn
+from apportion.evaluation.intervals.figure import Estimate, Figure, Missing
+from apportion.evaluation.settings import EvaluationSettings
 
 NOT_TAKEN = Missing("it was not taken")
 

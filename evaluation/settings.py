@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from evaluation.presets import PRESETS
-from foundation.presets import Preset, PresetSettings
+from apportion.evaluation.presets import PRESETS
+from apportion.foundation.presets import Preset, PresetSettings
 
 
 class EvaluationSettings(PresetSettings):

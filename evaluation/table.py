@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.evaluation import ComputedAgreement, Evaluation, HeldOutCounts, MethodFigures
-from evaluation.figures.agreement import AgreementCounts
-from evaluation.figures.consistency import Consistency
-from evaluation.figures.local_difference import rule_of
-from evaluation.intervals.figure import Estimate, Figure, Missing
-from foundation.tables.columns import columns, padded
-from foundation.tables.markdown import escaped
-from foundation.tables.numbers import NO_FIGURE
+from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, HeldOutCounts, MethodFigures
+from apportion.evaluation.figures.agreement import AgreementCounts
+from apportion.evaluation.figures.consistency import Consistency
+from apportion.evaluation.figures.local_difference import rule_of
+from apportion.evaluation.intervals.figure import Estimate, Figure, Missing
+from apportion.foundation.tables.columns import columns, padded
+from apportion.foundation.tables.markdown import escaped
+from apportion.foundation.tables.numbers import NO_FIGURE
 
 HUMAN = "Human"
 """The row of people's own labels, as in Table 4 of LLM-GELI."""

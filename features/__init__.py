@@ -1,6 +1,6 @@
 """How people behave in recordings: voice, face and emotions, measured and put into words.
 
->>> from features import EMOTIONS, FEATURES
+>>> from apportion.features import EMOTIONS, FEATURES
 >>> [emotion.feature for emotion in EMOTIONS][:3]
 ['anger', 'contempt', 'disgust']
 >>> FEATURES[0], FEATURES[-1]
@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from features.emotions import EMOTIONS
-    from features.extract import extract_session
-    from features.names import FEATURES
-    from features.series import Series
-    from features.settings import DescriptorSettings, FeatureSettings
-    from features.words.describe import describe_session
+    from apportion.features.emotions import EMOTIONS
+    from apportion.features.extract import extract_session
+    from apportion.features.names import FEATURES
+    from apportion.features.series import Series
+    from apportion.features.settings import DescriptorSettings, FeatureSettings
+    from apportion.features.words.describe import describe_session
 
 __all__ = [
     "EMOTIONS",
@@ -41,12 +41,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DescriptorSettings": "features.settings",
-    "EMOTIONS": "features.emotions",
-    "FEATURES": "features.names",
-    "FeatureSettings": "features.settings",
-    "Series": "features.series",
-    "describe_session": "features.words.describe",
-    "extract_session": "features.extract",
+    "DescriptorSettings": "apportion.features.settings",
+    "EMOTIONS": "apportion.features.emotions",
+    "FEATURES": "apportion.features.names",
+    "FeatureSettings": "apportion.features.settings",
+    "Series": "apportion.features.series",
+    "describe_session": "apportion.features.words.describe",
+    "extract_session": "apportion.features.extract",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

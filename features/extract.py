@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corpus.schema import FRAMES, UTTERANCE_FEATURES
-from corpus.session import Media, Session
-from features.names import EMOTION_FEATURES, FEATURES
-from features.overlap import check_overlap
-from features.precomputed import precomputed_behaviour, unmeasured_faces
-from features.series import Series, Span
-from features.settings import FeatureSettings
-from features.spans import floor_spans, intersect, turn_spans
-from foundation.errors import UnitError
+from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
+from apportion.corpus.session import Media, Session
+from apportion.features.names import EMOTION_FEATURES, FEATURES
+from apportion.features.overlap import check_overlap
+from apportion.features.precomputed import precomputed_behaviour, unmeasured_faces
+from apportion.features.series import Series, Span
+from apportion.features.settings import FeatureSettings
+from apportion.features.spans import floor_spans, intersect, turn_spans
+from apportion.foundation.errors import UnitError
 
 if TYPE_CHECKING:
-    from features.emotion_model.network import EmotionModel
-    from features.face.measures import FaceMeasures
-    from features.voice.measures import Voice
+    from apportion.features.emotion_model.network import EmotionModel
+    from apportion.features.face.measures import FaceMeasures
+    from apportion.features.voice.measures import Voice
 
     Emotions = Mapping[str, EmotionModel]
 
@@ -131,20 +131,20 @@ def _measured(session: Session, people: Mapping[str, Behaviour]) -> list[tuple[M
 
 def _emotions(session: Session, root: Path, settings: FeatureSettings) -> Emotions:
     """The emotion model of each person who needs one."""
-    from features.emotion_model.choice import resolve_emotion_model
+    from apportion.features.emotion_model.choice import resolve_emotion_model
 
     needing = unmeasured_faces(session.media, root)
     path = resolve_emotion_model(settings.emotion_model) if needing else None
     if path is None:
         return {}
-    from features.emotion_model.network import emotion_model
+    from apportion.features.emotion_model.network import emotion_model
 
     return dict.fromkeys(needing, emotion_model(path))
 
 
 def _listen(session: Session, root: Path, settings: FeatureSettings, tell: Tell) -> dict[str, Voice]:
     """Every person's voice, from their audio row, else from the sound of their whole-picture video."""
-    from features.voice.listen import listen
+    from apportion.features.voice.listen import listen
 
     heard = {person: listen(root, media, settings, tell) for person, media in _sound_sources(session).items()}
     return {person: voice for person, voice in heard.items() if voice is not None}
@@ -160,7 +160,7 @@ def _sound_sources(session: Session) -> dict[str, Media]:
 
 def _is_shared(session: Session, person: str) -> bool:
     """Whether the person's sound also carries other people, so that only their own turns are their voice."""
-    from features.recording.channel import parse_channel
+    from apportion.features.recording.channel import parse_channel
 
     sources = _sound_sources(session)
     if person not in sources:
@@ -188,7 +188,7 @@ def _measure_faces(
     tell: Tell,
 ) -> dict[str, FaceMeasures]:
     """Every person's visible behaviour; a file that shows several people is decoded once."""
-    from features.face.films import watch
+    from apportion.features.face.films import watch
 
     rows = sorted((m for m in session.media if m.kind == "video"), key=lambda m: (m.path, m.speaker))
     faces: dict[str, FaceMeasures] = {}

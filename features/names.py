@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from features.emotions import EMOTIONS
+from apportion.features.emotions import EMOTIONS
 
 VOICE_FEATURES = ("f0_hz", "intensity_db", "jitter_local", "jitter_disvoice", "log_energy_db")
-"""Of the two jitters a table holds the one that `features.voice.jitter` names."""
+"""Of the two jitters a table holds the one that `apportion.features.voice.jitter` names."""
 FACE_FEATURES = ("gaze_on_screen", "nod_yes", "nod_no", "smile")
 RATES = {"nod_yes": "nod_yes_per_min", "nod_no": "nod_no_per_min"}
 """Of the features that are counts in a window, the same per minute in which the face was seen."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from corpus.session import Media, Session
-from features.series import Series, Span
-from foundation.errors import UnitError
+from apportion.corpus.session import Media, Session
+from apportion.features.series import Series, Span
+from apportion.foundation.errors import UnitError
 
 Measured = Sequence[tuple[Media, Sequence[Series]]]
 """Rows of the media table, each with the series that were measured in its recording."""

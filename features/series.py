@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 Span = tuple[float, float]
 """Start and end in seconds on the session clock."""

@@ -8,9 +8,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from features.presets import PRESETS
-from foundation.presets import Preset, PresetSettings
-from foundation.settings import Settings
+from apportion.features.presets import PRESETS
+from apportion.foundation.presets import Preset, PresetSettings
+from apportion.foundation.settings import Settings
 
 AutoDetector = Literal["haar", "mesh"]
 """What `auto` can be."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corpus.session import Session, Turn
-from features.series import Span
+from apportion.corpus.session import Session, Turn
+from apportion.features.series import Span
 
 DURING, REPLY = "during", "reply"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 def cache_folder() -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 def check_extra(package: str, extra: str, setting: str, use: str) -> None:

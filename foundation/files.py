@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 MOST_SHOWN = 200
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from foundation.settings import Settings
+from apportion.foundation.settings import Settings
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from llm_client.asker import Asker, ask_until_usable
-    from llm_client.prompts.strict_json import ReplyMistakeError, strict_json
-    from llm_client.request import ChatMessage, ChatReply, ChatRequest
-    from llm_client.settings import LLMSettings
+    from apportion.llm_client.asker import Asker, ask_until_usable
+    from apportion.llm_client.prompts.strict_json import ReplyMistakeError, strict_json
+    from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+    from apportion.llm_client.settings import LLMSettings
 
 __all__ = [
     "Asker",
@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Asker": "llm_client.asker",
-    "ChatMessage": "llm_client.request",
-    "ChatReply": "llm_client.request",
-    "ChatRequest": "llm_client.request",
-    "LLMSettings": "llm_client.settings",
-    "ReplyMistakeError": "llm_client.prompts.strict_json",
-    "ask_until_usable": "llm_client.asker",
-    "strict_json": "llm_client.prompts.strict_json",
+    "Asker": "apportion.llm_client.asker",
+    "ChatMessage": "apportion.llm_client.request",
+    "ChatReply": "apportion.llm_client.request",
+    "ChatRequest": "apportion.llm_client.request",
+    "LLMSettings": "apportion.llm_client.settings",
+    "ReplyMistakeError": "apportion.llm_client.prompts.strict_json",
+    "ask_until_usable": "apportion.llm_client.asker",
+    "strict_json": "apportion.llm_client.prompts.strict_json",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -15,15 +15,15 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from foundation.errors import UnitError
-from llm_client.errors import ContextLengthError, RequestError, prefixed
-from llm_client.prompts.reasoning import answer_of
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.errors import ContextLengthError, RequestError, prefixed
+from apportion.llm_client.prompts.reasoning import answer_of
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
-    from llm_client.client import Client
+    from apportion.llm_client.client import Client
 
 _Answer = TypeVar("_Answer")
 _SENT_BACK = 32 * 1024
@@ -95,7 +95,7 @@ class Asker:
                 self._open(model)
 
     def _look(self, model: str) -> None:
-        from llm_client.client import Client
+        from apportion.llm_client.client import Client
 
         with TemporaryDirectory() as folder, prefixed(self._called):
             files = {**self._files, "record": None}
@@ -144,7 +144,7 @@ class Asker:
         return self._llm if model == self._llm.model else self._llm.model_copy(update={"model": model})
 
     def _open(self, model: str) -> Client:
-        from llm_client.client import Client
+        from apportion.llm_client.client import Client
 
         with self._lock:
             if model not in self._clients:

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from foundation.errors import InputError
-from foundation.settings import problems
-from llm_client.asker import Asker
-from llm_client.settings import LLMSettings
+from apportion.foundation.errors import InputError
+from apportion.foundation.settings import problems
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.settings import LLMSettings
 
 NO_MODEL = "recorded"
 """What stands for the model's name where replies are recorded and nobody gives it."""

@@ -11,19 +11,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
-from llm_client.batch.book import keys_in_batches
-from llm_client.cost.budget import Budget
-from llm_client.cost.prices import find_price
-from llm_client.errors import InBatchError, RequestError, SetupError
-from llm_client.kept.cache import KeptReply, ReplyCache
-from llm_client.kept.keeper import Keeper
-from llm_client.kept.recorded import RecordedReplies, Recorder, live_header
-from llm_client.kept.served import ServedModels
-from llm_client.kept.waiting import growing_waits_s
-from llm_client.live.consent import check_access
-from llm_client.live.server import Server
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.batch.book import keys_in_batches
+from apportion.llm_client.cost.budget import Budget
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.errors import InBatchError, RequestError, SetupError
+from apportion.llm_client.kept.cache import KeptReply, ReplyCache
+from apportion.llm_client.kept.keeper import Keeper
+from apportion.llm_client.kept.recorded import RecordedReplies, Recorder, live_header
+from apportion.llm_client.kept.served import ServedModels
+from apportion.llm_client.kept.waiting import growing_waits_s
+from apportion.llm_client.live.consent import check_access
+from apportion.llm_client.live.server import Server
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")

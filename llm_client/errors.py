@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from foundation.errors import ApportionError, InputError, StoppedError, UnitError
+from apportion.foundation.errors import ApportionError, InputError, StoppedError, UnitError
 
 
 class LLMError(ApportionError):

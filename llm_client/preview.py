@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from llm_client.live.consent import readers, who_reads
-from llm_client.live.dialect import Dialect
-from llm_client.live.post import CHAT, path_of, place_of
-from llm_client.request import ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.live.consent import readers, who_reads
+from apportion.llm_client.live.dialect import Dialect
+from apportion.llm_client.live.post import CHAT, path_of, place_of
+from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)

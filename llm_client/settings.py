@@ -8,8 +8,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, field_validator
 
-from foundation.settings import Settings
-from llm_client.extra_body import checked_extra_body
+from apportion.foundation.settings import Settings
+from apportion.llm_client.extra_body import checked_extra_body
 
 OPENAI_URL = "https://api.openai.com/v1"
 STRAIGHT = "direct"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from foundation.errors import InputError
-from llm_client.chosen import Called, ChosenModel
-from llm_client.prompts.prompt_file import is_path
-from llm_client.settings import LLMSettings
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.prompts.prompt_file import is_path
+from apportion.llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)

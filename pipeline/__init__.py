@@ -22,22 +22,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pipeline.config import Config, load_config
-    from pipeline.results.run_folder import RunFolder, open_run
-    from pipeline.running.local import run_locally
-    from pipeline.running.summary import RunSummary
+    from apportion.pipeline.config import Config, load_config
+    from apportion.pipeline.results.run_folder import RunFolder, open_run
+    from apportion.pipeline.running.local import run_locally
+    from apportion.pipeline.running.summary import RunSummary
 
 __all__ = ["Config", "RunFolder", "RunSummary", "load_config", "open_run", "run_locally"]
 
 _HOMES = {
-    "Config": "pipeline.config",
-    "load_config": "pipeline.config",
-    "RunFolder": "pipeline.results.run_folder",
-    "open_run": "pipeline.results.run_folder",
-    "RunSummary": "pipeline.running.summary",
-    "run_locally": "pipeline.running.local",
+    "Config": "apportion.pipeline.config",
+    "load_config": "apportion.pipeline.config",
+    "RunFolder": "apportion.pipeline.results.run_folder",
+    "open_run": "apportion.pipeline.results.run_folder",
+    "RunSummary": "apportion.pipeline.running.summary",
+    "run_locally": "apportion.pipeline.running.local",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

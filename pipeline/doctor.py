@@ -8,14 +8,15 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from features.emotion_model.choice import AUTO, resolve_emotion_model
-from features.model_files.mesh import find_mesh, mesh_state
-from llm_client.live.route import environment_proxies
+import apportion
+from apportion.features.emotion_model.choice import AUTO, resolve_emotion_model
+from apportion.features.model_files.mesh import find_mesh, mesh_state
+from apportion.llm_client.live.route import environment_proxies
 
 State = Literal["ok", "missing", "warning"]
 NEEDED = (
@@ -51,7 +52,7 @@ def examine() -> list[Finding]:
     """Look at the machine; imports torch, so it takes seconds."""
     checks: tuple[Callable[[], list[Finding]], ...] = (
         _machine,
-        _own_packages,
+        _own_version,
         _packages,
         _torch,
         _onnxruntime,
@@ -75,19 +76,10 @@ def _machine() -> list[Finding]:
     ]
 
 
-def _own_packages() -> list[Finding]:
-    """Whether another distribution has written into a package of apportion's; their names are general."""
-    place = Path(__file__).resolve().parents[1]
-    shared = {
-        name: sorted({*distributions} - {"apportion"})
-        for name, distributions in packages_distributions().items()
-        if "apportion" in distributions and {*distributions} != {"apportion"}
-    }
-    if not shared:
-        return [Finding("apportion", "ok", f"{_version('apportion') or 'not installed'} ({place})")]
-    others = "; ".join(f"`{name}` is also of {', '.join(packages)}" for name, packages in sorted(shared.items()))
-    advice = f"{others}: install apportion in an environment of its own (docs/install.md)"
-    return [Finding("apportion", "warning", advice)]
+def _own_version() -> list[Finding]:
+    return [
+        Finding("apportion", "ok", f"{_version('apportion') or 'not installed'} ({Path(apportion.__file__).parent})")
+    ]
 
 
 def _packages() -> list[Finding]:

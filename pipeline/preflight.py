@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from features.emotion_model.choice import resolve_emotion_model
-from foundation.errors import InputError
-from pipeline.assembly import open_engine
-from pipeline.config import Config
-from pipeline.engine.choice import check_choice
-from pipeline.engine.stage import BeforeRun
+from apportion.features.emotion_model.choice import resolve_emotion_model
+from apportion.foundation.errors import InputError
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.choice import check_choice
+from apportion.pipeline.engine.stage import BeforeRun
 
 if TYPE_CHECKING:
-    from pipeline.engine.engine import Engine
+    from apportion.pipeline.engine.engine import Engine
 
 
 def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = True) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     Raises
     ------
     InputError
-        Nothing can be done: see ``pipeline.engine.intake.take_in`` and the ``check`` of each stage (an unset key, a
+        Nothing can be done: see ``apportion.pipeline.engine.intake.take_in`` and the ``check`` of each stage (an unset key, a
         method that looks at faces where none is filmed, a model that does not load, an extra that is not installed).
     """
     check_output(config)

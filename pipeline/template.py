@@ -10,13 +10,13 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from corpus.corpus import Corpus
-from decompose.methods import section_classes
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError
-from foundation.settings import Settings
-from foundation.toml_text import toml_text
-from pipeline.config import Config
+from apportion.corpus.corpus import Corpus
+from apportion.decompose.methods import section_classes
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError
+from apportion.foundation.settings import Settings
+from apportion.foundation.toml_text import toml_text
+from apportion.pipeline.config import Config
 
 MOST_UP = 3
 """A corpus that is as many folders up from the file is no neighbour: it is named by its whole path."""

@@ -1,6 +1,6 @@
 """r_theta: a network that reads dialogue text and gives every turn a reward.
 
->>> from reward_model import RewardModel, RewardModelSettings
+>>> from apportion.reward_model import RewardModel, RewardModelSettings
 >>> model = RewardModel.new(RewardModelSettings(), width=768, seed=0, mean=0.5)
 >>> model.config.backbone, model.config.reward_mean
 ('minilm', 0.5)
@@ -17,20 +17,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from reward_model.config import RewardModelConfig
-    from reward_model.corpus_scores import score_corpus
-    from reward_model.learning.dataset import Dataset, EncodedTurns, read_turns
-    from reward_model.learning.distil import train_reward_model
-    from reward_model.learning.loop import EpochRow, Training
-    from reward_model.learning.objective import Batch, Objective
-    from reward_model.learning.training import predict, train
-    from reward_model.learning.turn_mse import TurnMSE
-    from reward_model.model import RewardModel
-    from reward_model.settings import RewardModelSettings
-    from reward_model.trl_reward import GRPOReward
+    from apportion.reward_model.config import RewardModelConfig
+    from apportion.reward_model.corpus_scores import score_corpus
+    from apportion.reward_model.learning.dataset import Dataset, EncodedTurns, read_turns
+    from apportion.reward_model.learning.distil import train_reward_model
+    from apportion.reward_model.learning.loop import EpochRow, Training
+    from apportion.reward_model.learning.objective import Batch, Objective
+    from apportion.reward_model.learning.training import predict, train
+    from apportion.reward_model.learning.turn_mse import TurnMSE
+    from apportion.reward_model.model import RewardModel
+    from apportion.reward_model.settings import RewardModelSettings
+    from apportion.reward_model.trl_reward import GRPOReward
 
 __all__ = [
     "Batch",
@@ -52,21 +52,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Batch": "reward_model.learning.objective",
-    "Dataset": "reward_model.learning.dataset",
-    "EncodedTurns": "reward_model.learning.dataset",
-    "EpochRow": "reward_model.learning.loop",
-    "GRPOReward": "reward_model.trl_reward",
-    "Objective": "reward_model.learning.objective",
-    "RewardModel": "reward_model.model",
-    "RewardModelConfig": "reward_model.config",
-    "RewardModelSettings": "reward_model.settings",
-    "Training": "reward_model.learning.loop",
-    "TurnMSE": "reward_model.learning.turn_mse",
-    "predict": "reward_model.learning.training",
-    "read_turns": "reward_model.learning.dataset",
-    "score_corpus": "reward_model.corpus_scores",
-    "train": "reward_model.learning.training",
-    "train_reward_model": "reward_model.learning.distil",
+    "Batch": "apportion.reward_model.learning.objective",
+    "Dataset": "apportion.reward_model.learning.dataset",
+    "EncodedTurns": "apportion.reward_model.learning.dataset",
+    "EpochRow": "apportion.reward_model.learning.loop",
+    "GRPOReward": "apportion.reward_model.trl_reward",
+    "Objective": "apportion.reward_model.learning.objective",
+    "RewardModel": "apportion.reward_model.model",
+    "RewardModelConfig": "apportion.reward_model.config",
+    "RewardModelSettings": "apportion.reward_model.settings",
+    "Training": "apportion.reward_model.learning.loop",
+    "TurnMSE": "apportion.reward_model.learning.turn_mse",
+    "predict": "apportion.reward_model.learning.training",
+    "read_turns": "apportion.reward_model.learning.dataset",
+    "score_corpus": "apportion.reward_model.corpus_scores",
+    "train": "apportion.reward_model.learning.training",
+    "train_reward_model": "apportion.reward_model.learning.distil",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

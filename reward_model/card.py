@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from string import Template
 
-from reward_model.config import RewardModelConfig
+from apportion.reward_model.config import RewardModelConfig
 
 _CARD = Template("""\
 ---
@@ -32,7 +32,7 @@ held-out sessions stands in the run's report and `evaluation.json`.
 
 ## Use
 
-    from reward_model.model import RewardModel
+    from apportion.reward_model.model import RewardModel
 
     model = RewardModel.from_pretrained("PATH OF THIS FOLDER")
     model.score([{"role": "user", "content": "Is there a train?"}, {"role": "assistant", "content": "At nine."}])

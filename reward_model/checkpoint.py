@@ -12,10 +12,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from foundation.errors import InputError
-from foundation.settings import problems
-from reward_model.card import model_card
-from reward_model.config import RewardModelConfig
+from apportion.foundation.errors import InputError
+from apportion.foundation.settings import problems
+from apportion.reward_model.card import model_card
+from apportion.reward_model.config import RewardModelConfig
 
 CONFIG, WEIGHTS, CARD, BACKBONE_FOLDER = "config.json", "model.safetensors", "README.md", "backbone"
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")

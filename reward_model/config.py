@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.settings import Settings
-from reward_model.settings import RewardModelSettings, Scoring
+from apportion.foundation.settings import Settings
+from apportion.reward_model.settings import RewardModelSettings, Scoring
 
 
 class RewardModelConfig(Settings, allow_inf_nan=False):

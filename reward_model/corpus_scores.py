@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corpus.checks.turns import check_sessions, check_utterances
-from corpus.corpus import Corpus
-from corpus.schema import REWARDS
-from corpus.session import Episode, Session
-from corpus.targets import PLACES, Credited, answered_episodes, credited, speaker_called, unrated_episode
-from foundation.errors import InputError, UnitError
-from foundation.listing import first_few
-from reward_model.score_journal import ScoreJournal, SessionScores
+from apportion.corpus.checks.turns import check_sessions, check_utterances
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import REWARDS
+from apportion.corpus.session import Episode, Session
+from apportion.corpus.targets import PLACES, Credited, answered_episodes, credited, speaker_called, unrated_episode
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.listing import first_few
+from apportion.reward_model.score_journal import ScoreJournal, SessionScores
 
 if TYPE_CHECKING:
-    from foundation.progress import Progress
-    from reward_model.model import RewardModel
+    from apportion.foundation.progress import Progress
+    from apportion.reward_model.model import RewardModel
 
 
 @dataclass
@@ -120,7 +120,7 @@ def choose_episodes(
     """The episodes of some sessions to answer in, and the sessions that cannot be read, with why.
 
     They are chosen as by `score_corpus`, but for sessions without a rating: there, the ratings of the others say who
-    is answered for (`corpus.targets.credited`).
+    is answered for (`apportion.corpus.targets.credited`).
 
     Raises
     ------
@@ -184,7 +184,7 @@ def _episodes(session: Session, rating: str | None, target: str | None) -> tuple
 
 
 def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[str, int]) -> pa.Table:
-    from reward_model.learning.dataset import turn_keys, turn_values
+    from apportion.reward_model.learning.dataset import turn_keys, turn_values
 
     windows, rewards = model.score_episodes(episodes)
     wrong = next((i for i, reward in enumerate(rewards) if not abs(reward) < float("inf")), None)

@@ -13,12 +13,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from corpus.letters import TARGET
-from corpus.session import Episode
-from foundation.errors import InputError
-from reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
-from reward_model.config import RewardModelConfig
-from reward_model.history_windows import (
+from apportion.corpus.letters import TARGET
+from apportion.corpus.session import Episode
+from apportion.foundation.errors import InputError
+from apportion.reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
+from apportion.reward_model.config import RewardModelConfig
+from apportion.reward_model.history_windows import (
     HistoryWindows,
     Pair,
     Said,
@@ -28,10 +28,10 @@ from reward_model.history_windows import (
     said_in_chat,
     window,
 )
-from reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone
-from reward_model.network.dialogue import EncodedDialogue
-from reward_model.network.embed import embed_episodes
-from reward_model.settings import RewardModelSettings
+from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone
+from apportion.reward_model.network.dialogue import EncodedDialogue
+from apportion.reward_model.network.embed import embed_episodes
+from apportion.reward_model.settings import RewardModelSettings
 
 ROLES = ("user", "assistant", "system")
 
@@ -124,7 +124,7 @@ class RewardModel(nn.Module):
         return window(episode, position, position if whole else self.config.history_turns)
 
     def score_windows(self, pairs: Sequence[Pair]) -> list[float]:
-        """r_theta of (history, reply) texts; the history is made by `reward_model.history_windows.history_text`."""
+        """r_theta of (history, reply) texts; the history is made by `apportion.reward_model.history_windows.history_text`."""
         if self.config.scoring == "one_pass":
             encode = self.backbone.dialogues.encode
             return self._read([encode(said_in(pair), only_last=True) for pair in pairs])

@@ -13,10 +13,10 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from corpus.schema import REWARDS
-from foundation.errors import InputError
-from foundation.files import file_digest, locked
-from reward_model.config import RewardModelConfig
+from apportion.corpus.schema import REWARDS
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import file_digest, locked
+from apportion.reward_model.config import RewardModelConfig
 
 VERSION = 1
 READ = (".parquet", ".jsonl", ".json", ".safetensors")

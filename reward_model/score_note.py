@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from foundation.files import file_digest, write_atomically
+from apportion.foundation.files import file_digest, write_atomically
 
 
 def note_path(out: Path) -> Path:

@@ -11,17 +11,17 @@ from typing import Any
 
 import torch
 
-from corpus.corpus import Corpus
-from corpus.files.tablefile import write_table
-from corpus.schema import REWARDS
-from foundation.files import place_file
-from foundation.progress import Progress
-from reward_model.checkpoint import read_config
-from reward_model.config import RewardModelConfig
-from reward_model.corpus_scores import CorpusScores, method_and_seed, score_corpus
-from reward_model.model import RewardModel
-from reward_model.score_journal import identity_of, open_journal
-from reward_model.score_note import note_path, told_of
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.files.tablefile import write_table
+from apportion.corpus.schema import REWARDS
+from apportion.foundation.files import place_file
+from apportion.foundation.progress import Progress
+from apportion.reward_model.checkpoint import read_config
+from apportion.reward_model.config import RewardModelConfig
+from apportion.reward_model.corpus_scores import CorpusScores, method_and_seed, score_corpus
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.score_journal import identity_of, open_journal
+from apportion.reward_model.score_note import note_path, told_of
 
 
 @dataclass(frozen=True)

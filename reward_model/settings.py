@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from foundation.presets import Preset, PresetSettings
-from reward_model.presets import BESIDE_MINILM, PRESETS
+from apportion.foundation.presets import Preset, PresetSettings
+from apportion.reward_model.presets import BESIDE_MINILM, PRESETS
 
 Scoring = Literal["windowed", "one_pass"]
 MINILM = "minilm"

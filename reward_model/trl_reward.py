@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from reward_model.history_windows import Said, said_in_chat
-from reward_model.model import RewardModel
+from apportion.foundation.errors import InputError
+from apportion.reward_model.history_windows import Said, said_in_chat
+from apportion.reward_model.model import RewardModel
 
 Completion = str | Sequence[Mapping[str, Any]]
 SPOKEN = ("user", "assistant")

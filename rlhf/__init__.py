@@ -19,30 +19,30 @@ From the ground up, each importing only from those before it:
 - `align`: the entry, which chooses between the two
 
 Names are imported when they are first used, so that this package costs nothing to import. The entry itself is
-`rlhf.align.align`: a function of its module's own name cannot be a name of the package.
+`apportion.rlhf.align.align`: a function of its module's own name cannot be a name of the package.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from rlhf.policy_settings import Placement, Window
-    from rlhf.settings import PAPER, AlignSettings
-    from rlhf.training.job import Job
-    from rlhf.training.reward import ModelReward, Reward
+    from apportion.rlhf.policy_settings import Placement, Window
+    from apportion.rlhf.settings import PAPER, AlignSettings
+    from apportion.rlhf.training.job import Job
+    from apportion.rlhf.training.reward import ModelReward, Reward
 
 __all__ = ["PAPER", "AlignSettings", "Job", "ModelReward", "Placement", "Reward", "Window"]
 
 _HOMES = {
-    "AlignSettings": "rlhf.settings",
-    "PAPER": "rlhf.settings",
-    "Placement": "rlhf.policy_settings",
-    "Window": "rlhf.policy_settings",
-    "Job": "rlhf.training.job",
-    "ModelReward": "rlhf.training.reward",
-    "Reward": "rlhf.training.reward",
+    "AlignSettings": "apportion.rlhf.settings",
+    "PAPER": "apportion.rlhf.settings",
+    "Placement": "apportion.rlhf.policy_settings",
+    "Window": "apportion.rlhf.policy_settings",
+    "Job": "apportion.rlhf.training.job",
+    "ModelReward": "apportion.rlhf.training.reward",
+    "Reward": "apportion.rlhf.training.reward",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from foundation.settings import Settings
+from apportion.foundation.settings import Settings
 
 
 class AlarmSettings(Settings):

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from foundation.errors import InputError, errors_called
-from foundation.progress import Progress, silent
-from rlhf.alignment import align_here
-from rlhf.launch.parent import align_together
-from rlhf.named import REWARD_MODEL
-from rlhf.preflight import check_alignment
-from rlhf.training.job import Job
-from rlhf.training.reward import lent_reward
-from rlhf.training.run import Watcher
+from apportion.foundation.errors import InputError, errors_called
+from apportion.foundation.progress import Progress, silent
+from apportion.rlhf.alignment import align_here
+from apportion.rlhf.launch.parent import align_together
+from apportion.rlhf.named import REWARD_MODEL
+from apportion.rlhf.preflight import check_alignment
+from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.reward import lent_reward
+from apportion.rlhf.training.run import Watcher
 
 
 def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) -> tuple[pa.Table, pa.Table]:

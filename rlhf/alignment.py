@@ -12,13 +12,13 @@ import torch
 from peft import PeftModel
 from torch import Tensor
 
-from corpus.session import Episode
-from corpus.splitting.settings import SPLITS
-from foundation.errors import UnitError
-from foundation.processes import Processes
-from foundation.progress import Progress, silent
-from rlhf.policy.card import PolicyFacts, policy_card
-from rlhf.policy.contexts import (
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.settings import SPLITS
+from apportion.foundation.errors import UnitError
+from apportion.foundation.processes import Processes
+from apportion.foundation.progress import Progress, silent
+from apportion.rlhf.policy.card import PolicyFacts, policy_card
+from apportion.rlhf.policy.contexts import (
     ContextSet,
     DialogueContext,
     HistoryText,
@@ -27,25 +27,25 @@ from rlhf.policy.contexts import (
     merge_turns,
     of_targets,
 )
-from rlhf.policy.dialogue_chunks import dialogue_chunks
-from rlhf.policy.loading import Policy, check_device, load_policy
-from rlhf.policy.lora import attach_adapter, trained_weights
-from rlhf.policy.out_of_memory import memory_advice
-from rlhf.policy.sharding import attach_sharded, sharding_asked
-from rlhf.policy.window_file import write_window
-from rlhf.policy.writing import write_policy
-from rlhf.ppo.checkpoints import Checkpoints
-from rlhf.ppo.ppo import PPO
-from rlhf.sampling.before_after import compare_episodes, compare_replies
-from rlhf.sampling.partner import Partner
-from rlhf.sampling.policy_agent import PolicyAgent
-from rlhf.settings import AlignSettings
-from rlhf.training.checkpoint_folders import StepFolders
-from rlhf.training.isolation import own_randomness, quiet_transformers
-from rlhf.training.job import Job
-from rlhf.training.metrics import Metrics
-from rlhf.training.reward import Reward, SessionReward
-from rlhf.training.run import Run, Watcher
+from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
+from apportion.rlhf.policy.loading import Policy, check_device, load_policy
+from apportion.rlhf.policy.lora import attach_adapter, trained_weights
+from apportion.rlhf.policy.out_of_memory import memory_advice
+from apportion.rlhf.policy.sharding import attach_sharded, sharding_asked
+from apportion.rlhf.policy.window_file import write_window
+from apportion.rlhf.policy.writing import write_policy
+from apportion.rlhf.ppo.checkpoints import Checkpoints
+from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.sampling.before_after import compare_episodes, compare_replies
+from apportion.rlhf.sampling.partner import Partner
+from apportion.rlhf.sampling.policy_agent import PolicyAgent
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.checkpoint_folders import StepFolders
+from apportion.rlhf.training.isolation import own_randomness, quiet_transformers
+from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.reward import Reward, SessionReward
+from apportion.rlhf.training.run import Run, Watcher
 
 
 def align_here(
@@ -55,7 +55,7 @@ def align_here(
     progress: Progress = silent,
     watch: Sequence[Watcher] = (),
 ) -> tuple[pa.Table, pa.Table]:
-    """`rlhf.align.align` in this process, against any reward.
+    """`apportion.rlhf.align.align` in this process, against any reward.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def align_here(
     processes : Processes or None
         Those that this one shares the work with; None where it is alone.
     progress, watch : callable, sequence of callable
-        As in `rlhf.align.align`.
+        As in `apportion.rlhf.align.align`.
     """
     settings = job.settings
     check_device(settings.placement)
@@ -135,11 +135,11 @@ def _train(
 ) -> PeftModel:
     """The model with its trained adapters. TRL takes seconds to import, so that it is only where it is used."""
     if run.settings.algorithm == "sft":
-        from rlhf.trainers.supervised import train_supervised
+        from apportion.rlhf.trainers.supervised import train_supervised
 
         return train_supervised(policy, contexts, learned_from, run)
     if run.settings.algorithm != "ppo":
-        from rlhf.trainers.groups import train_groups
+        from apportion.rlhf.trainers.groups import train_groups
 
         return train_groups(policy, contexts, reward, run, partner)
     by = sharding_asked(run.processes)
@@ -210,7 +210,7 @@ def _partner(job: Job, answered: Sequence[Episode], history: HistoryText) -> Ite
 def _policy(episodes: Sequence[Episode], run: Run) -> Policy:
     if run.settings.policy != "tiny":
         return load_policy(run.settings.policy, run.settings.window, run.settings.placement)
-    from rlhf.training.tiny_policy import build_tiny
+    from apportion.rlhf.training.tiny_policy import build_tiny
 
     checkpoints = StepFolders(run.checkpoints) if run.checkpoints else None
     base = checkpoints.base if checkpoints else None

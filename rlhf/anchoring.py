@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from llm_client.prompts.prompt_file import is_path
-from rlhf.policy.loading import is_folder_name
-from rlhf.settings import AlignSettings
+from apportion.llm_client.prompts.prompt_file import is_path
+from apportion.rlhf.policy.loading import is_folder_name
+from apportion.rlhf.settings import AlignSettings
 
 ANOTHER = "policy@"
 """Before the folder of the policy that has the other seat in an environment."""

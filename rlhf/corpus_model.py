@@ -15,17 +15,17 @@ from typing import Any
 
 import torch
 
-from corpus.corpus import Corpus
-from corpus.session import Episode, Session
-from corpus.targets import in_order, unrated_episode
-from foundation.errors import InputError
-from rlhf.policy.contexts import merge_turns
-from rlhf.policy.dialogue_chunks import dialogue_chunks
-from rlhf.policy.loading import Policy
-from rlhf.policy_settings import TinySettings, Window
-from rlhf.settings import AlignSettings
-from rlhf.training.metrics import Metrics
-from rlhf.training.tiny_policy import build_tiny
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Episode, Session
+from apportion.corpus.targets import in_order, unrated_episode
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import merge_turns
+from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy_settings import TinySettings, Window
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.tiny_policy import build_tiny
 
 CONTEXT_TURNS = 63
 """Turns that a stretch of dialogue has at most, beside the last."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from foundation.registry import Registry, load_named
-from foundation.settings import Settings, problems
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.registry import Registry, load_named
+from apportion.foundation.settings import Settings, problems
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class Named:
     """A reward, a partner or an environment as it is declared.
 
     ``load`` names the function that makes it as ``module:attribute``: a reward is made by ``make(job, settings)`` and
-    is a `rlhf.training.reward.SessionReward`, a partner by ``make(job, settings, episodes, history)`` and is a
-    `rlhf.sampling.partner.Partner`. What is played is lent by ``make(job, settings, history)``, a context manager that
-    gives `rlhf.sampling.environment_partner.Start` objects and their `EnvironmentPartner`. ``settings`` is the class of
-    what ``make`` gets as ``settings``, a `foundation.settings.Settings` as ``module:Class``; None where it takes none.
-    ``asks`` says that it asks a language model, whose settings its own are (`llm_client.settings.LLMSettings`).
+    is a `apportion.rlhf.training.reward.SessionReward`, a partner by ``make(job, settings, episodes, history)`` and is a
+    `apportion.rlhf.sampling.partner.Partner`. What is played is lent by ``make(job, settings, history)``, a context manager that
+    gives `apportion.rlhf.sampling.environment_partner.Start` objects and their `EnvironmentPartner`. ``settings`` is the class of
+    what ``make`` gets as ``settings``, a `apportion.foundation.settings.Settings` as ``module:Class``; None where it takes none.
+    ``asks`` says that it asks a language model, whose settings its own are (`apportion.llm_client.settings.LLMSettings`).
     ``live`` says that a partner answers what the policy says. ``version`` goes up when the code answers or scores
     otherwise for the same settings.
 
@@ -101,35 +101,35 @@ class Named:
 REWARD_MODEL, RECORDED = "reward_model", "recorded"
 """What is chosen where nothing is said."""
 
-THE_REWARD_MODEL = Named(REWARD_MODEL, "A trained reward model of turns", "rlhf.training.reward:of_job")
+THE_REWARD_MODEL = Named(REWARD_MODEL, "A trained reward model of turns", "apportion.rlhf.training.reward:of_job")
 THE_STACKELBERG_REWARD = Named(
     "stackelberg",
     "How far a speech moves its follower towards what the leader wants to hear",
-    "rlhf.stackelberg.reward:of_job",
-    settings="rlhf.stackelberg.settings:RewardSettings",
+    "apportion.rlhf.stackelberg.reward:of_job",
+    settings="apportion.rlhf.stackelberg.settings:RewardSettings",
 )
 THE_RECORDED_PARTNER = Named(
-    RECORDED, "What the other side said in the session", "rlhf.sampling.partner:of_job", live=False
+    RECORDED, "What the other side said in the session", "apportion.rlhf.sampling.partner:of_job", live=False
 )
 LANGUAGE_MODEL = Named(
     "language-model",
     "A language model, asked at a server",
-    "rlhf.sampling.language_model_partner:of_job",
-    settings="rlhf.sampling.language_model_partner:LanguageModelPartnerSettings",
+    "apportion.rlhf.sampling.language_model_partner:of_job",
+    settings="apportion.rlhf.sampling.language_model_partner:LanguageModelPartnerSettings",
     asks=True,
 )
 POLICY = Named(
     "policy",
     "Another policy, answering on this machine",
-    "rlhf.sampling.policy_partner:of_job",
-    settings="rlhf.sampling.policy_partner:PolicyPartnerSettings",
+    "apportion.rlhf.sampling.policy_partner:of_job",
+    settings="apportion.rlhf.sampling.policy_partner:PolicyPartnerSettings",
 )
 
 SOTOPIA = Named(
     "sotopia",
     "Social episodes, played live",
-    "rlhf.sampling.sotopia_starts:of_job",
-    settings="rlhf.sampling.sotopia_starts:SotopiaStarts",
+    "apportion.rlhf.sampling.sotopia_starts:of_job",
+    settings="apportion.rlhf.sampling.sotopia_starts:SotopiaStarts",
 )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from foundation.settings import Settings
+from apportion.foundation.settings import Settings
 
 ContextTurns = Annotated[int, Field(ge=1, description="most turns of history that the policy sees")]
 MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from corpus.session import Episode
-from foundation.errors import InputError
-from rlhf.policy.contexts import of_targets
-from rlhf.policy.loading import (
+from apportion.corpus.session import Episode
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import of_targets
+from apportion.rlhf.policy.loading import (
     Policy,
     cannot_load,
     check_device,
@@ -19,8 +19,8 @@ from rlhf.policy.loading import (
     load_tokenizer,
     read_config,
 )
-from rlhf.policy_settings import LoraSettings
-from rlhf.settings import AlignSettings
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.settings import AlignSettings
 
 TINY_LAYERS = ("down_proj", "gate_proj", "k_proj", "lm_head", "o_proj", "q_proj", "up_proj", "v_proj")
 """The linear layers of the LLaMA that `tiny` is."""
@@ -43,7 +43,7 @@ def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None 
     """
     check_device(settings.placement)
     if settings.processes > 1:
-        from rlhf.launch.parent import check_launch
+        from apportion.rlhf.launch.parent import check_launch
 
         check_launch(settings)
     if episodes is not None:
@@ -64,13 +64,13 @@ def _check_targets(settings: AlignSettings, episodes: Sequence[Episode]) -> None
 
 
 def _check_tiny(lora: LoraSettings) -> None:
-    from rlhf.policy.lora import check_layers
+    from apportion.rlhf.policy.lora import check_layers
 
     check_layers(TINY_LAYERS, lora)
 
 
 def _check_policy(settings: AlignSettings) -> None:
-    from rlhf.policy.lora import check_layers, linear_layers
+    from apportion.rlhf.policy.lora import check_layers, linear_layers
 
     name = settings.policy
     check_whole(name)
@@ -105,9 +105,9 @@ def _without_weights(name: str, config: Any) -> Any:
 
 def _check_turns(policy: Policy, settings: AlignSettings) -> None:
     """What only some algorithms ask of a chat template."""
-    from rlhf.policy.answers import answer_tokens
-    from rlhf.policy.contexts import Said
-    from rlhf.sampling.several_turns import interjection
+    from apportion.rlhf.policy.answers import answer_tokens
+    from apportion.rlhf.policy.contexts import Said
+    from apportion.rlhf.sampling.several_turns import interjection
 
     if settings.response_turns > 1:
         interjection(policy, "c")

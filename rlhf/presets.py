@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from foundation.presets import Preset, Published
+from apportion.foundation.presets import Preset, Published
 
 PAPER_LR = 1.4e-5
 PAPER_KL = 0.05

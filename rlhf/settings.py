@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from foundation.errors import InputError
-from foundation.presets import Preset, PresetSettings
-from rlhf.alarm_settings import AlarmSettings
-from rlhf.algorithms import READ_BY, Algorithm
-from rlhf.named import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Named
-from rlhf.policy_settings import (
+from apportion.foundation.errors import InputError
+from apportion.foundation.presets import Preset, PresetSettings
+from apportion.rlhf.alarm_settings import AlarmSettings
+from apportion.rlhf.algorithms import READ_BY, Algorithm
+from apportion.rlhf.named import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Named
+from apportion.rlhf.policy_settings import (
     ContextTurns,
     Device,
     Dtype,
@@ -26,7 +26,7 @@ from rlhf.policy_settings import (
     TinySettings,
     Window,
 )
-from rlhf.presets import PAPER_KL, PAPER_LR, PRESETS
+from apportion.rlhf.presets import PAPER_KL, PAPER_LR, PRESETS
 
 TINY_LR = 3e-3
 TINY_KL = 0.3
@@ -390,4 +390,4 @@ class AlignSettings(PresetSettings):
 
 
 PAPER = AlignSettings(preset="paper")
-"""LLM-GELI's settings; see `rlhf.presets`."""
+"""LLM-GELI's settings; see `apportion.rlhf.presets`."""

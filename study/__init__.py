@@ -5,5 +5,5 @@ wherever it was given), `store` (answers in a database, and what comes next for 
 taste is known), `gathered` (all answers, wherever they were given), `judge` (a language model in a person's place),
 `report` (what came of it), `exchange` (to and from other programs), `noncentral_t` and `power` (how many items and
 annotators tell what difference), `planning` and `plan_page` (the same as a person asks it), `demo` (a study that shows
-itself). Pages are in `viewer/study/`, the statistics in `evaluation.people`.
+itself). Pages are in `viewer/study/`, the statistics in `apportion.evaluation.people`.
 """

@@ -1,6 +1,6 @@
 """A study that shows itself: responses of a demo, simulated annotators with a taste that is known, a report.
 
-How they come to its pages is told by `viewer.study.demo`.
+How they come to its pages is told by `apportion.viewer.study.demo`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from study.definition.folder import StudyFolder
-from study.definition.key import Key, read_key
-from study.definition.making import Wanted, make_study
-from study.report.results import StudyReport
-from study.report.units import UNITS
-from study.report.write import WRITERS, written
-from study.simulated import SimulatedAnnotators, simulated_name
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.key import Key, read_key
+from apportion.study.definition.making import Wanted, make_study
+from apportion.study.report.results import StudyReport
+from apportion.study.report.units import UNITS
+from apportion.study.report.write import WRITERS, written
+from apportion.study.simulated import SimulatedAnnotators, simulated_name
 
 BEFORE, AFTER = "before-ppo", "after-ppo"
 """What the demo's policies are called: before PPO, and after it."""

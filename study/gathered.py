@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from foundation.errors import InputError
-from study.definition.answers import problem_of
-from study.definition.folder import ANSWERS, StudyFolder
-from study.rows import IMPORTED, JUDGED, AnswerRow, rows_beside
+from apportion.foundation.errors import InputError
+from apportion.study.definition.answers import problem_of
+from apportion.study.definition.folder import ANSWERS, StudyFolder
+from apportion.study.rows import IMPORTED, JUDGED, AnswerRow, rows_beside
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def database_rows(study: StudyFolder, database: str | Path | None = None) -> tup
     if database is None and not (study.path / ANSWERS).exists():
         return ()
     try:
-        from study.store.database import file_of
-        from study.store.store import Store
+        from apportion.study.store.database import file_of
+        from apportion.study.store.store import Store
     except ModuleNotFoundError as error:
         raise InputError(
             f"{error.name} is needed to read the answers of {study.path}. Install it with "

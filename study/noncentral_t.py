@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 NODES = 400
 """Of the Gauss-Legendre quadrature."""

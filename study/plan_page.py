@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from evaluation.table import Grid
-from foundation.tables.numbers import fixed
-from pipeline.report.chart import ChartLine, line_chart
-from study.planning import Planned, Told
-from study.report.page import framed, inert
+from apportion.evaluation.table import Grid
+from apportion.foundation.tables.numbers import fixed
+from apportion.pipeline.report.chart import ChartLine, line_chart
+from apportion.study.planning import Planned, Told
+from apportion.study.report.page import framed, inert
 
 TITLE = "How large a study has to be"
 SIZES = (0.5, 1, 2, 4, 8)

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.tables.columns import columns
-from foundation.tables.numbers import fixed
-from study.definition.criteria import Kind
-from study.definition.folder import StudyFolder
-from study.definition.key import Key, read_key
-from study.gathered import gathered
-from study.power import (
+from apportion.foundation.errors import InputError
+from apportion.foundation.tables.columns import columns
+from apportion.foundation.tables.numbers import fixed
+from apportion.study.definition.criteria import Kind
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.key import Key, read_key
+from apportion.study.gathered import gathered
+from apportion.study.power import (
     Components,
     Design,
     Power,
@@ -27,8 +27,8 @@ from study.power import (
     simulated_power,
     smallest_difference,
 )
-from study.report.tables import unblinded
-from study.simulated import INDEPENDENT, Shared
+from apportion.study.report.tables import unblinded
+from apportion.study.simulated import INDEPENDENT, Shared
 
 MARKS, RATINGS = (2.0, 3.0, 5.0, 7.0, 10.0, 13.0), (0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 """Differences that are told where none is asked for: points of a share, steps of a scale."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.files.textfile import read_jsonl
-from foundation.errors import InputError
-from foundation.files import canonical_json
+from apportion.corpus.files.textfile import read_jsonl
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json
 
 IMPORTED, JUDGED = "imported", "judged"
 """Folders of a study for answers that its own pages did not take: of people elsewhere, and of judges."""
@@ -32,7 +32,7 @@ class AnswerRow:
     annotator, item : str
         Ids; nothing else about a person is known.
     answers : mapping of str to Any
-        By criterion, as `study.definition.answers.Value` says.
+        By criterion, as `apportion.study.definition.answers.Value` says.
     reason : str
         In the annotator's words; may be empty.
     seconds : float

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.arrays import Floats
-from foundation.errors import InputError
-from study.definition.answers import TIE, Value
-from study.definition.criteria import Criterion
-from study.definition.draw import lettered
-from study.definition.folder import StudyFolder
-from study.definition.items import Item
-from study.definition.key import Key
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
+from apportion.study.definition.answers import TIE, Value
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.draw import lettered
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.items import Item
+from apportion.study.definition.key import Key
 
 PREFIX = "simulated-"
 """How the ids of simulated annotators begin."""

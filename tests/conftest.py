@@ -6,7 +6,10 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -15,6 +18,23 @@ from hypothesis import settings
 # threads has other bits, and the test processes beside this one want the other cores.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[_name] = "1"
+
+_ROOT = Path(__file__).resolve().parents[1]
+_FOLDERS = {path.parent.name for path in _ROOT.glob("*/__init__.py")} - {"apportion", "tests"}
+
+
+class NoBareNames:
+    """Refuses `import corpus` for `import apportion.corpus`: the folders lie on the path of a checkout, and nowhere else."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Raise for our folders by their bare names; every other name is left to the other finders."""
+        if name.partition(".")[0] in _FOLDERS:
+            raise ImportError(f"import apportion.{name}: `{name}` is found in a checkout only")
+        return None
+
+
+sys.meta_path.insert(0, NoBareNames)
 
 # A shell lets what it starts in the background hear no Ctrl-C, and neither would the processes to which tests send one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

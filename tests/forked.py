@@ -13,7 +13,14 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-LIBRARIES = ["transformers", "peft", "trl", "rlhf.alignment", "rlhf.trainers.groups", "rlhf.trainers.supervised"]
+LIBRARIES = [
+    "transformers",
+    "peft",
+    "trl",
+    "apportion.rlhf.alignment",
+    "apportion.rlhf.trainers.groups",
+    "apportion.rlhf.trainers.supervised",
+]
 
 Tell = Callable[[Any], None]
 

@@ -11,13 +11,13 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Scope
 
-from foundation.errors import ApportionError
-from viewer.access import MOST_BODY, Access, Guard, TooLargeError
-from viewer.pages import compare, label, media, patterns, report, session, sessions
-from viewer.pages.links import TOKENS, Links, static_state
-from viewer.pages.render import render
-from viewer.reading.beside import Beside, beside
-from viewer.reading.run import ServedRun
+from apportion.foundation.errors import ApportionError
+from apportion.viewer.access import MOST_BODY, Access, Guard, TooLargeError
+from apportion.viewer.pages import compare, label, media, patterns, report, session, sessions
+from apportion.viewer.pages.links import TOKENS, Links, static_state
+from apportion.viewer.pages.render import render
+from apportion.viewer.reading.beside import Beside, beside
+from apportion.viewer.reading.run import ServedRun
 
 ROUTERS: tuple[APIRouter, ...] = (
     sessions.router,

@@ -16,23 +16,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError, UnitError
-from foundation.files import check_path, sync, sync_folder
-from pipeline.patterns.write import read_patterns
-from viewer.labels.overlay import Overlay
-from viewer.pages import patterns, report, session, sessions
-from viewer.pages.compare_files import compare_files
-from viewer.pages.links import REPORT, TOKENS, Links, bundled_name
-from viewer.pages.sessions_data import sessions_data
-from viewer.reading.beside import Beside, beside
-from viewer.reading.listing import PAGE, Query
-from viewer.reading.paging import Page
-from viewer.reading.place import RunPlace
-from viewer.reading.recordings import recording_file
-from viewer.reading.run import ServedRun, serve_run
-from viewer.reading.session import read_session
-from viewer.renamed import renamed_copy
-from viewer.shown.session.view import Asked, choose
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import check_path, sync, sync_folder
+from apportion.pipeline.patterns.write import read_patterns
+from apportion.viewer.labels.overlay import Overlay
+from apportion.viewer.pages import patterns, report, session, sessions
+from apportion.viewer.pages.compare_files import compare_files
+from apportion.viewer.pages.links import REPORT, TOKENS, Links, bundled_name
+from apportion.viewer.pages.sessions_data import sessions_data
+from apportion.viewer.reading.beside import Beside, beside
+from apportion.viewer.reading.listing import PAGE, Query
+from apportion.viewer.reading.paging import Page
+from apportion.viewer.reading.place import RunPlace
+from apportion.viewer.reading.recordings import recording_file
+from apportion.viewer.reading.run import ServedRun, serve_run
+from apportion.viewer.reading.session import read_session
+from apportion.viewer.renamed import renamed_copy
+from apportion.viewer.shown.session.view import Asked, choose
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def write_bundle(
     media : bool
         Whether recordings are copied, too.
     pseudonyms : bool
-        Whether people get other names (`viewer.renamed`); goes with no recording, which would tell who they are.
+        Whether people get other names (`apportion.viewer.renamed`); goes with no recording, which would tell who they are.
     names : sequence of str
         Names to replace besides those of who takes part.
 
@@ -173,7 +173,7 @@ def _slugs(run: ServedRun) -> list[str]:
 
 def _static(folder: Path) -> None:
     """Style sheets and scripts, the shared colours among them."""
-    with as_file(files("viewer").joinpath("static")) as static:
+    with as_file(files("apportion.viewer").joinpath("static")) as static:
         shutil.copytree(static, folder)
     (folder / "tokens.css").write_text(TOKENS.read_text(encoding="utf-8"), encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """A copy of a run and its corpus in which people have other names: what is made of it cannot show one by oversight.
 
 Names are those of speakers, raters and targets, and whatever else is named; they are replaced session by session as
-`decompose.prompting.pseudonyms` does for a language model. Annotators get a number. Session ids stay.
+`apportion.decompose.prompting.pseudonyms` does for a language model. Annotators get a number. Session ids stay.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.corpus import Corpus
-from corpus.schema import RESPONSES
-from corpus.session import Episode, Rating, Session
-from decompose.prompting.pseudonyms import Renaming, renaming
-from pipeline.patterns.write import FOLDER, read_patterns
-from pipeline.results.run_folder import session_file_name
-from rlhf.compare.responses import read_rows
-from viewer.reading.place import RunPlace
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RESPONSES
+from apportion.corpus.session import Episode, Rating, Session
+from apportion.decompose.prompting.pseudonyms import Renaming, renaming
+from apportion.pipeline.patterns.write import FOLDER, read_patterns
+from apportion.pipeline.results.run_folder import session_file_name
+from apportion.rlhf.compare.responses import read_rows
+from apportion.viewer.reading.place import RunPlace
 
 PEOPLE = ("speaker", "rater", "target", "person")
 TEXTS = ("text", "rationale", "evidence", "cause", "context", "response")

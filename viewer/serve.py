@@ -18,14 +18,14 @@ from pathlib import Path
 
 import uvicorn
 
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from viewer.access import Access
-from viewer.app import create_app
-from viewer.reading.beside import Beside
-from viewer.reading.naming import slugs_by_session
-from viewer.reading.place import RunPlace
-from viewer.reading.run import ServedRun, serve_run
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.viewer.access import Access
+from apportion.viewer.app import create_app
+from apportion.viewer.reading.beside import Beside
+from apportion.viewer.reading.naming import slugs_by_session
+from apportion.viewer.reading.place import RunPlace
+from apportion.viewer.reading.run import ServedRun, serve_run
 
 PORT = 8617
 TRIED = 20

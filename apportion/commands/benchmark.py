@@ -54,9 +54,9 @@ def benchmark_command(
     Without --method these are all registered methods that ask no language model and that the corpus can feed. Finished
     work is kept in the run folder and never done twice.
     """
-    from pipeline.benchmark.benchmark import configure, write_benchmark
-    from pipeline.config import Config, load_config
-    from pipeline.running.local import run_locally
+    from apportion.pipeline.benchmark.benchmark import configure, write_benchmark
+    from apportion.pipeline.config import Config, load_config
+    from apportion.pipeline.running.local import run_locally
 
     corpus = corpus.resolve()
     output = (output or Path("runs") / f"benchmark-{corpus.name}").resolve()

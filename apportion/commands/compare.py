@@ -12,10 +12,10 @@ import click
 from apportion.commands.parts.options import json_option, model_options, option_names, with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.parts.progress import shown_progress
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from rlhf.compare.judging import Judging
+    from apportion.rlhf.compare.judging import Judging
 
 MOST_FAILURES = 10
 
@@ -68,7 +68,7 @@ def compare_command(
     response wins where both name it, all else is a tie. Replies are kept, so that the same command goes on. Exit code 1
     where a pair could not be judged.
     """
-    from rlhf.compare import judging
+    from apportion.rlhf.compare import judging
 
     asks = judge["model"] is not None or judge["recorded"] is not None
     if reward_model is None and not asks:

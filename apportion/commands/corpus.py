@@ -30,7 +30,7 @@ class ImportCommand(click.Command):
         if kind is None:
             formatter.write("\n`apportion import KIND --help` lists what -o takes for that KIND.\n")
             return
-        from corpus.importers.run import options_of
+        from apportion.corpus.importers.run import options_of
 
         options = SCENARIO_KINDS[kind] if kind in SCENARIO_KINDS else options_of(kind)
         with formatter.section(f"Options of {kind}"):
@@ -65,7 +65,7 @@ def import_command(
       dealornodeal  Deal or No Deal: two divide books, hats and balls (CC BY-NC)
       amazonhistoryprice  products with prices, as a file of bargains (no corpus) to be played
     """
-    from corpus.importers import import_to
+    from apportion.corpus.importers import import_to
 
     if kind in SCENARIO_KINDS:
         import_scenarios(source, out, _pairs(options), overwrite, as_json)
@@ -79,8 +79,8 @@ def import_command(
 @json_option("the figures")
 def inspect_command(corpus: Path, as_json: bool) -> None:
     """Count what CORPUS holds, draw its scores, and say what is missing or odd."""
-    from corpus.corpus import Corpus
-    from corpus.inspecting.inspect import inspect, render
+    from apportion.corpus.corpus import Corpus
+    from apportion.corpus.inspecting.inspect import inspect, render
 
     inspection = inspect(Corpus.open(corpus))
     if as_json:

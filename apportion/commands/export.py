@@ -46,10 +46,10 @@ def export_command(
     descriptors. RUN_OR_CONFIG is the configuration of a finished run, or its folder together with --corpus. Exit
     code 1 where a session could not be exported.
     """
-    from pipeline.engine.progress import StageProgress
-    from pipeline.results.annotation_files import ExportReport, export_run
-    from pipeline.results.dataset import DatasetReport, export_dataset
-    from pipeline.results.run_folder import open_run
+    from apportion.pipeline.engine.progress import StageProgress
+    from apportion.pipeline.results.annotation_files import ExportReport, export_run
+    from apportion.pipeline.results.dataset import DatasetReport, export_dataset
+    from apportion.pipeline.results.run_folder import open_run
 
     if methods and kind != "dataset":
         raise click.UsageError(f"--method goes with --format dataset, not with {kind}.")
@@ -85,9 +85,9 @@ def merge_command(policy: str, out: Path, device: str, dtype: str, as_json: bool
     POLICY is what `apportion align` wrote (RUN/policy). The model can be aligned again, as GRPO after SFT, and be
     loaded by any program that takes a Hugging Face model. What is at OUT is never replaced.
     """
-    from rlhf.policy.loading import check_device
-    from rlhf.policy.merging import merge_policy
-    from rlhf.policy_settings import Placement
+    from apportion.rlhf.policy.loading import check_device
+    from apportion.rlhf.policy.merging import merge_policy
+    from apportion.rlhf.policy_settings import Placement
 
     placement = Placement.model_validate({"device": device, "dtype": dtype})
     check_device(placement, "--device")

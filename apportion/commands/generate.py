@@ -13,11 +13,11 @@ import click
 from apportion.commands.parts.options import json_option, option_names, with_options
 from apportion.commands.parts.places import check_place, unwritable
 from apportion.commands.parts.progress import shown_progress
-from corpus.splitting.settings import SPLITS
-from foundation.errors import InputError
+from apportion.corpus.splitting.settings import SPLITS
+from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from rlhf.compare.choice import Generation
+    from apportion.rlhf.compare.choice import Generation
 
 FORMATS = ("parquet", "jsonl", "csv")
 WINDOW_OPTIONS = (
@@ -95,7 +95,7 @@ def generate_command(
     folder or Hugging Face name. NAME=POLICY calls it NAME in the table. With --policy all of them answer the same
     contexts. Stopped and run again it goes on; the same seed gives the same table.
     """
-    from rlhf.compare.choice import Wanted, choose
+    from apportion.rlhf.compare.choice import Wanted, choose
 
     path, called = _place(out, kind), option_names()
     generation = choose([policy, *policies], corpus, Wanted(**wanted), called)

@@ -32,8 +32,8 @@ def init_command(
     corpus: Path, output: Path, rating: str | None, align: bool | None, preset: str | None, force: bool
 ) -> None:
     """Write a commented configuration for CORPUS."""
-    from pipeline.engine.intake import REWARDS_WITHOUT
-    from pipeline.template import template_for
+    from apportion.pipeline.engine.intake import REWARDS_WITHOUT
+    from apportion.pipeline.template import template_for
 
     check_place(output, "--output", force=force)
     if align is None:

@@ -11,7 +11,7 @@ import click
 from apportion.commands.parts.options import json_option
 
 if TYPE_CHECKING:
-    from llm_client.kept.inspection import Contents
+    from apportion.llm_client.kept.inspection import Contents
 
 _DEFAULT = "llm_cache.sqlite"
 _place = click.argument("place", type=click.Path(path_type=Path), metavar="FILE|RUN_FOLDER")
@@ -30,7 +30,7 @@ def check_command(place: Path, as_json: bool) -> int:
 
     Exit code 0: the file is sound; 1: it is damaged.
     """
-    from llm_client.kept.inspection import inspect
+    from apportion.llm_client.kept.inspection import inspect
 
     path = _file(place)
     contents = inspect(path)
@@ -59,7 +59,7 @@ def repair_command(place: Path) -> None:
     It gets the file's name, and the damaged one stays beside it as FILE.damaged-N. Refused while another process uses
     the file.
     """
-    from llm_client.kept.salvage import repair
+    from apportion.llm_client.kept.salvage import repair
 
     path = _file(place)
     done = repair(path)
@@ -80,7 +80,7 @@ def _file(place: Path) -> Path:
 
 
 def _lost(contents: Contents) -> str:
-    from llm_client.usage import usd_text
+    from apportion.llm_client.usage import usd_text
 
     if not contents.lost and not contents.sound and contents.account is None:
         return "and how many are lost is not known"

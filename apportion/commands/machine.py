@@ -13,7 +13,7 @@ from apportion.commands.parts.options import json_option
 @json_option("the findings")
 def doctor_command(as_json: bool) -> None:
     """Tell what this machine has: cores, memory, disk, torch, GPU, models, keys (set or not, never their value)."""
-    from pipeline.doctor import examine
+    from apportion.pipeline.doctor import examine
 
     findings = examine()
     if as_json:

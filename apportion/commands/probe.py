@@ -12,10 +12,10 @@ import click
 from apportion.commands.parts.options import json_option, option_names, with_options
 from apportion.commands.parts.places import check_place, unwritable, write
 from apportion.commands.parts.progress import shown_progress
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from features.settings import FeatureSettings
+    from apportion.features.settings import FeatureSettings
 
 SETTINGS_OPTIONS = (
     click.option("--pitch-floor", "pitch_floor_hz", type=float, metavar="HZ", help="Lowest pitch.  [default: 75]"),
@@ -65,8 +65,8 @@ def probe_command(
     The figures are those that `apportion features` would give. --start and --end choose what is reported: the sound
     is analysed whole all the same, pictures to a few seconds after the end.
     """
-    from features.probe.probe import probe
-    from features.probe.table import render
+    from apportion.features.probe.probe import probe
+    from apportion.features.probe.table import render
 
     settings = _settings(config, changes)
     png = Path(f"{media.stem}.probe.png") if png is None and not as_json else png
@@ -75,7 +75,7 @@ def probe_command(
     with shown_progress("pictures", "s", as_json) as progress:
         probed = probe(media, settings, start_s, end_s, channels, progress)
     if png is not None:
-        from features.probe.picture import draw_probe
+        from apportion.features.probe.picture import draw_probe
 
         write(png, "--png", draw_probe(probed))
     if as_json:
@@ -92,12 +92,12 @@ def probe_command(
 def _settings(config: Path | None, changes: dict[str, Any]) -> FeatureSettings:
     from pydantic import ValidationError
 
-    from features.settings import FeatureSettings
-    from foundation.settings import problems
+    from apportion.features.settings import FeatureSettings
+    from apportion.foundation.settings import problems
 
     settings = FeatureSettings()
     if config is not None:
-        from pipeline.config import load_config
+        from apportion.pipeline.config import load_config
 
         settings = load_config(config).features
     given = {name: value for name, value in changes.items() if value is not None}

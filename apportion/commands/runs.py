@@ -12,12 +12,12 @@ import click
 from apportion.commands.parts.options import with_options
 from apportion.commands.parts.running import run, with_llm_options, with_run_options
 from apportion.commands.presets import preset_given
-from foundation.errors import InputError
-from pipeline.config import Config, load_config
-from pipeline.engine.choice import last_stages, stages_called
-from pipeline.stages.declared import STAGES
+from apportion.foundation.errors import InputError
+from apportion.pipeline.config import Config, load_config
+from apportion.pipeline.engine.choice import last_stages, stages_called
+from apportion.pipeline.stages.declared import STAGES
 
-DEMO_CONFIG = Path(__file__).resolve().parents[2] / "demo" / "demo.toml"
+DEMO_CONFIG = Path(__file__).parents[1] / "demo" / "demo.toml"
 
 
 def _stage(context: click.Context, parameter: click.Parameter, given: Any) -> Any:

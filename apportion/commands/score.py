@@ -12,12 +12,12 @@ import click
 from apportion.commands.parts.options import json_option, option_names
 from apportion.commands.parts.places import check_place, unwritable
 from apportion.commands.parts.progress import shown_progress
-from foundation.errors import InputError
-from foundation.listing import counted
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import counted
 
 if TYPE_CHECKING:
-    from reward_model.corpus_scores import CorpusScores
-    from reward_model.scoring import Scored
+    from apportion.reward_model.corpus_scores import CorpusScores
+    from apportion.reward_model.scoring import Scored
 
 SUFFIXES = (".parquet", ".jsonl")
 
@@ -60,8 +60,8 @@ def score_command(
     and `seed` are taken from MODEL's name. Exit code 1 where a session could not be scored. Stopped at any moment, the
     same command goes on with the next session; run again when it is finished, it says so.
     """
-    from reward_model.score_note import write_note
-    from reward_model.scoring import finished, scored, write_scores
+    from apportion.reward_model.score_note import write_note
+    from apportion.reward_model.scoring import finished, scored, write_scores
 
     check_place(out, "--out", SUFFIXES)
     given: dict[str, Any] = {"rating": rating, "target": target, "limit": limit, "threads": threads}

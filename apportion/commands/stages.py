@@ -1,4 +1,4 @@
-"""One command a stage, and those below `align` and `decompose`; the stages come from `pipeline.stages.declared`."""
+"""One command a stage, and those below `align` and `decompose`; the stages come from `apportion.pipeline.stages.declared`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from apportion.commands.parts.options import with_options
 from apportion.commands.parts.running import run, with_audit_options, with_llm_options, with_run_options
 from apportion.commands.parts.session_choice import SessionChoice
 from apportion.commands.presets import preset_given
-from pipeline.config import load_config
-from pipeline.stages.declared import ASKING, STAGES
-from rlhf.algorithms import ALGORITHMS
+from apportion.pipeline.config import load_config
+from apportion.pipeline.stages.declared import ASKING, STAGES
+from apportion.rlhf.algorithms import ALGORITHMS
 
 ALIGNING = {
     "ppo": "PPO: rewards by token, values learned beside the policy.",

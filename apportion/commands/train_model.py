@@ -12,7 +12,7 @@ from apportion.commands.parts.meter import Meter
 from apportion.commands.parts.options import json_option
 
 if TYPE_CHECKING:
-    from rlhf.corpus_model import CorpusModelSettings
+    from apportion.rlhf.corpus_model import CorpusModelSettings
 
 
 @click.command("train")
@@ -39,7 +39,7 @@ def train_command(
     `measurer`: a small language model of the dialogues of a corpus, for the method influence, where no other model can
     be had. It reads texts alone, and is judged by sessions that it has not read.
     """
-    from foundation.errors import InputError
+    from apportion.foundation.errors import InputError
 
     output = output or Path(f"{name}-model")
     if output.exists() and not output.is_dir():
@@ -47,14 +47,14 @@ def train_command(
     if name == "intensity":
         _train_intensity(folder, output, as_json)
     else:
-        from rlhf.corpus_model import CorpusModelSettings
+        from apportion.rlhf.corpus_model import CorpusModelSettings
 
         _train_measurer(folder, output, CorpusModelSettings(steps=steps, tokens=tokens), sessions, as_json)
 
 
 def _train_intensity(folder: Path, output: Path, as_json: bool) -> None:
-    from features.settings import FeatureSettings
-    from features.vocal_intensity.train import train_intensity
+    from apportion.features.settings import FeatureSettings
+    from apportion.features.vocal_intensity.train import train_intensity
 
     with Meter() as meter:
         model, held_out = train_intensity(
@@ -76,7 +76,7 @@ def _train_intensity(folder: Path, output: Path, as_json: bool) -> None:
 def _train_measurer(
     folder: Path, output: Path, settings: CorpusModelSettings, sessions: Path | None, as_json: bool
 ) -> None:
-    from rlhf.corpus_model import sessions_of, train_corpus_model
+    from apportion.rlhf.corpus_model import sessions_of, train_corpus_model
 
     with Meter() as meter:
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from corpus.checks.rows import duplicates, nulls, pairs, unknown_sessions
-from corpus.corpus import Corpus
-from corpus.problem import Problem
-from corpus.schema import BACKGROUNDS
-from corpus.session import BACKGROUND_KINDS
+from apportion.corpus.checks.rows import duplicates, nulls, pairs, unknown_sessions
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.problem import Problem
+from apportion.corpus.schema import BACKGROUNDS
+from apportion.corpus.session import BACKGROUND_KINDS
 
 
 def check_backgrounds(corpus: Corpus) -> Iterator[Problem]:

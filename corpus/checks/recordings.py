@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from corpus.checks.rows import duplicates, not_numbers, nulls, pairs, unknown_sessions
-from corpus.corpus import Corpus
-from corpus.problem import Problem
-from corpus.schema import MEDIA
-from corpus.session import ENVIRONMENT
+from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, unknown_sessions
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.problem import Problem
+from apportion.corpus.schema import MEDIA
+from apportion.corpus.session import ENVIRONMENT
 
 KINDS = ("audio", "video", "features")
 CHANNELS = ("L", "R", "left", "right")

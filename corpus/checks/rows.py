@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.problem import Problem
-from corpus.schema import TableSchema
+from apportion.corpus.problem import Problem
+from apportion.corpus.schema import TableSchema
 
 
 def rows_where(table: pa.Table, mask: pa.ChunkedArray) -> Iterator[tuple[int, dict[str, Any]]]:

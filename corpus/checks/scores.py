@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.checks.rows import duplicates, not_numbers, nulls, pairs, rows_where, unknown_sessions
-from corpus.corpus import Corpus
-from corpus.labellers import COMPUTED, is_badly_computed
-from corpus.power import score_variance_warning
-from corpus.problem import Problem
-from corpus.schema import EPISODE_KEY, RATINGS, TURN_LABELS
-from corpus.session import ENVIRONMENT
+from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, rows_where, unknown_sessions
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.labellers import COMPUTED, is_badly_computed
+from apportion.corpus.power import score_variance_warning
+from apportion.corpus.problem import Problem
+from apportion.corpus.schema import EPISODE_KEY, RATINGS, TURN_LABELS
+from apportion.corpus.session import ENVIRONMENT
 
 
 def check_ratings(corpus: Corpus) -> Iterator[Problem]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.checks.rows import duplicates, not_numbers, nulls, rows_where, unknown_sessions
-from corpus.corpus import Corpus
-from corpus.problem import Problem
-from corpus.schema import SESSIONS, UTTERANCES
-from corpus.session import ENVIRONMENT
+from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, rows_where, unknown_sessions
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.problem import Problem
+from apportion.corpus.schema import SESSIONS, UTTERANCES
+from apportion.corpus.session import ENVIRONMENT
 
 SLACK_S = 1.0
 """How far a transcript may run past the recording: players and transcribers round differently."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.files.textfile import BOM, read_text
-from foundation.errors import InputError, UnitError
-from foundation.listing import listed, shortened
-from foundation.nearest import did_you_mean
+from apportion.corpus.files.textfile import BOM, read_text
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.listing import listed, shortened
+from apportion.foundation.nearest import did_you_mean
 
 BLANK = frozenset(["", "na", "n/a", "nan", "nat", "none", "null"])
 """Cells (in lower case) that hold no value: pandas, R and spreadsheets write different ones."""

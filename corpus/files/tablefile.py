@@ -11,10 +11,10 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.files.textfile import read_jsonl
-from corpus.schema import TableSchema
-from foundation.errors import InputError
-from foundation.nearest import nearest
+from apportion.corpus.files.textfile import read_jsonl
+from apportion.corpus.schema import TableSchema
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import nearest
 
 Format = Literal["parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = ("parquet", "jsonl")

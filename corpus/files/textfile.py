@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.files.jsontext import JsonError, kind_of, parse
-from foundation.errors import InputError
+from apportion.corpus.files.jsontext import JsonError, kind_of, parse
+from apportion.foundation.errors import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = "\ufeff"

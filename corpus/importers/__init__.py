@@ -5,7 +5,7 @@ From the ground up: `reading` (what importers share); `chat`, `media`, `uss`, `c
 found by name, its corpus written).
 """
 
-from corpus.importers.run import import_to
-from corpus.placing import ImportReport
+from apportion.corpus.importers.run import import_to
+from apportion.corpus.placing import ImportReport
 
 __all__ = ["ImportReport", "import_to"]

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.casino import ANSWERS, ISSUES, MOST, PACKAGES, WALKED_AWAY, WORTH, points
-from corpus.files.jsontext import identifier, number, shown
-from corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
-from corpus.importers.reading.options import check_options
-from corpus.importers.reading.sources import numbered, source_files, stem
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.session import ENVIRONMENT
-from foundation.errors import InputError, UnitError
-from foundation.nearest import did_you_mean
+from apportion.corpus.casino import ANSWERS, ISSUES, MOST, PACKAGES, WALKED_AWAY, WORTH, points
+from apportion.corpus.files.jsontext import identifier, number, shown
+from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
+from apportion.corpus.importers.reading.options import check_options
+from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.corpus.session import ENVIRONMENT
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.nearest import did_you_mean
 
 LICENCE = (
     "licence: CC BY 4.0 (Chawla et al. 2021, github.com/kushalchawla/CaSiNo); real people's words, and what they "

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpus.files.jsontext import identifier, kind_of, number, shown
-from corpus.importers.reading.json_items import Item, first_fault, json_items
-from corpus.importers.reading.options import check_options, scale_options
-from corpus.importers.reading.sources import numbered, source_files, stem
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from foundation.errors import InputError, UnitError
-from foundation.listing import listed
+from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
+from apportion.corpus.importers.reading.json_items import Item, first_fault, json_items
+from apportion.corpus.importers.reading.options import check_options, scale_options
+from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.listing import listed
 
 RATER, TARGET = "user", "assistant"
 SPEAKERS = {"user": RATER, "human": RATER, "assistant": TARGET, "gpt": TARGET}

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.files.jsontext import identifier, number, shown
-from corpus.files.textfile import read_json
-from corpus.importers.reading.json_items import SHAPE_ERRORS, not_in_shape
-from corpus.importers.reading.options import check_options
-from corpus.importers.reading.sources import numbered
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from foundation.errors import InputError, UnitError
+from apportion.corpus.files.jsontext import identifier, number, shown
+from apportion.corpus.files.textfile import read_json
+from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, not_in_shape
+from apportion.corpus.importers.reading.options import check_options
+from apportion.corpus.importers.reading.sources import numbered
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.foundation.errors import InputError, UnitError
 
 RATER, TARGET = "user", "chatbot"
 OVERALL = "human (overall)"

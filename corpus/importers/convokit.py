@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.files.jsontext import is_number, kind_of, number, shown
-from corpus.files.textfile import read_json
-from corpus.importers.convokit_utterances import Utterance, in_order, read_utterances
-from corpus.importers.reading.options import check_options, scale_options
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from foundation.errors import InputError, UnitError
-from foundation.listing import listed
+from apportion.corpus.files.jsontext import is_number, kind_of, number, shown
+from apportion.corpus.files.textfile import read_json
+from apportion.corpus.importers.convokit_utterances import Utterance, in_order, read_utterances
+from apportion.corpus.importers.reading.options import check_options, scale_options
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.listing import listed
 
 OPTIONS = {
     "score": "key of the conversations' metadata, outer.inner for one inside it",

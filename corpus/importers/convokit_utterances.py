@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.files.jsontext import identifier, is_number, kind_of, shown
-from corpus.files.textfile import BrokenLine, parse_lines, read_json, read_text
-from corpus.rows import LeftOut
-from foundation.errors import InputError, UnitError
+from apportion.corpus.files.jsontext import identifier, is_number, kind_of, shown
+from apportion.corpus.files.textfile import BrokenLine, parse_lines, read_json, read_text
+from apportion.corpus.rows import LeftOut
+from apportion.foundation.errors import InputError, UnitError
 
 LINES, ARRAY = "utterances.jsonl", "utterances.json"
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.files.jsontext import number, shown
-from corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
-from corpus.importers.reading.labels import LabelsOfEarlierTurns
-from corpus.importers.reading.options import check_options
-from corpus.importers.reading.sources import numbered, source_files, stem
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from foundation.errors import InputError, UnitError
+from apportion.corpus.files.jsontext import number, shown
+from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
+from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
+from apportion.corpus.importers.reading.options import check_options
+from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.foundation.errors import InputError, UnitError
 
 SEEKER, SUPPORTER = "seeker", "supporter"
 ROLES = {

@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from corpus.files.textfile import not_a_file
-from corpus.importers.reading.options import check_options
-from corpus.importers.reading.ratings_csv import Row, read_ratings
-from corpus.importers.reading.recordings import CHANNEL_MAP, SUFFIXES, probe, read_channel_map, same_name, track_parts
-from corpus.importers.reading.transcripts import READERS, Transcript, read_transcript
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from foundation.errors import InputError, UnitError
-from foundation.nearest import did_you_mean
+from apportion.corpus.files.textfile import not_a_file
+from apportion.corpus.importers.reading.options import check_options
+from apportion.corpus.importers.reading.ratings_csv import Row, read_ratings
+from apportion.corpus.importers.reading.recordings import (
+    CHANNEL_MAP,
+    SUFFIXES,
+    probe,
+    read_channel_map,
+    same_name,
+    track_parts,
+)
+from apportion.corpus.importers.reading.transcripts import READERS, Transcript, read_transcript
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.nearest import did_you_mean
 
 OPTIONS = {"language": "the language of all sessions, such as en"}
 RATINGS = "ratings.csv"

@@ -8,15 +8,15 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from corpus.placing import ImportReport, check_free, place
-from corpus.rows import NewCorpus
-from foundation.errors import InputError
-from foundation.files import check_path
-from foundation.nearest import did_you_mean
+from apportion.corpus.placing import ImportReport, check_free, place
+from apportion.corpus.rows import NewCorpus
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path
+from apportion.foundation.nearest import did_you_mean
 
 Importer = Callable[[Path, Mapping[str, str]], NewCorpus]
 KINDS: Mapping[str, str] = {
-    name.partition(".")[0]: f"corpus.importers.{name}"
+    name.partition(".")[0]: f"apportion.corpus.importers.{name}"
     for name in (
         *("chat", "media", "candor.importer", "uss", "conture", "esconv", "convokit", "soda", "sotopia"),
         *("dealornodeal.importer", "casino"),

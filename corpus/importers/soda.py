@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.files.tablefile import read_parquet
-from corpus.importers.reading.json_items import first_fault, json_items
-from corpus.importers.reading.options import check_options, count_option
-from corpus.importers.reading.sources import numbered, source_files, stem
-from corpus.rows import LeftOut, NewCorpus
-from corpus.schema import SESSIONS, UTTERANCES
-from foundation.errors import InputError
-from foundation.listing import listed
+from apportion.corpus.files.tablefile import read_parquet
+from apportion.corpus.importers.reading.json_items import first_fault, json_items
+from apportion.corpus.importers.reading.options import check_options, count_option
+from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.rows import LeftOut, NewCorpus
+from apportion.corpus.schema import SESSIONS, UTTERANCES
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import listed
 
 COLUMNS = ("dialogue", "speakers")
 OPTIONS = {"limit": "only the first so many dialogues of each file"}

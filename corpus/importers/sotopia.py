@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.files.jsontext import identifier, number
-from corpus.importers.reading.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
-from corpus.importers.reading.options import check_options
-from corpus.importers.reading.sources import numbered, source_files, stem
-from corpus.importers.reading.tally import Tally
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.session import ENVIRONMENT
-from corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
-from corpus.sotopia_marks import seat_viewer, shown_to
-from foundation.errors import InputError, UnitError
+from apportion.corpus.files.jsontext import identifier, number
+from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
+from apportion.corpus.importers.reading.options import check_options
+from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.tally import Tally
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.corpus.session import ENVIRONMENT
+from apportion.corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
+from apportion.corpus.sotopia_marks import seat_viewer, shown_to
+from apportion.foundation.errors import InputError, UnitError
 
 LICENCE = "licence: treat SOTOPIA's data as CC BY-SA 4.0, Sotopia-RL's as Apache-2.0; simulated, no person spoke"
 ADDRESSED = "Environment"

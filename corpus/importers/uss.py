@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from corpus.files.textfile import read_text
-from corpus.importers.reading.labels import LabelsOfEarlierTurns
-from corpus.importers.reading.options import check_options
-from corpus.importers.reading.sources import numbered, source_files, stem
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from foundation.errors import InputError, UnitError
-from foundation.listing import shortened
+from apportion.corpus.files.textfile import read_text
+from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
+from apportion.corpus.importers.reading.options import check_options
+from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.listing import shortened
 
 RATER, TARGET = "USER", "SYSTEM"
 NAME = "satisfaction"

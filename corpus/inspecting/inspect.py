@@ -12,15 +12,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.checks.scores import outside_scale
-from corpus.corpus import Corpus
-from corpus.inspecting.histogram import Bin, draw, histogram
-from corpus.inspecting.weak_ratings import weak_ratings
-from corpus.labellers import is_computed
-from corpus.moments import mean, spread, total
-from corpus.session import Rating, Session
-from corpus.validate import validate
-from foundation.listing import listed, some
+from apportion.corpus.checks.scores import outside_scale
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.inspecting.histogram import Bin, draw, histogram
+from apportion.corpus.inspecting.weak_ratings import weak_ratings
+from apportion.corpus.labellers import is_computed
+from apportion.corpus.moments import mean, spread, total
+from apportion.corpus.session import Rating, Session
+from apportion.corpus.validate import validate
+from apportion.foundation.listing import listed, some
 
 EXAMPLES = 3
 

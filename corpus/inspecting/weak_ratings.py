@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from corpus.corpus import Corpus
-from corpus.power import too_few_sessions_warning
-from corpus.problem import Problem, broken_sessions
-from corpus.splitting.settings import SplitSettings
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.power import too_few_sessions_warning
+from apportion.corpus.problem import Problem, broken_sessions
+from apportion.corpus.splitting.settings import SplitSettings
 
 
 def weak_ratings(corpus: Corpus, problems: Sequence[Problem]) -> list[str]:

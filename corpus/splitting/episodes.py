@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpus.session import Episode
-from corpus.splitting.splits import sessions_in
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.splits import sessions_in
 
 
 @dataclass(frozen=True, eq=False)
 class SplitEpisodes:
     """All episodes of one rating in the order of their sessions, and the table of the splits (schema SPLITS).
 
-    >>> from corpus.schema import SPLITS
-    >>> from corpus.session import Rating, Turn
+    >>> from apportion.corpus.schema import SPLITS
+    >>> from apportion.corpus.session import Rating, Turn
     >>> liking = Rating("ann", "bob", "liking", 3.0, 1.0, 5.0)
     >>> both = [Episode(name, (Turn(0, "bob", "Hello."),), liking) for name in ("s1", "s2")]
     >>> episodes = SplitEpisodes(both, pa.table([["s1", "s2"], ["train", "test"]], schema=SPLITS.arrow))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corpus.session import ENVIRONMENT, Session
+from apportion.corpus.session import ENVIRONMENT, Session
 
 ROLES = frozenset(
     [

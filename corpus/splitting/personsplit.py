@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 def assign_by_person(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from foundation.presets import Preset, Published
+from apportion.foundation.presets import Preset, Published
 
 _E = "appendix E"
 

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from corpus.splitting.presets import PRESETS
-from foundation.presets import Preset, PresetSettings
+from apportion.corpus.splitting.presets import PRESETS
+from apportion.foundation.presets import Preset, PresetSettings
 
 SPLITS = ("train", "validation", "test", "policy")
 

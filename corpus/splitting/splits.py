@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpus.corpus import Corpus
-from corpus.schema import SPLITS as SPLITS_TABLE
-from corpus.session import Session
-from corpus.splitting.people import persons
-from corpus.splitting.personsplit import assign_by_person, check_persons, join_by_person
-from corpus.splitting.settings import SplitSettings
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import SPLITS as SPLITS_TABLE
+from apportion.corpus.session import Session
+from apportion.corpus.splitting.people import persons
+from apportion.corpus.splitting.personsplit import assign_by_person, check_persons, join_by_person
+from apportion.corpus.splitting.settings import SplitSettings
+from apportion.foundation.errors import InputError
 
 HOME = "policy"
 """The split of sessions without a rating."""
@@ -56,7 +56,7 @@ def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating:
     InputError
         Too few rated sessions for every share that is not zero, or no persons to split by.
 
-    >>> from corpus.session import Rating
+    >>> from apportion.corpus.session import Rating
     >>> liking = Rating("ann", "bob", "liking", 3.0, 1.0, 5.0)
     >>> sessions = [Session(f"s{number}", (), (liking,)) for number in range(10)]
     >>> split_sessions(sessions, SplitSettings()).table["split"].value_counts().to_pylist()[0]

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from corpus.schema import AUDIT, EPISODE_KEY
-from corpus.session import Session
-from decompose.audit.case import Case, cases_of, shifted
-from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.judging.sessions import judge_episode
-from decompose.methods import Method
-from decompose.settings import DecomposeSettings
-from llm_client.asker import Asker
-from llm_client.request import ChatReply, ChatRequest
+from apportion.corpus.schema import AUDIT, EPISODE_KEY
+from apportion.corpus.session import Session
+from apportion.decompose.audit.case import Case, cases_of, shifted
+from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS
+from apportion.decompose.judging.sessions import judge_episode
+from apportion.decompose.methods import Method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.request import ChatReply, ChatRequest
 
 
 class _LaterSamples(Asker):

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from corpus.session import Episode, Session
-from decompose.judging.requests import session_requests
-from decompose.methods import Method
-from decompose.prompting.pseudonyms import Renaming
-from decompose.settings import DecomposeSettings
-from llm_client.request import ChatRequest
+from apportion.corpus.session import Episode, Session
+from apportion.decompose.judging.requests import session_requests
+from apportion.decompose.methods import Method
+from apportion.decompose.prompting.pseudonyms import Renaming
+from apportion.decompose.settings import DecomposeSettings
+from apportion.llm_client.request import ChatRequest
 
 
 @dataclass(frozen=True)

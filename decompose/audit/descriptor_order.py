@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from corpus.schema import DESCRIPTORS
-from decompose.audit.case import Case
-from decompose.audit.draw import shuffled
+from apportion.corpus.schema import DESCRIPTORS
+from apportion.decompose.audit.case import Case
+from apportion.decompose.audit.draw import shuffled
 
 SEPARATOR = "; "
-"""Between the phrases, or figures, of one descriptor (``features.words.phrases``, ``features.words.figures``)."""
+"""Between the phrases, or figures, of one descriptor (``apportion.features.words.phrases``, ``apportion.features.words.figures``)."""
 
 
 def shuffle_descriptors(case: Case, seed: int) -> Case:

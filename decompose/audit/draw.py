@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from corpus.session import Session
+from apportion.corpus.session import Session
 
 _Item = TypeVar("_Item")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from decompose.audit.case import Case
-from decompose.audit.draw import number
-from decompose.prompting.pseudonyms import renaming
+from apportion.decompose.audit.case import Case
+from apportion.decompose.audit.draw import number
+from apportion.decompose.prompting.pseudonyms import renaming
 
 
 def change_names(case: Case, seed: int) -> Case:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from decompose.prompting.prompt import FOLDER, prompt_for
+from apportion.decompose.prompting.prompt import FOLDER, prompt_for
 
 if TYPE_CHECKING:
-    from decompose.audit.case import Case
+    from apportion.decompose.audit.case import Case
 
 
 def paraphrase_of(prompt: str, rating_name: str, *, has_rater: bool = True) -> str | None:
     """The path of the prompt that asks the same as ``prompt`` does for this rating; None where there is none.
 
-    ``has_rater`` as `decompose.prompting.prompt.prompt_for` takes it.
+    ``has_rater`` as `apportion.decompose.prompting.prompt.prompt_for` takes it.
 
     Raises
     ------

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from decompose.audit.paraphrase import paraphrase_of
+from apportion.decompose.audit.paraphrase import paraphrase_of
 
 if TYPE_CHECKING:
-    from decompose.audit.case import Case
-    from decompose.settings import DecomposeSettings
+    from apportion.decompose.audit.case import Case
+    from apportion.decompose.settings import DecomposeSettings
 
 CLEAN = "clean"
 
@@ -48,20 +48,23 @@ class Perturbation:
         return not self.needs_paraphrase or paraphrase_of(settings.llm.prompt, rating_name) is not None
 
 
-_PLANT = "decompose.audit.planted:plant"
+_PLANT = "apportion.decompose.audit.planted:plant"
 _ALL = (
-    Perturbation(CLEAN, "as the method asks it", "decompose.audit.case:unchanged"),
-    Perturbation("repeat", "the same question once more", "decompose.audit.case:asked_again"),
+    Perturbation(CLEAN, "as the method asks it", "apportion.decompose.audit.case:unchanged"),
+    Perturbation("repeat", "the same question once more", "apportion.decompose.audit.case:asked_again"),
     Perturbation(
-        "paraphrase", "the prompt in other words", "decompose.audit.paraphrase:paraphrase", needs_paraphrase=True
+        "paraphrase",
+        "the prompt in other words",
+        "apportion.decompose.audit.paraphrase:paraphrase",
+        needs_paraphrase=True,
     ),
     Perturbation(
         "descriptor-order",
         "descriptors in another order",
-        "decompose.audit.descriptor_order:shuffle_descriptors",
+        "apportion.decompose.audit.descriptor_order:shuffle_descriptors",
         needs_descriptors=True,
     ),
-    Perturbation("names", "other names", "decompose.audit.names:change_names"),
+    Perturbation("names", "other names", "apportion.decompose.audit.names:change_names"),
     Perturbation("planted-order", "planted: an order to ignore the above", _PLANT, "order"),
     Perturbation("planted-tags", "planted: closing tags and a new system message", _PLANT, "tags"),
     Perturbation("planted-json", "planted: fake JSON", _PLANT, "json"),

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from corpus.session import Turn
-from decompose.audit.case import Case
-from decompose.audit.draw import number, one_of
-from decompose.prompting.prompt import prompt_for
+from apportion.corpus.session import Turn
+from apportion.decompose.audit.case import Case
+from apportion.decompose.audit.draw import number, one_of
+from apportion.decompose.prompting.prompt import prompt_for
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from decompose.influence.measurer import Prompt
-from foundation.control_marks import control_marks, defused
-from foundation.errors import InputError
-from llm_client.request import ChatMessage
+from apportion.decompose.influence.measurer import Prompt
+from apportion.foundation.control_marks import control_marks, defused
+from apportion.foundation.errors import InputError
+from apportion.llm_client.request import ChatMessage
 
 _SHOWN = 300
 """Characters of a loader's own words that a message holds."""

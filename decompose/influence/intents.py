@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.files import remembered_digest
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import remembered_digest
 
 FORM = '{"session_id": "s1", "turn": 4, "desired": ["…"], "undesired": ["…"]}'
 

@@ -19,24 +19,24 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from corpus.session import Episode, Session
-from decompose.influence.chat_text import ChatText, load_tokenizer
-from decompose.influence.follower import SILENCE, Reply, prompt_of, reply_to
-from decompose.influence.intents import Intent, read_intents
-from decompose.influence.measurer import Measured, Prompt, TooLongError
-from decompose.influence.preflight import named_model
-from decompose.influence.served import ServedMeasurer, Wording
-from decompose.influence.shift import shift_of
-from decompose.influence_settings import InfluenceSettings
-from decompose.judgement import Judgement
-from decompose.judging.requests import RequestMeta
-from decompose.prompting.disguise import disguise
-from decompose.prompting.pseudonyms import Renaming
-from decompose.settings import DecomposeSettings
-from foundation.errors import UnitError
-from foundation.files import model_digest
-from llm_client.asker import Asker
-from llm_client.request import ChatRequest
+from apportion.corpus.session import Episode, Session
+from apportion.decompose.influence.chat_text import ChatText, load_tokenizer
+from apportion.decompose.influence.follower import SILENCE, Reply, prompt_of, reply_to
+from apportion.decompose.influence.intents import Intent, read_intents
+from apportion.decompose.influence.measurer import Measured, Prompt, TooLongError
+from apportion.decompose.influence.preflight import named_model
+from apportion.decompose.influence.served import ServedMeasurer, Wording
+from apportion.decompose.influence.shift import shift_of
+from apportion.decompose.influence_settings import InfluenceSettings
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.judging.requests import RequestMeta
+from apportion.decompose.prompting.disguise import disguise
+from apportion.decompose.prompting.pseudonyms import Renaming
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import UnitError
+from apportion.foundation.files import model_digest
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.request import ChatRequest
 
 AT_ONCE = 16
 """Utterances that are measured together on this machine: what they share is held in memory meanwhile."""
@@ -101,7 +101,7 @@ def judge_served(
 @lru_cache(maxsize=8)
 def _measured_here(chosen: InfluenceSettings, digest: str, questions: tuple[Question, ...]) -> tuple[Measured, ...]:
     """What a model on this machine measures; the ratings of a session ask the same, one after the other."""
-    from decompose.influence.opened import opened
+    from apportion.decompose.influence.opened import opened
 
     measurer = opened(chosen)
     measured: list[Measured] = []

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from decompose.influence.chat_text import ChatText, load_tokenizer, place_of, words
-from decompose.influence.measurer import Measured, Prompt, TooLongError, check_replies, common_length
-from decompose.influence.shared_prefixes import Sequenced, SharedPrefixes, can_share
-from foundation.errors import InputError, UnitError
+from apportion.decompose.influence.chat_text import ChatText, load_tokenizer, place_of, words
+from apportion.decompose.influence.measurer import Measured, Prompt, TooLongError, check_replies, common_length
+from apportion.decompose.influence.shared_prefixes import Sequenced, SharedPrefixes, can_share
+from apportion.foundation.errors import InputError, UnitError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.arrays import Floats
-from foundation.errors import UnitError
-from llm_client.request import ChatMessage
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.request import ChatMessage
 
 
 class TooLongError(UnitError):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from decompose.influence.local import LocalMeasurer, load_measurer
-from decompose.influence_settings import InfluenceSettings
-from foundation.files import model_digest
+from apportion.decompose.influence.local import LocalMeasurer, load_measurer
+from apportion.decompose.influence_settings import InfluenceSettings
+from apportion.foundation.files import model_digest
 
 
 def opened(chosen: InfluenceSettings) -> LocalMeasurer:
@@ -15,7 +15,7 @@ def opened(chosen: InfluenceSettings) -> LocalMeasurer:
     Raises
     ------
     InputError
-        See `decompose.influence.local.load_measurer`.
+        See `apportion.decompose.influence.local.load_measurer`.
     """
     assert chosen.model is not None
     return _opened(chosen.model, model_digest(chosen.model), chosen.device, chosen.dtype, chosen.context_tokens)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from decompose.influence.chat_text import place_of
-from decompose.influence.intents import read_intents
-from decompose.influence_settings import INFLUENCE, SERVED, InfluenceSettings
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError
+from apportion.decompose.influence.chat_text import place_of
+from apportion.decompose.influence.intents import read_intents
+from apportion.decompose.influence_settings import INFLUENCE, SERVED, InfluenceSettings
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError
 
 
 def check_influence(settings: DecomposeSettings) -> None:

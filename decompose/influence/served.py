@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decompose.influence.chat_text import ChatText
-from decompose.influence.measurer import Measured, Prompt, TooLongError, check_replies, common_length
-from environments.side_by_side import mapped
-from foundation.errors import InputError, UnitError
-from llm_client.asker import Complete
-from llm_client.errors import ContextLengthError, RequestError
-from llm_client.live.prompt_probabilities import SERVERS, Told, Way, told_of
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.decompose.influence.chat_text import ChatText
+from apportion.decompose.influence.measurer import Measured, Prompt, TooLongError, check_replies, common_length
+from apportion.environments.side_by_side import mapped
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.errors import ContextLengthError, RequestError
+from apportion.llm_client.live.prompt_probabilities import SERVERS, Told, Way, told_of
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 _PROBE = (ChatMessage("user", "Tea or milk?"), ChatMessage("assistant", "Tea."))
 
@@ -71,7 +71,7 @@ class ServedMeasurer:
     Parameters
     ----------
     complete : callable
-        Asks the model: `llm_client.asker.Asker.complete`, which keeps each answer before it is used.
+        Asks the model: `apportion.llm_client.asker.Asker.complete`, which keeps each answer before it is used.
     wording : Wording
         Which model, by which way.
     """

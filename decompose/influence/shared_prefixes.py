@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from decompose.influence.measurer import common_length
-from foundation.arrays import Floats
+from apportion.decompose.influence.measurer import common_length
+from apportion.foundation.arrays import Floats
 
 WORTH_IT = 16
 """Tokens that a pass of its own has to save: fewer are cheaper computed again in a batch."""

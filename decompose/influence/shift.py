@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from decompose.influence.measurer import Measured, Measurer, Prompt
-from foundation.arrays import Floats
-from foundation.errors import UnitError
+from apportion.decompose.influence.measurer import Measured, Measurer, Prompt
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
 
 
 def shifts(
@@ -33,7 +33,7 @@ def shifts(
     Raises
     ------
     InputError, UnitError, TooLongError
-        As `decompose.influence.measurer.Measurer.measure`.
+        As `apportion.decompose.influence.measurer.Measurer.measure`.
     """
     return shift_of(measurer.measure(prompts, [*desired, *undesired]), len(desired), per_token=per_token)
 

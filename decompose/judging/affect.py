@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.session import Episode
-from decompose.judgement import Judgement
-from decompose.settings import DecomposeSettings
-from llm_client.asker import Asker
+from apportion.corpus.session import Episode
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.settings import DecomposeSettings
+from apportion.llm_client.asker import Asker
 
 FACES = ("happiness", "smile")
 """What tells affect, the best first: the emotion model's probability of a happy face, else the share of smiling."""

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from corpus.session import Episode, Session
-from decompose.judgement import Judgement
-from decompose.judging import llm
-from decompose.judging.requests import RequestMeta
-from decompose.prompting.prompt import load_prompt
-from decompose.settings import DecomposeSettings
-from foundation.errors import UnitError
-from foundation.listing import listed
-from llm_client.asker import Asker
-from llm_client.request import ChatRequest
+from apportion.corpus.session import Episode, Session
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.judging import llm
+from apportion.decompose.judging.requests import RequestMeta
+from apportion.decompose.prompting.prompt import load_prompt
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import UnitError
+from apportion.foundation.listing import listed
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.request import ChatRequest
 
 ATTRIBUTION = "attribution"
 HIGHEST = 10.0

@@ -14,23 +14,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.corpus import Corpus
-from corpus.labellers import COMPUTED
-from corpus.placing import ImportReport, check_free, claim, folder_for, place
-from corpus.rows import CorpusRows, NewCorpus
-from corpus.session import Episode, Session
-from decompose.judging.savoir import savoir
-from decompose.settings import DecomposeSettings
-from environments.episode_log import LOG
-from environments.simulators import open_session
-from environments.sotopia.judging.rated_corpus import corpus_digests, made_before
-from foundation.errors import InputError, UnitError
-from foundation.files import write_atomically
-from foundation.listing import listed
-from foundation.nearest import did_you_mean
-from llm_client.asker import Asker
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.labellers import COMPUTED
+from apportion.corpus.placing import ImportReport, check_free, claim, folder_for, place
+from apportion.corpus.rows import CorpusRows, NewCorpus
+from apportion.corpus.session import Episode, Session
+from apportion.decompose.judging.savoir import savoir
+from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.episode_log import LOG
+from apportion.environments.simulators import open_session
+from apportion.environments.sotopia.judging.rated_corpus import corpus_digests, made_before
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import write_atomically
+from apportion.foundation.listing import listed
+from apportion.foundation.nearest import did_you_mean
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 KIND = "exact labels"
 ANNOTATOR = f"{COMPUTED}shapley"
@@ -53,7 +53,7 @@ class ExactChoice:
     most_acts : int
         An episode of more acts has no labels.
     rollouts, seed : int
-        Plays of each history, at least 1, and what they draw by: `decompose.savoir_settings.SavoirSettings`.
+        Plays of each history, at least 1, and what they draw by: `apportion.decompose.savoir_settings.SavoirSettings`.
     """
 
     corpus: Corpus
@@ -96,7 +96,7 @@ def label_exactly(
 ) -> ImportReport:
     """Write the corpus with a label ``computed:shapley`` for every act, named as the rating, in units of it.
 
-    Labels are the values of `decompose.judging.savoir.savoir` with a budget of all 2^n coalitions. Where a low score is
+    Labels are the values of `apportion.decompose.judging.savoir.savoir` with a budget of all 2^n coalitions. Where a low score is
     the good end, an act that lowers it is worth more.
 
     Raises

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from corpus.session import Episode
-from decompose.methods import Method
-from decompose.settings import DecomposeSettings
-from environments.simulator import Ending
+from apportion.corpus.session import Episode
+from apportion.decompose.methods import Method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.simulator import Ending
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.session import Episode
-from decompose.judgement import Judgement
-from decompose.settings import DecomposeSettings
-from features.vocal_intensity.model import (
+from apportion.corpus.session import Episode
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.settings import DecomposeSettings
+from apportion.features.vocal_intensity.model import (
     IntensityModel,
     against_usual,
     figures,
     intensity_identity,
     load_intensity_model,
 )
-from foundation.arrays import Floats
-from llm_client.asker import Asker
+from apportion.foundation.arrays import Floats
+from apportion.llm_client.asker import Asker
 
 USUAL_UTTERANCES = 3
 """Utterances of a speaker that it takes to know what is usual for the voice."""

@@ -1,7 +1,7 @@
 """LLM-GELI: a large language model reads the whole dialogue and judges each of the target's utterances.
 
 Eq. 2 (with the rater's behaviour in words) and Eq. 3 (text alone), section 4.1 of LLM-GELI. The sum of Eq. 4, which
-the paper only asks the model for, is made exact afterwards in ``decompose.projection``.
+the paper only asks the model for, is made exact afterwards in ``apportion.decompose.projection``.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from corpus.session import Episode, Session
-from decompose.judgement import Judgement
-from decompose.judging.requests import RequestMeta
-from decompose.prompting.disguise import Disguised, disguise
-from decompose.prompting.parts import averaged, parts_of, reconcile
-from decompose.prompting.prompt import Prompt, prompt_for
-from decompose.prompting.reply import REPLY_SCHEMA, TurnAnswer, parse_reply
-from decompose.settings import DecomposeSettings, LLMMethodSettings
-from foundation.errors import UnitError
-from llm_client.asker import Asker, BadReply, NoUsableReplyError, ask_until_usable
-from llm_client.prompts.strict_json import check_finished
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.corpus.session import Episode, Session
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.judging.requests import RequestMeta
+from apportion.decompose.prompting.disguise import Disguised, disguise
+from apportion.decompose.prompting.parts import averaged, parts_of, reconcile
+from apportion.decompose.prompting.prompt import Prompt, prompt_for
+from apportion.decompose.prompting.reply import REPLY_SCHEMA, TurnAnswer, parse_reply
+from apportion.decompose.settings import DecomposeSettings, LLMMethodSettings
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Asker, BadReply, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.prompts.strict_json import check_finished
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 _SHOWN_OF_A_REPLY = 1000
 """Characters of a bad reply that an error quotes."""

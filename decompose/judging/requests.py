@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from corpus.session import Session
-from decompose.methods import Method
-from decompose.settings import DecomposeSettings
-from environments.simulator import Playable
-from llm_client.request import ChatRequest
+from apportion.corpus.session import Session
+from apportion.decompose.methods import Method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.simulator import Playable
+from apportion.llm_client.request import ChatRequest
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Requests(Protocol):
     ) -> list[tuple[ChatRequest, RequestMeta]]:
         """Every first request that judging ``session`` makes, sent or not; what follows a bad reply is not foreseen.
 
-        ``behaviour`` is what `decompose.judging.sessions.Judge` gets, None also where it is not measured yet. A method
+        ``behaviour`` is what `apportion.decompose.judging.sessions.Judge` gets, None also where it is not measured yet. A method
         that ``simulates`` gets a fifth argument, the session opened to be played on, and may ask nothing yet.
         """
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpus.session import Episode
-from decompose.judgement import Judgement
-from decompose.savoir_settings import SavoirSettings
-from decompose.settings import DecomposeSettings
-from decompose.shapley import marginal
-from decompose.shapley.values import IndistinctError, Sampling, ShapleyValues, default_budget, shapley_values
-from decompose.shapley.worth import Repeated, Together
-from environments.rollout import Rollouts, Utility
-from environments.simulator import Playable
-from foundation.errors import UnitError
-from llm_client.asker import Asker
+from apportion.corpus.session import Episode
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.savoir_settings import SavoirSettings
+from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.shapley import marginal
+from apportion.decompose.shapley.values import IndistinctError, Sampling, ShapleyValues, default_budget, shapley_values
+from apportion.decompose.shapley.worth import Repeated, Together
+from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.simulator import Playable
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Asker
 
 
 @dataclass(frozen=True)

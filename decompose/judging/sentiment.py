@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.session import Episode
-from decompose.judgement import Judgement
-from decompose.reactions.tone import KEPT, tone
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError
-from llm_client.asker import Asker
+from apportion.corpus.session import Episode
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.reactions.tone import KEPT, tone
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import Asker
 
 Classifier = Callable[[Sequence[str]], list[float]]
 """Texts (N) to valences (N) from -1 (bad) to 1 (good)."""

@@ -10,16 +10,16 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
-from corpus.session import Episode, Session
-from decompose.judgement import Judgement
-from decompose.methods import Method, find_method
-from decompose.prompting.reply import LARGEST
-from decompose.settings import DecomposeSettings
-from environments.side_by_side import mapped
-from environments.simulator import Playable
-from foundation.errors import UnitError
-from llm_client.asker import Asker
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
+from apportion.corpus.session import Episode, Session
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.methods import Method, find_method
+from apportion.decompose.prompting.reply import LARGEST
+from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.side_by_side import mapped
+from apportion.environments.simulator import Playable
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Asker
 
 
 class Judge(Protocol):
@@ -81,7 +81,7 @@ def judge_session(
     -------
     Judgements
         ``judgements``: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
-        ``reward`` null, since it takes the whole corpus to find it (``decompose.projection``); ``seed`` 0. Rows are
+        ``reward`` null, since it takes the whole corpus to find it (``apportion.decompose.projection``); ``seed`` 0. Rows are
         in the order of the ratings, then of the turns.
 
     Raises

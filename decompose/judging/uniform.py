@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from corpus.session import Episode
-from decompose.judgement import Judgement
-from decompose.settings import DecomposeSettings
-from llm_client.asker import Asker
+from apportion.corpus.session import Episode
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.settings import DecomposeSettings
+from apportion.llm_client.asker import Asker
 
 
 def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from decompose.learning.learned import learned
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.methods import find_method
-from foundation.errors import InputError
-from foundation.progress import Progress
-from reward_model.learning.dataset import turn_values
-from reward_model.learning.distil import training_figures
-from reward_model.learning.training import history_table
-from reward_model.model import RewardModel
+from apportion.decompose.learning.learned import learned
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.methods import find_method
+from apportion.foundation.errors import InputError
+from apportion.foundation.progress import Progress
+from apportion.reward_model.learning.dataset import turn_values
+from apportion.reward_model.learning.distil import training_figures
+from apportion.reward_model.learning.training import history_table
+from apportion.reward_model.model import RewardModel
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def train_directly(
 ) -> DirectModel:
     """Train r_theta on ``method``'s objective, save it into ``out`` and score every target turn from text alone.
 
-    The network is the one that `decompose.learning.fit.fit_decomposer` trains: with the same settings and seed its
+    The network is the one that `apportion.decompose.learning.fit.fit_decomposer` trains: with the same settings and seed its
     predictions are the same bits. Nothing is projected onto the scores. Of an objective that predicts returns (RUDDER)
     rewards are differences, and what those leave of the score is not spread: a dialogue without a score has none. Its
     network reads whole dialogues and is not saved.
@@ -52,7 +52,7 @@ def train_directly(
     called : str
         What the column ``method`` of the scores holds.
     others
-        As of `decompose.learning.fit.fit_decomposer`.
+        As of `apportion.decompose.learning.fit.fit_decomposer`.
 
     Raises
     ------

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from decompose.identity import configured
-from decompose.learning.learned import learned
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.learning.mixed import mixed
-from decompose.methods import Method, find_method
-from decompose.reactions.model import Fitted
-from foundation.errors import UnitError
-from foundation.progress import Progress
-from reward_model.learning.dataset import turn_values
-from reward_model.learning.training import history_table
+from apportion.decompose.identity import configured
+from apportion.decompose.learning.learned import learned
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.learning.mixed import mixed
+from apportion.decompose.methods import Method, find_method
+from apportion.decompose.reactions.model import Fitted
+from apportion.foundation.errors import UnitError
+from apportion.foundation.progress import Progress
+from apportion.reward_model.learning.dataset import turn_values
+from apportion.reward_model.learning.training import history_table
 
 
 def fit_decomposer(
@@ -30,7 +30,7 @@ def fit_decomposer(
         The name of a method of kind ``fit``; its code is called with its section of ``how.settings`` (with nothing
         where it has none) and gives an `Objective`. A mixed one is called with the objective of its global part first.
     state : Path, optional
-        A file for the state of the unfinished training (`reward_model.learning.training.train`).
+        A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
 
     Returns
     -------

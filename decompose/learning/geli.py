@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from decompose.learning.network import Network, Task, network_of, rewards_of
-from decompose.settings import GELISettings
-from reward_model.learning.objective import Batch, Objective
+from apportion.decompose.learning.network import Network, Task, network_of, rewards_of
+from apportion.decompose.settings import GELISettings
+from apportion.reward_model.learning.objective import Batch, Objective
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class GELI:
     """An objective for the training loop: w * global + (1 - w) * mean_t (r_t - l_t)^2, one term an episode, w = 0.5.
 
     ``whole`` is the global part (RRD, IRCR or RUDDER), l_t the local value: visual affect (VA) or the sentiment of the
-    reply (LS), put into units of reward (`decompose.learning.local_values`). A turn without one adds nothing to the
+    reply (LS), put into units of reward (`apportion.decompose.learning.local_values`). A turn without one adds nothing to the
     second part.
     The loss of GELI (Lee et al., 2024), L = L_GE + L_LI, with equal parts as in its code.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from reward_model.learning.objective import Batch, EveryTurn
+from apportion.reward_model.learning.objective import Batch, EveryTurn
 
 
 @dataclass(frozen=True)

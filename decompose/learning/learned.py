@@ -10,20 +10,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from corpus.session import Episode
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.learning.local_values import local_values
-from decompose.learning.network import Task, network_of, rewards_of
-from decompose.methods import Method, find_method
-from decompose.settings import DecomposeSettings
-from foundation.arrays import Floats
-from foundation.errors import InputError, UnitError
-from foundation.progress import Progress
-from reward_model.history_windows import HistoryWindows
-from reward_model.learning.dataset import Dataset, read_turns, rows_of_split
-from reward_model.learning.loop import EpochRow, Training
-from reward_model.learning.objective import Batch, Objective
-from reward_model.learning.training import predict, train
+from apportion.corpus.session import Episode
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.learning.local_values import local_values
+from apportion.decompose.learning.network import Task, network_of, rewards_of
+from apportion.decompose.methods import Method, find_method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.progress import Progress
+from apportion.reward_model.history_windows import HistoryWindows
+from apportion.reward_model.learning.dataset import Dataset, read_turns, rows_of_split
+from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.objective import Batch, Objective
+from apportion.reward_model.learning.training import predict, train
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Learned:
 def learned(
     method: Method, lessons: Lessons, how: HowToLearn, progress: Progress, state: Path | None = None
 ) -> Learned:
-    """Train the network of ``method``, an objective, as `decompose.learning.fit.fit_decomposer` describes.
+    """Train the network of ``method``, an objective, as `apportion.decompose.learning.fit.fit_decomposer` describes.
 
     Raises
     ------

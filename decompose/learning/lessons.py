@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.settings import DecomposeSettings
-from reward_model.settings import RewardModelSettings
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.settings import DecomposeSettings
+from apportion.reward_model.settings import RewardModelSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,16 +20,16 @@ class Lessons:
     episodes : SplitEpisodes
         ``train`` is learnt from, ``validation`` stops the training; all of them are judged.
     embeddings : pa.Table, optional
-        Of all turns, for a frozen backbone (`reward_model.network.embed.embed_session`); made where it is None.
+        Of all turns, for a frozen backbone (`apportion.reward_model.network.embed.embed_session`); made where it is None.
     features : pa.Table, optional
         UTTERANCE_FEATURES schema, of all sessions; read where the local part of a mixed objective uses them,
         and as a part of reactions.
     reactions : pa.Table, optional
-        Of all sessions (`decompose.reactions.read.read_session`), for a method that ``uses_reactions``.
+        Of all sessions (`apportion.decompose.reactions.read.read_session`), for a method that ``uses_reactions``.
     judgements : pa.Table, optional
         REWARDS schema: what the local method has judged, for a method that ``uses_judgements``.
     asked : int, optional
-        How many sessions were chosen to be judged for all (`decompose.sources.choosing`); None where all are.
+        How many sessions were chosen to be judged for all (`apportion.decompose.sources.choosing`); None where all are.
     """
 
     episodes: SplitEpisodes

@@ -9,16 +9,16 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from corpus.session import Episode, EpisodeKey
-from decompose.asking import asker_of
-from decompose.judging.sessions import judge_episode
-from decompose.methods import Method
-from decompose.settings import DecomposeSettings
-from foundation.arrays import Floats
-from foundation.errors import UnitError
-from reward_model.history_windows import HistoryWindows
-from reward_model.learning.dataset import turn_keys
-from reward_model.learning.distil import mean_and_scale
+from apportion.corpus.session import Episode, EpisodeKey
+from apportion.decompose.asking import asker_of
+from apportion.decompose.judging.sessions import judge_episode
+from apportion.decompose.methods import Method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.history_windows import HistoryWindows
+from apportion.reward_model.learning.dataset import turn_keys
+from apportion.reward_model.learning.distil import mean_and_scale
 
 
 def local_values(

@@ -7,26 +7,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from corpus.session import EpisodeKey
-from decompose.identity import configured
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.methods import METHODS, Method, find_method
-from decompose.prompting.prompt import shows_score, tells_quality
-from decompose.reactions.model import Fitted, learn
-from decompose.reactions.prior import OtherReadingError, Prior
-from decompose.reactions.read import Reactions, arrange
-from decompose.reactions.travel import opinions, prior_for
-from decompose.sources.source import Source, turn_opinions
-from decompose.sources.student import student_source
-from foundation.arrays import Floats
-from foundation.errors import UnitError
+from apportion.corpus.session import EpisodeKey
+from apportion.decompose.identity import configured
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.methods import METHODS, Method, find_method
+from apportion.decompose.prompting.prompt import shows_score, tells_quality
+from apportion.decompose.reactions.model import Fitted, learn
+from apportion.decompose.reactions.prior import OtherReadingError, Prior
+from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.reactions.travel import opinions, prior_for
+from apportion.decompose.sources.source import Source, turn_opinions
+from apportion.decompose.sources.student import student_source
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
 
 OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "intensity", "intensity-raw"})
 """Judging methods that look at the rater alone, and at nothing that the target said."""
 
 
 def mixed(method: Method, lessons: Lessons, how: HowToLearn) -> Fitted:
-    """The values of a method that ``mixes``, as `decompose.sources.mixing.mix` describes them.
+    """The values of a method that ``mixes``, as `apportion.decompose.sources.mixing.mix` describes them.
 
     Raises
     ------

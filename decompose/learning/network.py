@@ -7,12 +7,12 @@ from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
-from foundation.arrays import Floats
-from reward_model.learning.dataset import EncodedTurns, TurnInputs
-from reward_model.learning.distil import mean_and_scale
-from reward_model.learning.objective import Batch, Objective
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
+from apportion.foundation.arrays import Floats
+from apportion.reward_model.learning.dataset import EncodedTurns, TurnInputs
+from apportion.reward_model.learning.distil import mean_and_scale
+from apportion.reward_model.learning.objective import Batch, Objective
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from decompose.settings import RRDSettings
-from foundation.errors import InputError
-from reward_model.learning.objective import Batch
+from apportion.decompose.settings import RRDSettings
+from apportion.foundation.errors import InputError
+from apportion.reward_model.learning.objective import Batch
 
 
 @dataclass(frozen=True)

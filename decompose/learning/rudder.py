@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from decompose.learning.network import Network, Task
-from decompose.settings import RudderSettings
-from reward_model.config import RewardModelConfig
-from reward_model.learning.dataset import TurnInputs
-from reward_model.learning.distil import mean_and_scale
-from reward_model.learning.objective import Batch
-from reward_model.model import RewardModel
-from reward_model.network.backbones import Backbone
+from apportion.decompose.learning.network import Network, Task
+from apportion.decompose.settings import RudderSettings
+from apportion.reward_model.config import RewardModelConfig
+from apportion.reward_model.learning.dataset import TurnInputs
+from apportion.reward_model.learning.distil import mean_and_scale
+from apportion.reward_model.learning.objective import Batch
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.network.backbones import Backbone
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""What was known before the first turn, as JSON that a model reads as data (`llm_client.prompts.data`)."""
+"""What was known before the first turn, as JSON that a model reads as data (`apportion.llm_client.prompts.data`)."""
 
 from __future__ import annotations
 
-from corpus.session import Episode
-from llm_client.prompts.data import data_json
+from apportion.corpus.session import Episode
+from apportion.llm_client.prompts.data import data_json
 
 INTRODUCTION = (
     "What was known before the conversation is given as JSON between <backgrounds> and </backgrounds>: everybody knew "

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpus.session import Episode
-from decompose.prompting.pseudonyms import Renaming, renaming
-from decompose.settings import LLMMethodSettings
+from apportion.corpus.session import Episode
+from apportion.decompose.prompting.pseudonyms import Renaming, renaming
+from apportion.decompose.settings import LLMMethodSettings
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from itertools import accumulate, combinations
 import numpy as np
 import pyarrow as pa
 
-from corpus.session import Episode
-from decompose.prompting.prompt import DialoguePart, Prompt
-from decompose.prompting.reply import REPLY_SCHEMA, TOKENS_A_REPLY, TOKENS_A_TURN
-from decompose.prompting.transcript import listener_descriptors, transcript_lines
-from foundation.errors import UnitError
-from llm_client.request import ChatMessage
+from apportion.corpus.session import Episode
+from apportion.decompose.prompting.prompt import DialoguePart, Prompt
+from apportion.decompose.prompting.reply import REPLY_SCHEMA, TOKENS_A_REPLY, TOKENS_A_TURN
+from apportion.decompose.prompting.transcript import listener_descriptors, transcript_lines
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.request import ChatMessage
 
 BYTES_A_TOKEN = 3
 """Of UTF-8 text, on the safe side: English has about four, Chinese about three. Counted without a tokenizer, so that a

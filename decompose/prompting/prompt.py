@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
-from corpus.session import Episode
-from decompose.prompting.backgrounds import after_backgrounds, backgrounds_json
-from decompose.prompting.header import HEADER, Nothing, Units, meaning_of_null, units_and_scale
-from decompose.prompting.transcript import face_detector, listener_descriptors, transcript_json
-from foundation.errors import InputError
-from llm_client.prompts.data import data_json
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.request import ChatMessage
+from apportion.corpus.session import Episode
+from apportion.decompose.prompting.backgrounds import after_backgrounds, backgrounds_json
+from apportion.decompose.prompting.header import HEADER, Nothing, Units, meaning_of_null, units_and_scale
+from apportion.decompose.prompting.transcript import face_detector, listener_descriptors, transcript_json
+from apportion.foundation.errors import InputError
+from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.request import ChatMessage
 
 if TYPE_CHECKING:
     import pyarrow as pa

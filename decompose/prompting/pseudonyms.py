@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from corpus.schema import DESCRIPTORS
-from corpus.session import Background, Episode
+from apportion.corpus.schema import DESCRIPTORS
+from apportion.corpus.session import Background, Episode
 
 ROLES = frozenset(
     {

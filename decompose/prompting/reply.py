@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foundation.characters import whole_text
-from llm_client.prompts.strict_json import ReplyMistakeError, short_json, strict_json
+from apportion.foundation.characters import whole_text
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json, strict_json
 
 REPLY_SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -1,12 +1,12 @@
-"""A dialogue as JSON that a model reads as data (`llm_client.prompts.data`), with the listener's behaviour."""
+"""A dialogue as JSON that a model reads as data (`apportion.llm_client.prompts.data`), with the listener's behaviour."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpus.session import Episode
-from llm_client.prompts.data import data_json
+from apportion.corpus.session import Episode
+from apportion.llm_client.prompts.data import data_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

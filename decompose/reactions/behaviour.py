@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from corpus.session import Episode
-from foundation.arrays import Floats
+from apportion.corpus.session import Episode
+from apportion.foundation.arrays import Floats
 
 
 def behaviour(features: pa.Table | None, episodes: Sequence[Episode]) -> Floats:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpus.corpus import Corpus
-from corpus.problem import broken_sessions
-from corpus.session import Session
-from corpus.validate import validate
-from decompose.reactions.prior import LearntFrom
-from decompose.reactions.read import arrange, read_session
-from decompose.reactions.travel import Pool
-from decompose.settings import ReactionSettings
-from foundation.errors import InputError
-from foundation.files import digest, file_digest
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.problem import broken_sessions
+from apportion.corpus.session import Session
+from apportion.corpus.validate import validate
+from apportion.decompose.reactions.prior import LearntFrom
+from apportion.decompose.reactions.read import arrange, read_session
+from apportion.decompose.reactions.travel import Pool
+from apportion.decompose.settings import ReactionSettings
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest, file_digest
 
 Told = Callable[[str, int, int], None]
 """Called with the corpus, the sessions read, and how many there are."""

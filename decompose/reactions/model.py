@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
-from corpus.session import Episode, EpisodeKey
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
-from decompose.reactions.read import Reactions, arrange
-from decompose.settings import ReactionSettings
-from foundation.arrays import Floats
-from foundation.errors import UnitError
+from apportion.corpus.schema import EPISODE_KEY, HISTORY, REWARDS
+from apportion.corpus.session import Episode, EpisodeKey
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
+from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.settings import ReactionSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
 
 EMBEDDING_SHARE = 4.0
 """Length of a reply's standardised embedding, whatever its width; cues weigh half each."""
@@ -83,7 +83,7 @@ def fit_reactions(
     episodes : SplitEpisodes
         ``train`` is learnt from.
     table : pa.Table
-        `decompose.reactions.read.read_session` of all sessions.
+        `apportion.decompose.reactions.read.read_session` of all sessions.
     seed : int
         Written into the table; nothing is drawn, so every seed gives the same values.
     features : pa.Table, optional

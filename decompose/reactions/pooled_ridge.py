@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 PENALTIES = 10.0 ** np.arange(-2, 4.1, 0.5)
 """Tried for the penalty, in units of the mean squared singular value of the pooled features."""

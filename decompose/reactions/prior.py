@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from decompose.reactions.cues import CUES
-from foundation.arrays import Floats
-from foundation.errors import InputError
-from foundation.files import check_file, remembered_digest, write_atomically
-from foundation.nearest import did_you_mean
-from foundation.settings import Settings, problems
+from apportion.decompose.reactions.cues import CUES
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_file, remembered_digest, write_atomically
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.settings import Settings, problems
 
 if TYPE_CHECKING:
-    from decompose.reactions.read import Reactions
+    from apportion.decompose.reactions.read import Reactions
 
 KIND: Literal["apportion-reactions"] = "apportion-reactions"
 CARD = "card"
@@ -63,7 +63,7 @@ class PriorCard(Settings):
     """What a reader has to know of a reaction model, and what decides whether it fits a corpus.
 
     ``reading`` are the settings by which replies were read, ``backbone`` what tells the encoder from another of the
-    same name (`foundation.files.model_digest`), ``width`` the d numbers that it gives and ``cues`` the C names beside
+    same name (`apportion.foundation.files.model_digest`), ``width`` the d numbers that it gives and ``cues`` the C names beside
     them. ``adapts`` says that replies are standardised over the corpus that is judged; else as over those that it was
     learnt from. ``explained`` is R^2 of standardised scores that were left out one at a time; None without scores.
     """

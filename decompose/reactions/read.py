@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpus.schema import EPISODE_KEY
-from corpus.session import Episode, EpisodeKey, Session
-from decompose.reactions.behaviour import behaviour
-from decompose.reactions.cues import CUES, cues
-from decompose.settings import ReactionSettings
-from foundation.arrays import Floats
-from foundation.errors import UnitError
-from reward_model.learning.dataset import row_places
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.corpus.session import Episode, EpisodeKey, Session
+from apportion.decompose.reactions.behaviour import behaviour
+from apportion.decompose.reactions.cues import CUES, cues
+from apportion.decompose.settings import ReactionSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.learning.dataset import row_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Reactions:
     replied : bool [shape=(N,)]
         Whether the rater said anything afterwards.
     behaviour : float64 [shape=(N, B)]
-        What the rater did meanwhile (`decompose.reactions.behaviour`); NaN where unmeasured, B = 0 without recordings.
+        What the rater did meanwhile (`apportion.decompose.reactions.behaviour`); NaN where unmeasured, B = 0 without recordings.
     """
 
     episodes: tuple[Episode, ...]
@@ -60,8 +60,8 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     InputError
         The backbone cannot be loaded.
     """
-    from reward_model.network.packed import reading_backbone
-    from reward_model.network.texts import embed_replies, embed_texts
+    from apportion.reward_model.network.packed import reading_backbone
+    from apportion.reward_model.network.texts import embed_replies, embed_texts
 
     backbone = reading_backbone(settings.backbone, settings.max_tokens)
     episodes = [episode for episode in session.episodes(rating_name) if episode.target_turns]

@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from decompose.reactions.cues import CUES
-from decompose.reactions.read import Reactions
-from foundation.arrays import Floats
-from foundation.errors import InputError
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.read import Reactions
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
 
 OF_THE_DIALOGUE = (
     "asked before", "words before", "words of the turn", "length of the turn", "turn asks", "turn regrets",
 )  # fmt: skip
 """Cues that look beyond the reply. What repeating oneself or a long turn means differs from corpus to corpus."""
 EMBEDDING_SHARE, CUE_SHARE = 4.0, 0.5
-"""Length of a reply's standardised embedding and weight of each cue, as `decompose.reactions.model` has them."""
+"""Length of a reply's standardised embedding and weight of each cue, as `apportion.decompose.reactions.model` has them."""
 PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
 """Tried for the penalty, in units of the mean squared singular value of the features."""
 

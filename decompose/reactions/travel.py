@@ -10,17 +10,17 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import HISTORY
-from corpus.session import Episode
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.reactions.cues import CUES
-from decompose.reactions.model import Fitted, judged_turns, learn
-from decompose.reactions.prior import LearntFrom, Prior, PriorCard, read_prior
-from decompose.reactions.read import Reactions, arrange
-from decompose.settings import ReactionSettings
-from foundation.arrays import Floats
-from foundation.errors import InputError
-from foundation.files import model_digest
+from apportion.corpus.schema import HISTORY
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.model import Fitted, judged_turns, learn
+from apportion.decompose.reactions.prior import LearntFrom, Prior, PriorCard, read_prior
+from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.settings import ReactionSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import model_digest
 
 FEWEST = 10
 """Scored dialogues of one corpus below which nothing is learnt of it: their own mean and spread would be noise."""
@@ -49,7 +49,7 @@ def learn_prior(pools: Sequence[Pool], settings: ReactionSettings, about: About)
     Each corpus's scores are standardised (less their mean, over their standard deviation), so that scales of 5 and of
     100 points teach the same, and so are its replies, since those of another corpus are about other things. What the
     raters did in recordings is left out, since another corpus has other recordings. The model is that of
-    `decompose.reactions.model.learn`.
+    `apportion.decompose.reactions.model.learn`.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def judge_by_prior(
     Parameters
     ----------
     table : pa.Table
-        `decompose.reactions.read.read_session` of all sessions.
+        `apportion.decompose.reactions.read.read_session` of all sessions.
     seed : int
         Written into the table; nothing is drawn.
     features : pa.Table, optional

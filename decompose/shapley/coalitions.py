@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.int64]

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from decompose.shapley.coalitions import Bools
-from foundation.arrays import Floats
+from apportion.decompose.shapley.coalitions import Bools
+from apportion.foundation.arrays import Floats
 
 SIZES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Variance of the third order, as a part of the mean square of u."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from decompose.shapley.values import ShapleyValues, check_players, result
-from decompose.shapley.worth import Value, ask
+from apportion.decompose.shapley.values import ShapleyValues, check_players, result
+from apportion.decompose.shapley.worth import Value, ask
 
 
 def leave_one_out(value: Value, players: int, *, drawn_alike: bool = False) -> ShapleyValues:

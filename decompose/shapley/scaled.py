@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 HIGHEST, MIDDLE = 10.0, 5.0
 SAME = 1e-9

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from decompose.shapley.coalitions import (
+from apportion.decompose.shapley.coalitions import (
     Bools,
     Coalitions,
     all_coalitions,
@@ -17,10 +17,10 @@ from decompose.shapley.coalitions import (
     extreme_first,
     paired,
 )
-from decompose.shapley.kriging import krige
-from decompose.shapley.worth import Repeated, Value, Worth, ask
-from foundation.arrays import Floats
-from foundation.errors import InputError
+from apportion.decompose.shapley.kriging import krige
+from apportion.decompose.shapley.worth import Repeated, Value, Worth, ask
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
 
 Sampling = Literal["kriged", "paired", "extreme-first", "appendix-d"]
 
@@ -94,7 +94,7 @@ def shapley_values(
     """Credit n players for v(all) - v(none) by Eq. 4 of SAVOIR: exactly, or as well as a budget allows.
 
     Exact where all 2^n coalitions are within the budget, so with the default one for n <= 6. Beyond, ``kriged``
-    (`decompose.shapley.kriging`), or for comparison KernelSHAP
+    (`apportion.decompose.shapley.kriging`), or for comparison KernelSHAP
     (Lundberg and Lee, 2017; Eq. 5 and 6 of SAVOIR): the weighted least-squares fit of v(S) - v(none) by the sum of the
     values of S. Eq. 5 has no intercept, which is why v(none) is taken away first; that all values sum to
     v(all) - v(none) is a constraint here, not a large weight.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decompose.shapley.coalitions import Bools
-from foundation.arrays import Floats
-from foundation.errors import UnitError
+from apportion.decompose.shapley.coalitions import Bools
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
 
 Value = Callable[[frozenset[int]], float | Sequence[float]]
 """What a coalition is worth: players 0 to n - 1 in, one number out, or the utilities of its J rollouts (Eq. 2)."""

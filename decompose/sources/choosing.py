@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from decompose.reactions.model import FIRST, ReactionModel, learn, standardised_features, turn_places
-from decompose.reactions.pooled_ridge import pooled
-from decompose.reactions.read import Reactions
-from decompose.settings import ReactionSettings
-from foundation.errors import UnitError
+from apportion.decompose.reactions.model import FIRST, ReactionModel, learn, standardised_features, turn_places
+from apportion.decompose.reactions.pooled_ridge import pooled
+from apportion.decompose.reactions.read import Reactions
+from apportion.decompose.settings import ReactionSettings
+from apportion.foundation.errors import UnitError
 
 
 def choose_sessions(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpus.session import Episode, EpisodeKey
-from decompose.reactions.pooled_ridge import fit
-from decompose.sources.source import Source
-from foundation.arrays import Floats
-from foundation.intervals.resampling import Sampling, drawn_counts, percentile_interval
+from apportion.corpus.session import Episode, EpisodeKey
+from apportion.decompose.reactions.pooled_ridge import fit
+from apportion.decompose.sources.source import Source
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.resampling import Sampling, drawn_counts, percentile_interval
 
 SAMPLING = Sampling(resamples=1000)
 FEWEST = 8

@@ -9,15 +9,15 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import EPISODE_KEY, HISTORY, REWARDS, SOURCES
-from corpus.session import Episode
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.reactions.model import Fitted
-from decompose.sources.source import Source
-from decompose.sources.standard import standardised
-from decompose.sources.weighing import Weight, weigh
-from foundation.arrays import Floats
-from foundation.errors import UnitError
+from apportion.corpus.schema import EPISODE_KEY, HISTORY, REWARDS, SOURCES
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.reactions.model import Fitted
+from apportion.decompose.sources.source import Source
+from apportion.decompose.sources.standard import standardised
+from apportion.decompose.sources.weighing import Weight, weigh
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
 
 WeightsOf = Callable[[tuple[bool, ...]], Floats]
 """From which of the K sources are known in a dialogue to what each weighs there [shape=(K,)]."""
@@ -32,7 +32,7 @@ def mix(
     of_quality: bool = False,
     given: Mapping[str, float] | None = None,
 ) -> Fitted:
-    """Put the sources together, each as far as it is to be believed (`decompose.sources.weighing.weigh`).
+    """Put the sources together, each as far as it is to be believed (`apportion.decompose.sources.weighing.weigh`).
 
     raw_t = sum_k w_k z(v_kt), with v_k what source k says of a turn, and z the distance from the dialogue's mean in its
     standard deviations: 0 where all its turns are alike, and for a turn without a value. In a dialogue that a source

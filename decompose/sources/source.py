@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from corpus.session import Episode, EpisodeKey
-from foundation.arrays import Floats, Null, filled
-from reward_model.learning.dataset import row_places
+from apportion.corpus.session import Episode, EpisodeKey
+from apportion.foundation.arrays import Floats, Null, filled
+from apportion.reward_model.learning.dataset import row_places
 
 
 @dataclass(frozen=True, eq=False)

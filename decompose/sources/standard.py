@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from decompose.sources.source import Source
-from foundation.arrays import Floats
+from apportion.decompose.sources.source import Source
+from apportion.foundation.arrays import Floats
 
 ALIKE = 1e-9
 """Values of one dialogue whose spread is below this share of their size are alike: the rest is rounding."""

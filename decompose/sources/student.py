@@ -9,14 +9,14 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import HISTORY
-from corpus.session import EpisodeKey
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.reactions.model import Fitted, judged_turns, standardised_features, standardising
-from decompose.reactions.read import Reactions, arrange
-from decompose.sources.source import Source, turn_opinions
-from foundation.arrays import Floats, Null
-from foundation.errors import UnitError
+from apportion.corpus.schema import HISTORY
+from apportion.corpus.session import EpisodeKey
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.reactions.model import Fitted, judged_turns, standardised_features, standardising
+from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.sources.source import Source, turn_opinions
+from apportion.foundation.arrays import Floats, Null
+from apportion.foundation.errors import UnitError
 
 FEWEST = 3
 """Judged sessions below which there is nothing to learn from, since one of them is left out."""
@@ -34,7 +34,7 @@ class Student:
     Parameters
     ----------
     centre, scale : float64 [shape=(F,)]
-        Of the reactions to all training turns, as in `decompose.reactions.model.ReactionModel`.
+        Of the reactions to all training turns, as in `apportion.decompose.reactions.model.ReactionModel`.
     mean, weights : float64 [shape=(F,)]
     bias : float
         The mean judgement, in whose units values are.
@@ -206,7 +206,7 @@ def fit_student(
     Parameters
     ----------
     table : pa.Table
-        `decompose.reactions.read.read_session` of all sessions.
+        `apportion.decompose.reactions.read.read_session` of all sessions.
     judgements : pa.Table
         REWARDS schema with ``raw_reward``, of the sessions that the language model judged.
     seed : int

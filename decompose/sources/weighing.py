@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.session import Episode
-from decompose.sources.foretelling import FEWEST, SAMPLING, Foretold, foretell
-from decompose.sources.source import Source
-from decompose.sources.standard import agreement
-from foundation.arrays import Floats
-from foundation.intervals.resampling import percentile_interval
+from apportion.corpus.session import Episode
+from apportion.decompose.sources.foretelling import FEWEST, SAMPLING, Foretold, foretell
+from apportion.decompose.sources.source import Source
+from apportion.decompose.sources.standard import agreement
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.resampling import percentile_interval
 
 EVEN = 0.1
 """The part of the weight that all sources that count share alike: scores tell that a source holds something more surely
@@ -57,7 +57,7 @@ class Weighing:
     strengths : float64 [shape=(B, K)]
         What each counts for by itself, on resamples of the sessions: its R^2 as far as it is believed, 0 for none.
     alike : float64 [shape=(K, K)]
-        How far they agree within dialogues (`decompose.sources.standard.agreement`).
+        How far they agree within dialogues (`apportion.decompose.sources.standard.agreement`).
     evened : bool
         Whether a part of the weight (`EVEN`) is shared alike by all that count.
     """

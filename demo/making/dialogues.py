@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from corpus.session import Session, Turn
-from demo.making.planted import Planted
-from demo.making.planting import QUALITY_NAMES, blur, draw_qualities, draw_rating
+from apportion.corpus.session import Session, Turn
+from apportion.demo.making.planted import Planted
+from apportion.demo.making.planting import QUALITY_NAMES, blur, draw_qualities, draw_rating
 
 HERE = Path(__file__).resolve().parent
 USER, ASSISTANT = "user", "assistant"

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from corpus.session import Media, Rating, Session, Turn
-from demo.making.planted import Event, Planted
-from demo.making.planting import draw_rating
-from demo.making.voices import RATE_HZ, VOICES, Sound, speak
+from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.demo.making.planted import Event, Planted
+from apportion.demo.making.planting import draw_rating
+from apportion.demo.making.voices import RATE_HZ, VOICES, Sound, speak
 
 SOURCE = "demo-video"
 LEAD_S, TAIL_S, LENGTHS_PER_S = 0.8, 1.5, 5
@@ -43,7 +43,7 @@ class Film:
 
 
 def make_films(seed: int) -> list[Film]:
-    """All video sessions of films.toml, spoken; the pictures are drawn from the result (`demo.making.scenes`)."""
+    """All video sessions of films.toml, spoken; the pictures are drawn from the result (`apportion.demo.making.scenes`)."""
     script = tomllib.loads((Path(__file__).resolve().parent / "films.toml").read_text("utf-8"))
     return [_film(entry, random.Random(f"{seed}:{entry['session_id']}")) for entry in script["film"]]
 

@@ -15,11 +15,11 @@ if __package__ in (None, ""):
     # Run as a script, from anywhere: the packages are found in the checkout.
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from demo.making.dialogues import make_chats
-from demo.making.films import make_films
-from demo.making.scenes import shoot
-from demo.making.tables import to_corpus, write_ground_truth
-from demo.making.voices import TESTED_VERSION, espeak_version
+from apportion.demo.making.dialogues import make_chats
+from apportion.demo.making.films import make_films
+from apportion.demo.making.scenes import shoot
+from apportion.demo.making.tables import to_corpus, write_ground_truth
+from apportion.demo.making.voices import TESTED_VERSION, espeak_version
 
 CHATS, SEED = 80, 7
 

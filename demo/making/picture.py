@@ -1,6 +1,6 @@
 """Draws the README's picture from a finished demo run: one session, every method, turn by turn.
 
-python -m demo.making.picture runs/demo docs/images/turn_rewards.svg --session video-3 --rater bea
+python -m apportion.demo.making.picture runs/demo docs/images/turn_rewards.svg --session video-3 --rater bea
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from corpus.corpus import Corpus
-from foundation.files import write_atomically
-from pipeline.report.picture import turn_rewards_svg
+from apportion.corpus.corpus import Corpus
+from apportion.foundation.files import write_atomically
+from apportion.pipeline.report.picture import turn_rewards_svg
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from corpus.session import Session
+from apportion.corpus.session import Session
 
 EVENT_KINDS = ("nod_yes", "nod_no", "smile", "pitch_up", "pitch_down")
 

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 
-from corpus.session import Rating
+from apportion.corpus.session import Rating
 
 QUALITIES = (-2, -1, 0, 1, 2)
 QUALITY_NAMES = dict(zip(QUALITIES, ("unhelpful", "curt", "neutral", "helpful", "delightful"), strict=True))

@@ -1,7 +1,7 @@
 """How demo/llm_replies.jsonl was made: the demo's prompts out to text files, a real model's replies back in.
 
-    python -m demo.making.record_replies export FOLDER       prompts that have no recorded reply yet, one a file
-    python -m demo.making.record_replies collect FOLDER --model FAMILY --date YYYY-MM-DD
+    python -m apportion.demo.making.record_replies export FOLDER       prompts that have no recorded reply yet, one a file
+    python -m apportion.demo.making.record_replies collect FOLDER --model FAMILY --date YYYY-MM-DD
 
 Both first measure the films with every back-end for faces that the demo may take, in runs/recording, so that the face
 mesh has to be here (`apportion models fetch mesh`): what people are described as, and with it the prompts, may differ
@@ -24,20 +24,20 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from decompose.audit.ask import audit_cases
-from decompose.judging.requests import session_requests
-from decompose.methods import METHODS
-from decompose.prompting.reply import parse_reply
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from llm_client.kept.recorded import RecordingHeader
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatRequest
-from pipeline.assembly import open_engine
-from pipeline.config import Config, load_config
-from pipeline.engine.engine import Engine
-from pipeline.engine.stage import Unit
-from pipeline.running.local import run_locally
+from apportion.decompose.audit.ask import audit_cases
+from apportion.decompose.judging.requests import session_requests
+from apportion.decompose.methods import METHODS
+from apportion.decompose.prompting.reply import parse_reply
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.llm_client.kept.recorded import RecordingHeader
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatRequest
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import Config, load_config
+from apportion.pipeline.engine.engine import Engine
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.running.local import run_locally
 
 DEMO = Path(__file__).resolve().parents[1]
 RECORDING = DEMO / "llm_replies.jsonl"

@@ -11,10 +11,10 @@ from pathlib import Path
 import av
 import numpy as np
 
-from demo.making.faces import LOOKS, SIZE, Face, Pose
-from demo.making.films import Film, media_path
-from demo.making.planted import Event
-from demo.making.voices import RATE_HZ, Sound, loudness
+from apportion.demo.making.faces import LOOKS, SIZE, Face, Pose
+from apportion.demo.making.films import Film, media_path
+from apportion.demo.making.planted import Event
+from apportion.demo.making.voices import RATE_HZ, Sound, loudness
 
 FRAME_RATE = 15
 CRF, AUDIO_BIT_RATE = "25", 40_000

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.corpus import SCHEMAS, Corpus
-from demo.making.planted import Planted
-from demo.making.planting import LABEL_ANNOTATOR, LABEL_NAME, QUALITIES, SCORE_FORMULA
+from apportion.corpus.corpus import SCHEMAS, Corpus
+from apportion.demo.making.planted import Planted
+from apportion.demo.making.planting import LABEL_ANNOTATOR, LABEL_NAME, QUALITIES, SCORE_FORMULA
 
 
 def to_corpus(planted: Sequence[Planted], root: Path) -> Corpus:

@@ -1,6 +1,6 @@
 """Learn `reactions-en` again, from the dialogues and the recorded judgements beside this file.
 
-Run: python -m demo.reactions_en.learn [--out FILE.safetensors]     (without --out it says how far the shipped one is)
+Run: python -m apportion.demo.reactions_en.learn [--out FILE.safetensors]     (without --out it says how far the shipped one is)
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from corpus.corpus import Corpus
-from corpus.importers.chat import import_corpus
-from corpus.session import Session
-from decompose.judging.requests import session_requests
-from decompose.methods import METHODS, REACTIONS_EN
-from decompose.prompting.reply import parse_reply
-from decompose.reactions.cues import CUES
-from decompose.reactions.prior import LearntFrom, Prior, PriorCard, read_prior, write_prior
-from decompose.reactions.read import Reactions, arrange, read_session
-from decompose.reactions.student import Student, learn_student
-from decompose.settings import DecomposeSettings, ReactionSettings
-from foundation.arrays import Floats
-from foundation.files import model_digest
-from llm_client.kept.recorded import RecordedReplies
-from llm_client.request import ChatRequest
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers.chat import import_corpus
+from apportion.corpus.session import Session
+from apportion.decompose.judging.requests import session_requests
+from apportion.decompose.methods import METHODS, REACTIONS_EN
+from apportion.decompose.prompting.reply import parse_reply
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.prior import LearntFrom, Prior, PriorCard, read_prior, write_prior
+from apportion.decompose.reactions.read import Reactions, arrange, read_session
+from apportion.decompose.reactions.student import Student, learn_student
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.files import model_digest
+from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.request import ChatRequest
 
 HERE = Path(__file__).resolve().parent
 DIALOGUES, JUDGEMENTS = HERE / "dialogues.jsonl", HERE / "judgements.jsonl"

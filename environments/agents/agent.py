@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from environments.core import Act, View
+from apportion.environments.core import Act, View
 
 SILENT = "none"
 """The kind of act by which one does nothing, where an environment has one."""

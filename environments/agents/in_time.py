@@ -7,8 +7,8 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
-from environments.agents.agent import SILENT, Agent
-from environments.core import Act, View
+from apportion.environments.agents.agent import SILENT, Agent
+from apportion.environments.core import Act, View
 
 TIMED_OUT = "timed_out"
 """The key in an act's data by which a silent act says that it stands for one that came too late: the limit, in s."""

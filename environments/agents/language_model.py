@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from environments.agents.agent import SILENT, UNREVISED, UNUSABLE
-from environments.core import Act, View
-from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
-from llm_client.prompts.data import data_json
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.agent import SILENT, UNREVISED, UNUSABLE
+from apportion.environments.core import Act, View
+from apportion.llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",
@@ -85,7 +85,7 @@ class LanguageModelAgent:
     settings : LLMSettings
         The model; its temperature is used as it is.
     complete : callable
-        Asks it (`llm_client.asker.Asker.complete`).
+        Asks it (`apportion.llm_client.asker.Asker.complete`).
     form : ActForm
         How acts are asked for.
     """

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from environments.agents.agent import SILENT
-from environments.core import Act, Step, View
-from environments.episode_log import read_log
-from foundation.errors import InputError, UnitError
-from foundation.nearest import did_you_mean
+from apportion.environments.agents.agent import SILENT
+from apportion.environments.core import Act, Step, View
+from apportion.environments.episode_log import read_log
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.nearest import did_you_mean
 
 
 @dataclass(frozen=True)

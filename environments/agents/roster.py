@@ -7,16 +7,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE, WORDS, ActForm, LanguageModelAgent, revised
-from environments.agents.recorded import Recorded
-from environments.agents.wrapped import WRAPPERS, Wrapped, WrappedModel, unwrapped
-from foundation.errors import InputError
-from foundation.registry import Registry
-from llm_client.asker import Asker, Complete
-from llm_client.chosen import Called, ChosenModel
-from llm_client.prompts.prompt_file import is_path
-from llm_client.styled import StyledModel, style_and_model
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE, WORDS, ActForm, LanguageModelAgent, revised
+from apportion.environments.agents.recorded import Recorded
+from apportion.environments.agents.wrapped import WRAPPERS, Wrapped, WrappedModel, unwrapped
+from apportion.foundation.errors import InputError
+from apportion.foundation.registry import Registry
+from apportion.llm_client.asker import Asker, Complete
+from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.prompts.prompt_file import is_path
+from apportion.llm_client.styled import StyledModel, style_and_model
 
 TOO_LONG = "Lower the number of acts, or use a model with a longer context."
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from environments.agents.agent import Agent
-from foundation.errors import InputError
-from foundation.registry import Registry
-from llm_client.asker import Complete
-from llm_client.settings import LLMSettings
-from llm_client.styled import StyledModel
+from apportion.environments.agents.agent import Agent
+from apportion.foundation.errors import InputError
+from apportion.foundation.registry import Registry
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.styled import StyledModel
 
 MARK = "+"
 
@@ -60,7 +60,7 @@ WRAPPERS = Registry(
     must_be="an environments.agents.wrapped.Wrapper",
     fits=lambda thing: callable(getattr(thing, "around", None)),
     # By its place alone: what it is trained with is above this package, and is loaded when somebody names it.
-    ours={"refiner": "rlhf.stackelberg.wrapper:REFINER"},
+    ours={"refiner": "apportion.rlhf.stackelberg.wrapper:REFINER"},
 )
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.data import data_json
 
 MODERATOR = "Moderator"
 """Who says in a corpus what the rules make known; sits in no seat, and nobody rates it."""

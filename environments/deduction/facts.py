@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from environments.deduction.events import Aim, Deal, Event, Stage
+from apportion.environments.deduction.events import Aim, Deal, Event, Stage
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,9 @@ from itertools import islice
 from random import Random
 from typing import Any, ClassVar
 
-from environments.agents.agent import SILENT
-from environments.core import Act, ActError, Environment, Move, Step
-from environments.deduction.events import (
+from apportion.environments.agents.agent import SILENT
+from apportion.environments.core import Act, ActError, Environment, Move, Step
+from apportion.environments.deduction.events import (
     MODERATOR,
     SPEAK,
     Aim,
@@ -47,9 +47,9 @@ from environments.deduction.events import (
     numbers_in,
     utterance,
 )
-from environments.deduction.facts import Facts
-from environments.deduction.observation import in_text
-from foundation.errors import InputError
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.observation import in_text
+from apportion.foundation.errors import InputError
 
 MOST_WORDS = 5_000
 """Characters of a speech; what is longer is cut."""

@@ -8,16 +8,16 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from environments.agents.roster import Roster
-from environments.core import Environment
-from environments.deduction.events import Deal
-from environments.deduction.game import Deduction
-from environments.simulation.of_rules import GameSimulator
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from foundation.registry import Registry
-from foundation.settings import problems
-from llm_client.chosen import Called
+from apportion.environments.agents.roster import Roster
+from apportion.environments.core import Environment
+from apportion.environments.deduction.events import Deal
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.simulation.of_rules import GameSimulator
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.registry import Registry
+from apportion.foundation.settings import problems
+from apportion.llm_client.chosen import Called
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ GAMES = Registry(
     must_be="an environments.deduction.kinds.GameKind",
     fits=lambda thing: isinstance(thing, GameKind),
     ours={
-        "werewolf": "environments.deduction.werewolf.kind:WEREWOLF",
-        "avalon": "environments.deduction.avalon.kind:AVALON",
-        "onuw": "environments.deduction.onuw.kind:ONUW",
+        "werewolf": "apportion.environments.deduction.werewolf.kind:WEREWOLF",
+        "avalon": "apportion.environments.deduction.avalon.kind:AVALON",
+        "onuw": "apportion.environments.deduction.onuw.kind:ONUW",
     },
 )
 """Every game by its kind; a package's are found by name, too."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from environments.agents.agent import UNREVISED
-from environments.agents.language_model import ActForm
-from environments.core import Act, View
-from environments.deduction.events import aim_of
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.prompts.strict_json import ReplyMistakeError, short_json
+from apportion.environments.agents.agent import UNREVISED
+from apportion.environments.agents.language_model import ActForm
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import aim_of
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
 
 PLAYERS = "players"
 """The field in which a model writes at whom an act is aimed."""

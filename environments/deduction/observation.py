@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from environments.agents.agent import SILENT
-from environments.deduction.events import SPEAK, Aim, line
-from environments.deduction.facts import Facts
+from apportion.environments.agents.agent import SILENT
+from apportion.environments.deduction.events import SPEAK, Aim, line
+from apportion.environments.deduction.facts import Facts
 
 SAY = "say something to all, in your own words"
 MOST_LISTED = 40

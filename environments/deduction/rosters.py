@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from environments.agents.recorded import Recorded
-from environments.agents.roster import Roster
-from environments.deduction.language_model import FORM
-from foundation.registry import Registry
+from apportion.environments.agents.recorded import Recorded
+from apportion.environments.agents.roster import Roster
+from apportion.environments.deduction.language_model import FORM
+from apportion.foundation.registry import Registry
 
 
 def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) -> Roster:
@@ -29,9 +29,9 @@ def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) 
         "behind an @ by its `of`",
         fits=lambda thing: callable(getattr(thing, "act", None)),
         ours={
-            "random": "environments.deduction.scripts:Random",
+            "random": "apportion.environments.deduction.scripts:Random",
             **ours,
-            "recorded": "environments.agents.recorded:Recorded",
+            "recorded": "apportion.environments.agents.recorded:Recorded",
         },
     )
     return Roster(registry, FORM, (Recorded.example,), elsewhere)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random as Draws
 from typing import Any, ClassVar
 
-from environments.core import Act, View
-from environments.deduction.events import SPEAK, Aim
-from environments.deduction.facts import Facts
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import SPEAK, Aim
+from apportion.environments.deduction.facts import Facts
 
 SMALL_TALK = (
     "I have nothing to add yet.",

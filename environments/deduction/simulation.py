@@ -8,16 +8,16 @@ from functools import cached_property, partial
 from random import Random
 from typing import Any
 
-from environments.agents.agent import Agent
-from environments.agents.in_time import InTime
-from environments.agents.language_model import TEMPERATURE
-from environments.core import Environment
-from environments.deduction.game import Deduction
-from environments.deduction.kinds import GameKind
-from environments.simulate import EpisodePlan
-from environments.simulation import Players, Simulation
-from foundation.errors import InputError
-from llm_client.chosen import Called, ChosenModel
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.in_time import InTime
+from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.core import Environment
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.kinds import GameKind
+from apportion.environments.simulate import EpisodePlan
+from apportion.environments.simulation import Players, Simulation
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import Called, ChosenModel
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class DeductionChoice(Simulation):
     Parameters
     ----------
     game : GameKind
-        One of `environments.deduction.kinds.GAMES`.
+        One of `apportion.environments.deduction.kinds.GAMES`.
     agents : tuple of str
         Names of agents; the seats of every game are drawn from them, each as often as another in all.
     games : int

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE
-from environments.agents.recorded import Recorded
-from environments.agents.roster import Roster
-from environments.agents.wrapped import WrappedModel, unwrapped
-from environments.negotiation.language_model import FORM
-from environments.negotiation.wording import PROMPTS, WORDED, WORDING, Worded
-from foundation.registry import Registry
-from llm_client.asker import Complete
-from llm_client.chosen import Called, ChosenModel
-from llm_client.styled import StyledModel, style_and_model
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.agents.recorded import Recorded
+from apportion.environments.agents.roster import Roster
+from apportion.environments.agents.wrapped import WrappedModel, unwrapped
+from apportion.environments.negotiation.language_model import FORM
+from apportion.environments.negotiation.wording import PROMPTS, WORDED, WORDING, Worded
+from apportion.foundation.registry import Registry
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.styled import StyledModel, style_and_model
 
 AGENTS = Registry(
     what="agent",
@@ -24,14 +24,14 @@ AGENTS = Registry(
     "an @ by its `of`",
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
-        "random": "environments.negotiation.scripts:Random",
-        "greedy": "environments.negotiation.scripts:Greedy",
-        "conceding": "environments.negotiation.scripts:Conceding",
-        "fair": "environments.negotiation.scripts:Fair",
-        "tit-for-tat": "environments.negotiation.scripts:TitForTat",
-        "recorded": "environments.agents.recorded:Recorded",
+        "random": "apportion.environments.negotiation.scripts:Random",
+        "greedy": "apportion.environments.negotiation.scripts:Greedy",
+        "conceding": "apportion.environments.negotiation.scripts:Conceding",
+        "fair": "apportion.environments.negotiation.scripts:Fair",
+        "tit-for-tat": "apportion.environments.negotiation.scripts:TitForTat",
+        "recorded": "apportion.environments.agents.recorded:Recorded",
         # By its place alone: what it is trained with is above this package, and is loaded when somebody names it.
-        "learned": "rlhf.negotiation.learned:Learned",
+        "learned": "apportion.rlhf.negotiation.learned:Learned",
     },
 )
 

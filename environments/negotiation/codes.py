@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from environments.negotiation.contexts import Counts
-from foundation.errors import UnitError
-from foundation.nearest import did_you_mean
+from apportion.environments.negotiation.contexts import Counts
+from apportion.foundation.errors import UnitError
+from apportion.foundation.nearest import did_you_mean
 
 MOST_KEPT = 4
 SPLITS = (MOST_KEPT + 1) ** 3

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 ITEMS = ("book", "hat", "ball")
 """What the three items are called, in the order of all counts, values and splits."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar
 
-from environments.core import Act, ActError, Environment, Move, Step
-from environments.negotiation.codes import AGREE, SPLIT_OF, SPLITS, WITH_SPLIT, CodeError, act_of, rest
-from environments.negotiation.contexts import ITEMS, SEATS, WORTH, Context, Counts
-from environments.negotiation.observation import (
+from apportion.environments.core import Act, ActError, Environment, Move, Step
+from apportion.environments.negotiation.codes import AGREE, SPLIT_OF, SPLITS, WITH_SPLIT, CodeError, act_of, rest
+from apportion.environments.negotiation.contexts import ITEMS, SEATS, WORTH, Context, Counts
+from apportion.environments.negotiation.observation import (
     SELECT,
     Facts,
     Part,
@@ -18,11 +18,11 @@ from environments.negotiation.observation import (
     rules_in_words,
     values_in_words,
 )
-from environments.negotiation.parser import parse
-from environments.negotiation.rules import MOST_ACTS, Game
-from environments.negotiation.sentences import in_words, sentence
-from environments.negotiation.solver import solve
-from foundation.errors import InputError
+from apportion.environments.negotiation.parser import parse
+from apportion.environments.negotiation.rules import MOST_ACTS, Game
+from apportion.environments.negotiation.sentences import in_words, sentence
+from apportion.environments.negotiation.solver import solve
+from apportion.foundation.errors import InputError
 
 NAMES = ("Alice", "Bob")
 """Seat 0 and seat 1, as in the paper."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from environments.agents.language_model import ActForm
-from environments.core import Act, View
-from environments.negotiation.codes import WITH_SPLIT
-from environments.negotiation.contexts import ITEMS, MOST
-from environments.negotiation.observation import SELECT
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.prompts.strict_json import ReplyMistakeError, short_json
+from apportion.environments.agents.language_model import ActForm
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.codes import WITH_SPLIT
+from apportion.environments.negotiation.contexts import ITEMS, MOST
+from apportion.environments.negotiation.observation import SELECT
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
 
 KEEP = "keep"
 """The field in which a model writes a split."""

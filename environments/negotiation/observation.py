@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from environments.acts import Act
-from environments.negotiation.codes import SPLIT_OF, act_code, rest, split_code
-from environments.negotiation.contexts import ITEMS, WORTH, Counts
-from environments.negotiation.sentences import in_words
-from llm_client.prompts.data import data_json
+from apportion.environments.acts import Act
+from apportion.environments.negotiation.codes import SPLIT_OF, act_code, rest, split_code
+from apportion.environments.negotiation.contexts import ITEMS, WORTH, Counts
+from apportion.environments.negotiation.sentences import in_words
+from apportion.llm_client.prompts.data import data_json
 
 SELECT = "select"
 """The kind of act by which one takes one's items at the end, unseen by the other."""

@@ -10,15 +10,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
-from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE
-from environments.agents.roster import Roster
-from environments.core import Environment
-from environments.negotiation.rules import MOST_ACTS
-from environments.simulate import EpisodePlan
-from environments.simulation import Players, Simulation
-from foundation.errors import InputError
-from llm_client.chosen import Called, ChosenModel
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.agents.roster import Roster
+from apportion.environments.core import Environment
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.environments.simulate import EpisodePlan
+from apportion.environments.simulation import Players, Simulation
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import Called, ChosenModel
 
 
 @dataclass(frozen=True)

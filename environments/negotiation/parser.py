@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from environments.negotiation.codes import SPLIT_OF, rest, split_code
-from environments.negotiation.contexts import ITEMS, Counts
+from apportion.environments.negotiation.codes import SPLIT_OF, rest, split_code
+from apportion.environments.negotiation.contexts import ITEMS, Counts
 
 UNKNOWN = "unknown"
 """The kind of what is no act."""

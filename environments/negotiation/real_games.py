@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from corpus.importers.dealornodeal.rows import Row
-from environments.negotiation.codes import rest, split_code
-from environments.negotiation.parser import Parsed, parse
+from apportion.corpus.importers.dealornodeal.rows import Row
+from apportion.environments.negotiation.codes import rest, split_code
+from apportion.environments.negotiation.parser import Parsed, parse
 
 SELECTION = "selection"
 """What ends the talk in a row, beside the kinds of acts: both select."""

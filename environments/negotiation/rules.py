@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from environments.negotiation.codes import (
+from apportion.environments.negotiation.codes import (
     ACTS,
     AGREE,
     DISAGREE,
@@ -41,8 +41,8 @@ from environments.negotiation.codes import (
     rest,
     splits_of,
 )
-from environments.negotiation.contexts import SEATS, Context, Counts
-from foundation.errors import InputError, UnitError
+from apportion.environments.negotiation.contexts import SEATS, Context, Counts
+from apportion.foundation.errors import InputError, UnitError
 
 MOST_ACTS = 20
 """After which both take their items (section 3 has T; the published code 20)."""

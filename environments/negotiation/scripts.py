@@ -10,11 +10,11 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import ClassVar
 
-from environments.core import Act, View
-from environments.negotiation.codes import AGREE, END, INSIST, SPLIT_OF, SPLITS, act_of, rest, splits_of
-from environments.negotiation.contexts import WORTH, Counts
-from environments.negotiation.observation import SELECT, Facts
-from environments.negotiation.sentences import sentence
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.codes import AGREE, END, INSIST, SPLIT_OF, SPLITS, act_of, rest, splits_of
+from apportion.environments.negotiation.contexts import WORTH, Counts
+from apportion.environments.negotiation.observation import SELECT, Facts
+from apportion.environments.negotiation.sentences import sentence
 
 LEAST = 4
 """Points below which nobody here concedes."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from environments.negotiation.codes import AGREE, INSIST, SPLIT_OF, SPLITS, act_of, rest
-from environments.negotiation.contexts import ITEMS, Counts
+from apportion.environments.negotiation.codes import AGREE, INSIST, SPLIT_OF, SPLITS, act_of, rest
+from apportion.environments.negotiation.contexts import ITEMS, Counts
 
 _PROPOSE = (
     "I would like {kept}; you can have {left}.",

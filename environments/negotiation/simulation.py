@@ -9,13 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from environments.agents.roster import Roster
-from environments.core import Environment
-from environments.negotiation.agents import ROSTER
-from environments.negotiation.contexts import Context, all_contexts, read_contexts
-from environments.negotiation.game import NAMES, Negotiation
-from environments.negotiation.pairs import PairChoice
-from foundation.files import digest
+from apportion.environments.agents.roster import Roster
+from apportion.environments.core import Environment
+from apportion.environments.negotiation.agents import ROSTER
+from apportion.environments.negotiation.contexts import Context, all_contexts, read_contexts
+from apportion.environments.negotiation.game import NAMES, Negotiation
+from apportion.environments.negotiation.pairs import PairChoice
+from apportion.foundation.files import digest
 
 
 @dataclass(frozen=True)

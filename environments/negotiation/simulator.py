@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from environments.negotiation.agents import ROSTER
-from environments.negotiation.contexts import Context
-from environments.negotiation.game import Negotiation
-from environments.simulation.of_rules import GameSimulator
+from apportion.environments.negotiation.agents import ROSTER
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.simulation.of_rules import GameSimulator
 
 
 def game_of(about: Mapping[str, Any]) -> Negotiation:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from environments.negotiation.codes import SPLIT_OF, rest, splits_of
-from environments.negotiation.contexts import Context
+from apportion.environments.negotiation.codes import SPLIT_OF, rest, splits_of
+from apportion.environments.negotiation.contexts import Context
 
 Points = tuple[int, int]
 """Of seat 0 and seat 1."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments.agents.agent import Agent
-from environments.agents.language_model import ATTEMPTS, TOKENS_AN_ACT
-from environments.core import Act, View
-from environments.negotiation.codes import SPLITS
-from environments.negotiation.contexts import Counts
-from environments.negotiation.observation import SELECT, Facts, number_of
-from environments.negotiation.parser import parse
-from environments.negotiation.sentences import sentence
-from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
-from llm_client.prompts.data import data_json
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import ATTEMPTS, TOKENS_AN_ACT
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.codes import SPLITS
+from apportion.environments.negotiation.contexts import Counts
+from apportion.environments.negotiation.observation import SELECT, Facts, number_of
+from apportion.environments.negotiation.parser import parse
+from apportion.environments.negotiation.sentences import sentence
+from apportion.llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 WORDED = "~"
 """Behind a script's name: ``conceding~`` and ``conceding~@MODEL`` are worded."""
@@ -57,7 +57,7 @@ class Worded:
     settings : LLMSettings
         The model.
     complete : callable
-        Asks it (`llm_client.asker.Asker.complete`).
+        Asks it (`apportion.llm_client.asker.Asker.complete`).
     """
 
     called: str

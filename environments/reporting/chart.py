@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from environments.reporting.drawing import picture, short, text
-from environments.reporting.figures import Figure, Value
-from foundation.tables.numbers import fixed
+from apportion.environments.reporting.drawing import picture, short, text
+from apportion.environments.reporting.figures import Figure, Value
+from apportion.foundation.tables.numbers import fixed
 
 COLOURS = ("#3b63c9", "#e0563f", "#2f8f5b", "#8a5bc2", "#b8860b", "#1c8ea3", "#7a7f87", "#c2417c")
 LEFT, TOP, STEP, HEIGHT = 64, 48, 130, 240

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from environments.reporting.table import SIMULATED
-from environments.terminal.printable import printable
+from apportion.environments.reporting.table import SIMULATED
+from apportion.environments.terminal.printable import printable
 
 _STYLE = """
 text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:13px;fill:#1c1f24}

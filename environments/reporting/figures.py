@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.arrays import Floats
-from foundation.intervals.estimate import IntervalEstimate, Missing
-from foundation.intervals.resampling import Sampling, Statistic, interval
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.estimate import IntervalEstimate, Missing
+from apportion.foundation.intervals.resampling import Sampling, Statistic, interval
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from environments.reporting.table import SIMULATED, Table, safe
-from environments.terminal.printable import printable
-from foundation.errors import InputError
-from foundation.files import write_atomically
+from apportion.environments.reporting.table import SIMULATED, Table, safe
+from apportion.environments.terminal.printable import printable
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
 
 NAME = "report"
 """Of the files that hold everything."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from environments.reporting.figures import Value
-from environments.terminal.printable import printable
-from foundation.intervals.estimate import Missing
-from foundation.listing import listed
-from foundation.tables.columns import columns
-from foundation.tables.markdown import escaped, markdown_table
-from foundation.tables.numbers import NO_FIGURE, fixed, p_value
+from apportion.environments.reporting.figures import Value
+from apportion.environments.terminal.printable import printable
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.listing import listed
+from apportion.foundation.tables.columns import columns
+from apportion.foundation.tables.markdown import escaped, markdown_table
+from apportion.foundation.tables.numbers import NO_FIGURE, fixed, p_value
 
 SIMULATED = "simulated: no person spoke as themselves"
 """Stands under every title."""

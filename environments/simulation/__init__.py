@@ -5,6 +5,6 @@ From the ground up: `choice` (who plays what, and its corpus), `pricing` (what t
 `of_rules` (the simulator of games that rules score).
 """
 
-from environments.simulation.choice import Players, Simulation, write_corpus
+from apportion.environments.simulation.choice import Players, Simulation, write_corpus
 
 __all__ = ["Players", "Simulation", "write_corpus"]

@@ -10,16 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from corpus.placing import ImportReport, check_free, claim, folder_for, place
-from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE
-from environments.agents.roster import Roster
-from environments.core import Environment
-from environments.episode_log import LOG
-from environments.simulate import EpisodePlan, simulate
-from environments.to_corpus import to_corpus
-from foundation.errors import InputError
-from llm_client.chosen import Called, ChosenModel
+from apportion.corpus.placing import ImportReport, check_free, claim, folder_for, place
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.agents.roster import Roster
+from apportion.environments.core import Environment
+from apportion.environments.episode_log import LOG
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.to_corpus import to_corpus
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import Called, ChosenModel
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from corpus.session import Session
-from environments.agents.roster import Roster
-from environments.cast import Cast
-from environments.core import Environment
-from environments.logged_session import (
+from apportion.corpus.session import Session
+from apportion.environments.agents.roster import Roster
+from apportion.environments.cast import Cast
+from apportion.environments.core import Environment
+from apportion.environments.logged_session import (
     Seats,
     check_cast,
     check_words,
@@ -24,16 +24,16 @@ from environments.logged_session import (
     made_by,
     temperature_of,
 )
-from environments.reopened import Reopened
-from environments.to_corpus import RULES
-from foundation.errors import ApportionError, InputError, UnitError
-from llm_client.asker import Complete
-from llm_client.settings import LLMSettings
+from apportion.environments.reopened import Reopened
+from apportion.environments.to_corpus import RULES
+from apportion.foundation.errors import ApportionError, InputError, UnitError
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)
 class GameSimulator:
-    """A `environments.simulator.Recastable` of games that the rules score.
+    """A `apportion.environments.simulator.Recastable` of games that the rules score.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class GameSimulator:
         return {**made, "cast": Seats.of(logged, corpus, self.roster, self.cast).identity()}
 
     def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
-        """As `environments.simulator.Recastable.asked`."""
+        """As `apportion.environments.simulator.Recastable.asked`."""
         try:
             seats = Seats.of(logged_episode(session, corpus), corpus, self.roster, self.cast)
         except ApportionError:

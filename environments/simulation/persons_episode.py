@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corpus.placing import ImportReport, claim, place
-from environments.core import Environment, View
-from environments.episode_log import LOG, LoggedEpisode, read_log
-from environments.reopened import Absent
-from environments.simulate import EpisodePlan, Played, Simulated, simulate
-from environments.terminal.person import Person
-from environments.to_corpus import to_corpus
-from foundation.errors import ApportionError, InputError, UnitError
-from llm_client.chosen import Called
+from apportion.corpus.placing import ImportReport, claim, place
+from apportion.environments.core import Environment, View
+from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
+from apportion.environments.reopened import Absent
+from apportion.environments.simulate import EpisodePlan, Played, Simulated, simulate
+from apportion.environments.terminal.person import Person
+from apportion.environments.to_corpus import to_corpus
+from apportion.foundation.errors import ApportionError, InputError, UnitError
+from apportion.llm_client.chosen import Called
 
 _NAMED = re.compile(r"[\w.-]{1,40}")
 

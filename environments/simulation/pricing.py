@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from environments.agents.agent import Agent
-from environments.agents.language_model import TOKENS_AN_ACT
-from environments.core import View
-from environments.simulation import Simulation
-from foundation.errors import InputError
-from llm_client.cost.most import MostAsked
-from llm_client.cost.prices import find_price
-from llm_client.cost.tokens import estimated_input_tokens
-from llm_client.errors import prefixed
-from llm_client.preview import Preview
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TOKENS_AN_ACT
+from apportion.environments.core import View
+from apportion.environments.simulation import Simulation
+from apportion.foundation.errors import InputError
+from apportion.llm_client.cost.most import MostAsked
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.cost.tokens import estimated_input_tokens
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.preview import Preview
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 MEASURED = 100
 """Episodes, at most, whose first request is measured; the rest are taken to be as long."""

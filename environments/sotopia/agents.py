@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from environments.agents.recorded import Recorded
-from environments.agents.roster import Roster
-from foundation.registry import Registry
+from apportion.environments.agents.recorded import Recorded
+from apportion.environments.agents.roster import Roster
+from apportion.foundation.registry import Registry
 
 AGENTS = Registry(
     what="agent",
@@ -13,11 +13,11 @@ AGENTS = Registry(
     "an @ by its `of`",
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
-        "conceding": "environments.sotopia.scripts:Conceding",
-        "moody": "environments.sotopia.moods:Moody",
-        "random": "environments.agents.agent:AnyLegal",
-        "recorded": "environments.agents.recorded:Recorded",
-        "talking": "environments.sotopia.moods:Talking",
+        "conceding": "apportion.environments.sotopia.scripts:Conceding",
+        "moody": "apportion.environments.sotopia.moods:Moody",
+        "random": "apportion.environments.agents.agent:AnyLegal",
+        "recorded": "apportion.environments.agents.recorded:Recorded",
+        "talking": "apportion.environments.sotopia.moods:Talking",
     },
 )
 METAMIND = "MetaMind (Zhang et al., 2025, Modeling human social thoughts with metacognitive multi-agent systems)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 BIG_FIVE = ("openness to experience", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
 MORAL_VALUES = ("care", "fairness", "loyalty", "authority", "purity")

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from corpus.sotopia_eval import RANGES
-from environments.core import Act, ActError, Environment, Move, Step
-from environments.sotopia.characters import field_words
-from environments.sotopia.observation import KINDS, LEAVE, NONE, SPEAK, Part, act_of, done, in_words, part_of
-from environments.sotopia.rules_judge import judge_by_rules
-from environments.sotopia.tasks import Task
-from environments.sotopia.terms import SeatAct
-from environments.sotopia.visibility import Visibility
-from foundation.errors import InputError
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.core import Act, ActError, Environment, Move, Step
+from apportion.environments.sotopia.characters import field_words
+from apportion.environments.sotopia.observation import KINDS, LEAVE, NONE, SPEAK, Part, act_of, done, in_words, part_of
+from apportion.environments.sotopia.rules_judge import judge_by_rules
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.terms import SeatAct
+from apportion.environments.sotopia.visibility import Visibility
+from apportion.foundation.errors import InputError
 
 _BEGINNINGS = tuple(f"[{kind}]" for kind in KINDS)
 MOST_WORDS = 20_000

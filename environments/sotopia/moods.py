@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from math import exp
 from typing import ClassVar
 
-from environments.core import Act, View
-from environments.sotopia.game import Facts
-from environments.sotopia.observation import LEAVE, SPEAK
-from environments.sotopia.scripts import worded
-from environments.sotopia.terms import PHYSICAL, Offers, SeatAct
-from foundation.errors import InputError, UnitError
+from apportion.environments.core import Act, View
+from apportion.environments.sotopia.game import Facts
+from apportion.environments.sotopia.observation import LEAVE, SPEAK
+from apportion.environments.sotopia.scripts import worded
+from apportion.environments.sotopia.terms import PHYSICAL, Offers, SeatAct
+from apportion.foundation.errors import InputError, UnitError
 
 WARM = ("I like how you think.", "It is a pleasure to talk to you.", "You have been more than fair to me.")
 COLD = ("You waste my time.", "Frankly, that is nonsense.", "I have met nicer people at the tax office.")

@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from environments.acts import Act
-from environments.sotopia.tasks import Task
-from environments.sotopia.terms import PHYSICAL, SeatAct, Terms
-from environments.sotopia.visibility import FIELDS, Visibility, filled_fields, seen
-from llm_client.prompts.data import data_json
+from apportion.environments.acts import Act
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.terms import PHYSICAL, SeatAct, Terms
+from apportion.environments.sotopia.visibility import FIELDS, Visibility, filled_fields, seen
+from apportion.llm_client.prompts.data import data_json
 
 SPEAK, NON_VERBAL, NONE, LEAVE = "speak", "non-verbal communication", "none", "leave"
 KINDS = (SPEAK, NON_VERBAL, PHYSICAL, NONE, LEAVE)

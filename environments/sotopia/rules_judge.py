@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.tasks import Task
-from environments.sotopia.terms import Agreement, SeatAct, agreement, gave_away
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.terms import Agreement, SeatAct, agreement, gave_away
 
 
 def judge_by_rules(task: Task, acts: Sequence[SeatAct]) -> list[dict[str, float | None]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from corpus.sotopia_marks import EVERYBODY, seat_viewer, shown_to
-from environments.sotopia.characters import Character
-from environments.sotopia.terms import Terms
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.corpus.sotopia_marks import EVERYBODY, seat_viewer, shown_to
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.terms import Terms
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Scenario:
     name : str
         Its id.
     context : str
-        Place, time and whatever everybody knows; parts may be marked for one reader (`corpus.sotopia_marks`).
+        Place, time and whatever everybody knows; parts may be marked for one reader (`apportion.corpus.sotopia_marks`).
     goals : tuple of str
         By seat; private.
     relationship : Relationship

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from environments.core import Act, View
-from environments.sotopia.game import Facts
-from environments.sotopia.observation import LEAVE, SPEAK
-from environments.sotopia.terms import PHYSICAL, Deal, Offers, OneNumber, Split, offered
+from apportion.environments.core import Act, View
+from apportion.environments.sotopia.game import Facts
+from apportion.environments.sotopia.observation import LEAVE, SPEAK
+from apportion.environments.sotopia.terms import PHYSICAL, Deal, Offers, OneNumber, Split, offered
 
 GREETINGS = ("Good to see you.", "Hello! Do you have a moment?", "So, shall we talk about it?")
 CHAT = (

@@ -10,21 +10,21 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from corpus.placing import ImportReport
-from environments import episode_log
-from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE
-from environments.core import Environment
-from environments.simulate import EpisodePlan
-from environments.simulation import Players, Simulation, write_corpus
-from environments.sotopia.agents import ROSTER
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.sources.record import is_bundled, task_record
-from environments.sotopia.sources.sets import chosen_space
-from environments.sotopia.sources.space import TaskSpace
-from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, seatings
-from foundation.errors import InputError
-from llm_client.chosen import Called, ChosenModel
+from apportion.corpus.placing import ImportReport
+from apportion.environments import episode_log
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.core import Environment
+from apportion.environments.simulate import EpisodePlan
+from apportion.environments.simulation import Players, Simulation, write_corpus
+from apportion.environments.sotopia.agents import ROSTER
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.sources.record import is_bundled, task_record
+from apportion.environments.sotopia.sources.sets import chosen_space
+from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, seatings
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import Called, ChosenModel
 
 KIND = "simulate sotopia"
 LOG = episode_log.LOG
@@ -58,7 +58,7 @@ class SimulationChoice(Simulation):
     tasks : Path, optional
         A file of tasks or a folder of published profiles; None: what comes with the project.
     task_set : str, optional
-        A named set out of these (`environments.sotopia.sources.sets.SETS`).
+        A named set out of these (`apportion.environments.sotopia.sources.sets.SETS`).
     paired : bool
         Whether all seatings of a task have the same seeds, so that what is drawn makes no difference between them.
     matches : int, optional
@@ -206,5 +206,5 @@ def simulate_sotopia(
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
-    """Play, and write the corpus with its log; as `environments.simulation.write_corpus`."""
+    """Play, and write the corpus with its log; as `apportion.environments.simulation.write_corpus`."""
     return write_corpus(choice, out, overwrite=overwrite, progress=progress)

@@ -14,8 +14,8 @@ How to use it::
 Everything is found in `episodes.jsonl` beside the tables: the names of bundled scenarios and characters, or the whole
 task. Agents play on as they were called: scripts and a package's by their names; language models by ``base@MODEL``,
 asked through ``complete`` with the temperature of the corpus. Who cannot play again (a person) is an error only when
-asked. Scores are those of the judge ``rules`` unless another `environments.verdict.Judge` is handed in. A run names
-both, and how models are asked, by an `environments.cast.Cast`: ``SIMULATOR.recast(cast).open(session, folder,
+asked. Scores are those of the judge ``rules`` unless another `apportion.environments.verdict.Judge` is handed in. A run names
+both, and how models are asked, by an `apportion.environments.cast.Cast`: ``SIMULATOR.recast(cast).open(session, folder,
 complete)``.
 """
 
@@ -26,10 +26,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from corpus.session import Session
-from environments.cast import Cast
-from environments.episode_log import LoggedEpisode
-from environments.logged_session import (
+from apportion.corpus.session import Session
+from apportion.environments.cast import Cast
+from apportion.environments.episode_log import LoggedEpisode
+from apportion.environments.logged_session import (
     Seats,
     asking_identity,
     check_cast,
@@ -39,19 +39,19 @@ from environments.logged_session import (
     made_by,
     temperature_of,
 )
-from environments.reopened import Reopened
-from environments.sotopia.agents import ROSTER
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.judging.language_model import PROMPTS as JUDGES
-from environments.sotopia.judging.language_model import ModelJudge
-from environments.sotopia.judging.of_environment import JudgedByModel
-from environments.sotopia.sources.record import bundled_task, task_of, task_record
-from environments.sotopia.tasks import Task
-from environments.to_corpus import RULES
-from environments.verdict import BY_RULES, Judge
-from foundation.errors import ApportionError, InputError, UnitError
-from llm_client.asker import Complete
-from llm_client.settings import LLMSettings
+from apportion.environments.reopened import Reopened
+from apportion.environments.sotopia.agents import ROSTER
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.judging.language_model import PROMPTS as JUDGES
+from apportion.environments.sotopia.judging.language_model import ModelJudge
+from apportion.environments.sotopia.judging.of_environment import JudgedByModel
+from apportion.environments.sotopia.sources.record import bundled_task, task_of, task_record
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.to_corpus import RULES
+from apportion.environments.verdict import BY_RULES, Judge
+from apportion.foundation.errors import ApportionError, InputError, UnitError
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class SotopiaSimulator:
         return {**made, "cast": by}
 
     def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
-        """As `environments.simulator.Recastable.asked`."""
+        """As `apportion.environments.simulator.Recastable.asked`."""
         try:
             seats = Seats.of(logged_episode(session, corpus), corpus, ROSTER, self.cast)
         except ApportionError:

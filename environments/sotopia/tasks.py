@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import permutations, product
 from random import Random
 
-from environments.sotopia.characters import Character
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 
 PAIRS_A_SCENARIO = 5
 """Section 4: 5 pairs of characters for each of 90 scenarios are 450 tasks."""

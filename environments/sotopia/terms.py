@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from environments.acts import Act
-from foundation.errors import InputError
+from apportion.environments.acts import Act
+from apportion.foundation.errors import InputError
 
 PHYSICAL = "physical action"
 _OFFER = re.compile(r"offer\s*:?\s+(?P<terms>.+)", re.IGNORECASE | re.DOTALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Literal
 
-from environments.sotopia.characters import Character
+from apportion.environments.sotopia.characters import Character
 
 Visibility = Literal["paper", "released"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from environments.negotiation.bargaining.bargain import BUYER, SELLER
-from environments.reporting.figures import Figure, mean
-from environments.reporting.table import Cell, Table
-from environments.tournament.league.rates import win_rate
-from environments.tournament.results import Result
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.environments.negotiation.bargaining.bargain import BUYER, SELLER
+from apportion.environments.reporting.figures import Figure, mean
+from apportion.environments.reporting.table import Cell, Table
+from apportion.environments.tournament.league.rates import win_rate
+from apportion.environments.tournament.results import Result
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 SNP, SHARE = "snp", "share"
 

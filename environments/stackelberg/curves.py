@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from environments.reporting.chart import chart
-from environments.reporting.figures import Figure, Value
-from environments.reporting.table import Cell, Marked, Table
-from environments.stackelberg.games import AGAINST, AVERAGE, NO_TEAMS, cells_against, columns_of
-from environments.stackelberg.variants import Variants
-from environments.tournament.league.matches import Matches
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.chart import chart
+from apportion.environments.reporting.figures import Figure, Value
+from apportion.environments.reporting.table import Cell, Marked, Table
+from apportion.environments.stackelberg.games import AGAINST, AVERAGE, NO_TEAMS, cells_against, columns_of
+from apportion.environments.stackelberg.variants import Variants
+from apportion.environments.tournament.league.matches import Matches
+from apportion.foundation.intervals.resampling import Sampling
 
 PERCENT = (0.0, 100.0)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from environments.reporting.figures import Figure, Value
-from environments.reporting.table import Cell, Table, starred
-from environments.stackelberg.variants import Variants
-from environments.tournament.league.matches import Matches
-from environments.tournament.league.rates import (
+from apportion.environments.reporting.figures import Figure, Value
+from apportion.environments.reporting.table import Cell, Table, starred
+from apportion.environments.stackelberg.variants import Variants
+from apportion.environments.tournament.league.matches import Matches
+from apportion.environments.tournament.league.rates import (
     change_of_middle,
     difference,
     distinct,
@@ -16,8 +16,8 @@ from environments.tournament.league.rates import (
     middle,
     win_rate,
 )
-from environments.tournament.league.tables import by_team, votes
-from foundation.intervals.resampling import Sampling
+from apportion.environments.tournament.league.tables import by_team, votes
+from apportion.foundation.intervals.resampling import Sampling
 
 AVERAGE = "Avg."
 NO_TEAMS = "no agent met another one, team against team"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from environments.reporting.chart import chart
-from environments.reporting.figures import Figure, mean
-from environments.reporting.table import Cell, Table
-from foundation.errors import InputError
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.chart import chart
+from apportion.environments.reporting.figures import Figure, mean
+from apportion.environments.reporting.table import Cell, Table
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 START = 0
 """The epoch before any training."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from environments.reporting.table import Cell, Table
-from environments.sotopia.reports.models import NO_MODELS, Scores, best_marked, models_only
-from environments.sotopia.reports.raters import RatedEpisodes, titled
-from environments.sotopia.reports.scored import OVERALL, Seat, TaskId
-from environments.sotopia.reports.trained import most_met, only_partner
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.table import Cell, Table
+from apportion.environments.sotopia.reports.models import NO_MODELS, Scores, best_marked, models_only
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.scored import OVERALL, Seat, TaskId
+from apportion.environments.sotopia.reports.trained import most_met, only_partner
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 DIMENSIONS = {"GOAL": "Goal", OVERALL: "Overall"}
 NO_HARD = Missing("no file of hard tasks was given")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from environments.acts import Act
-from environments.terminal.printable import is_shown
-from environments.terminal.screen import LineError
-from foundation.nearest import did_you_mean
+from apportion.environments.acts import Act
+from apportion.environments.terminal.printable import is_shown
+from apportion.environments.terminal.screen import LineError
+from apportion.foundation.nearest import did_you_mean
 
 HELP, AGAIN, STOP = "help", "again", "stop"
 WISHES = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from environments.core import Act, View
-from environments.terminal.commands import AGAIN, HELP, listed, read_line
-from environments.terminal.screen import LineError, Screen
-from environments.terminal.telling import Telling
+from apportion.environments.core import Act, View
+from apportion.environments.terminal.commands import AGAIN, HELP, listed, read_line
+from apportion.environments.terminal.screen import LineError, Screen
+from apportion.environments.terminal.telling import Telling
 
 WAITING = "(the others act …)"
 

@@ -6,8 +6,8 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from environments.terminal.printable import block
-from foundation.errors import InputError
+from apportion.environments.terminal.printable import block
+from apportion.foundation.errors import InputError
 
 CUT_AT = 4095
 """Bytes at which a terminal cuts a line where nothing edits it (Linux, N_TTY); what comes behind is lost."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from environments.core import Act, View
-from environments.terminal.commands import Command
+from apportion.environments.core import Act, View
+from apportion.environments.terminal.commands import Command
 
 
 class Told(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from environments.tournament.page import page
-from environments.tournament.standings import Standings
-from foundation.errors import InputError
-from foundation.files import write_atomically
+from apportion.environments.tournament.page import page
+from apportion.environments.tournament.standings import Standings
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
 
 
 def table_paths(folder: Path) -> tuple[Path, Path]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.arrays import Floats
-from foundation.intervals.estimate import IntervalEstimate
-from foundation.intervals.resampling import Sampling, interval
-from foundation.tables.numbers import NOISE
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.estimate import IntervalEstimate
+from apportion.foundation.intervals.resampling import Sampling, interval
+from apportion.foundation.tables.numbers import NOISE
 
 SAMPLING = Sampling()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from environments.tournament.intervals import SAMPLING, Mean, PairedTest
-from environments.tournament.standings import AgentRow, PairRow, SeatingRow, Standing, Standings
-from foundation.tables.markdown import escaped, markdown_table
-from foundation.tables.numbers import NO_FIGURE, fixed, p_value
+from apportion.environments.tournament.intervals import SAMPLING, Mean, PairedTest
+from apportion.environments.tournament.standings import AgentRow, PairRow, SeatingRow, Standing, Standings
+from apportion.foundation.tables.markdown import escaped, markdown_table
+from apportion.foundation.tables.numbers import NO_FIGURE, fixed, p_value
 
 SIGNIFICANT, BEST = 0.05, "†"
 _SEATS = ("first seat", "second seat", "third seat")

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.corpus import Corpus
-from corpus.session import ENVIRONMENT
-from corpus.sotopia_eval import OVERALL, RANGES
-from environments.episode_log import LOG, LoggedEpisode, read_log
-from environments.verdict import BY_RULES
-from foundation.errors import InputError
-from foundation.files import canonical_json
-from foundation.nearest import did_you_mean
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import ENVIRONMENT
+from apportion.corpus.sotopia_eval import OVERALL, RANGES
+from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
+from apportion.environments.verdict import BY_RULES
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json
+from apportion.foundation.nearest import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from environments.tournament.intervals import SAMPLING, Mean, PairedTest, mean_over_tasks, paired_test
-from environments.tournament.results import Result, Results, seats_of
+from apportion.environments.tournament.intervals import SAMPLING, Mean, PairedTest, mean_over_tasks, paired_test
+from apportion.environments.tournament.results import Result, Results, seats_of
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from environments.acts import Act
-from environments.core import Environment
-from foundation.errors import InputError
+from apportion.environments.acts import Act
+from apportion.environments.core import Environment
+from apportion.foundation.errors import InputError
 
 try:
     from gymnasium import spaces
     from pettingzoo import AECEnv
 
-    from environments.wrappers.spaces import Acts, Text, Words
+    from apportion.environments.wrappers.spaces import Acts, Text, Words
 except ImportError as error:
     raise ImportError(f"{error}. Install it with `pip install 'apportion[pettingzoo]'`.") from None
 

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from environments.acts import Act
-from environments.agents.agent import Agent
-from environments.core import Environment, View
-from environments.play import MOST_STEPS
-from foundation.errors import InputError, UnitError
+from apportion.environments.acts import Act
+from apportion.environments.agents.agent import Agent
+from apportion.environments.core import Environment, View
+from apportion.environments.play import MOST_STEPS
+from apportion.foundation.errors import InputError, UnitError
 
 OVER = "It is over. Nothing more can be done."
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.ground.held_out import Bools, HeldOut
-from evaluation.ground.turn_labels import TurnLabels, mean_at, without_rounding
-from evaluation.intervals.bootstrap import Sampled, ratio, resample, resample_counts
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
+from apportion.evaluation.ground.held_out import Bools, HeldOut
+from apportion.evaluation.ground.turn_labels import TurnLabels, mean_at, without_rounding
+from apportion.evaluation.intervals.bootstrap import Sampled, ratio, resample, resample_counts
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 
 CONSTANT = 1e-12
 """Values whose range is below this share of their size are constant: the rest is rounding."""

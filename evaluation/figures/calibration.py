@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.ground.held_out import HeldOut
-from evaluation.intervals.bootstrap import Sampled, resample
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.intervals.bootstrap import Sampled, resample
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 
 Line = tuple[Sampled | Missing, Sampled | Missing]
 CONSTANT = 1e-9

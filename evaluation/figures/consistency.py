@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpus.schema import EPISODE_KEY
+from apportion.corpus.schema import EPISODE_KEY
 
 POSITIVE, NOT_POSITIVE, NO_ANNOTATION = 1, 0, -1
 """Appendix J's classes: above zero; "negative/neutral"; and what a sample gave no value."""

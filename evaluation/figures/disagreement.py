@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 MOST_TURNS = 2000
 """Target turns whose pairs are compared; of longer dialogues evenly chosen ones."""

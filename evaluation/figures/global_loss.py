@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.ground.held_out import HeldOut
-from evaluation.intervals.bootstrap import Sampled, ratio, resample
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.intervals.bootstrap import Sampled, ratio, resample
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 
 
 def squared_errors(held: HeldOut, values: Floats, offset: float) -> Floats:

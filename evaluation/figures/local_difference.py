@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evaluation.figures.most_probable import most_often
-from evaluation.ground.held_out import Bools, HeldOut
-from evaluation.ground.turn_labels import TurnLabels
-from evaluation.intervals.bootstrap import Sampled, resample
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
-from foundation.errors import InputError
+from apportion.evaluation.figures.most_probable import most_often
+from apportion.evaluation.ground.held_out import Bools, HeldOut
+from apportion.evaluation.ground.turn_labels import TurnLabels
+from apportion.evaluation.intervals.bootstrap import Sampled, resample
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
 
 FACES = (("happiness", "happy_threshold"), ("smile", "smile_threshold"))
 """Features that tell a happy face, the best first, and the setting that says from where on."""

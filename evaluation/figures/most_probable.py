@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evaluation.ground.held_out import Bools, HeldOut
-from foundation.arrays import Floats
+from apportion.evaluation.ground.held_out import Bools, HeldOut
+from apportion.foundation.arrays import Floats
 
 EMOTIONS = ("anger", "contempt", "disgust", "fear", "happiness", "neutral", "sadness", "surprise")
 """AffectNet's eight, as the table of frames names them."""

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpus.session import EpisodeKey
-from evaluation.figures.global_loss import episode_sums
-from evaluation.ground.held_out import HeldOut
-from evaluation.intervals.bootstrap import Sampled, ratio, resample
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
+from apportion.corpus.session import EpisodeKey
+from apportion.evaluation.figures.global_loss import episode_sums
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.intervals.bootstrap import Sampled, ratio, resample
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 
 UNIT_TOLERANCE = 1e-6
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpus.schema import EPISODE_KEY
-from corpus.session import Episode
-from foundation.arrays import Floats
-from foundation.errors import InputError
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.corpus.session import Episode
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
 
 Bools = NDArray[np.bool_]
 TURN_KEY = (*EPISODE_KEY, "turn")

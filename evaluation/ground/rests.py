@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from corpus.session import Episode, EpisodeKey
+from apportion.corpus.session import Episode, EpisodeKey
 
 Unjudged = Mapping[str, Collection[EpisodeKey]]
 """Method to the episodes that gave it nothing to judge by (no face, no reply)."""

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evaluation.ground.held_out import HeldOut
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 
 Integers = NDArray[np.int64]
 ROUNDING = 1e-9

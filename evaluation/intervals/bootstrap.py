@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.intervals.figure import Estimate
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
-from foundation.intervals.resampling import Statistic, drawn_counts, percentile_interval
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.resampling import Statistic, drawn_counts, percentile_interval
 
 
 @dataclass(frozen=True, eq=False)

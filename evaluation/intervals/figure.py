@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foundation.intervals.estimate import IntervalEstimate, Missing
-from foundation.tables.numbers import fixed
+from apportion.foundation.intervals.estimate import IntervalEstimate, Missing
+from apportion.foundation.tables.numbers import fixed
 
 __all__ = ["Estimate", "Figure", "Missing"]
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from evaluation.intervals.bootstrap import Sampled
-from evaluation.settings import EvaluationSettings
+from apportion.evaluation.intervals.bootstrap import Sampled
+from apportion.evaluation.settings import EvaluationSettings
 
 MOST = 1_000_000
 """Above this many sessions the advice is that the methods are the same."""

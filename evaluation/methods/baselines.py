@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 MEAN, MODE, RANDOM = "Mean", "Mode", "Random"
 

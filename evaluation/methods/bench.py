@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpus.session import EpisodeKey
-from evaluation.evaluation import FaceCounts, OneAnnotator
-from evaluation.figures import agreement
-from evaluation.figures.agreement import AgreementCounts
-from evaluation.figures.calibration import Calibration, calibration
-from evaluation.figures.global_loss import global_loss
-from evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
-from evaluation.figures.sum_residual import residual_of, residual_told, sum_residual
-from evaluation.ground.held_out import AlignedValues
-from evaluation.ground.turn_labels import TurnLabels, read_labels
-from evaluation.inputs import Evidence
-from evaluation.intervals.bootstrap import Sampled, estimate
-from evaluation.intervals.figure import Figure, Missing
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
+from apportion.corpus.session import EpisodeKey
+from apportion.evaluation.evaluation import FaceCounts, OneAnnotator
+from apportion.evaluation.figures import agreement
+from apportion.evaluation.figures.agreement import AgreementCounts
+from apportion.evaluation.figures.calibration import Calibration, calibration
+from apportion.evaluation.figures.global_loss import global_loss
+from apportion.evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
+from apportion.evaluation.figures.sum_residual import residual_of, residual_told, sum_residual
+from apportion.evaluation.ground.held_out import AlignedValues
+from apportion.evaluation.ground.turn_labels import TurnLabels, read_labels
+from apportion.evaluation.inputs import Evidence
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate
+from apportion.evaluation.intervals.figure import Figure, Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 
 NO_EPISODES = Missing("no test episode has values of every method")
 SCORE_SEEN = Missing("a decomposition has seen the score: see its sum residual")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from corpus.power import score_variance_warning
-from evaluation.ground.held_out import AlignedValues, HeldOut
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
-from evaluation.intervals.power import sessions_to_tell
-from evaluation.methods.bench import Figures
-from evaluation.settings import EvaluationSettings
+from apportion.corpus.power import score_variance_warning
+from apportion.evaluation.ground.held_out import AlignedValues, HeldOut
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.intervals.power import sessions_to_tell
+from apportion.evaluation.methods.bench import Figures
+from apportion.evaluation.settings import EvaluationSettings
 
 
 def cautions(

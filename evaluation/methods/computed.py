@@ -7,15 +7,15 @@ from itertools import combinations
 
 import pyarrow as pa
 
-from corpus.labellers import computed_labels
-from evaluation.evaluation import ComputedAgreement, MethodAgreement, PairedDifference
-from evaluation.ground.held_out import AlignedValues
-from evaluation.inputs import Evidence
-from evaluation.intervals.bootstrap import Sampled, paired_difference
-from evaluation.intervals.figure import Estimate
-from evaluation.methods import baselines
-from evaluation.methods.bench import Bench, Figures
-from evaluation.settings import EvaluationSettings
+from apportion.corpus.labellers import computed_labels
+from apportion.evaluation.evaluation import ComputedAgreement, MethodAgreement, PairedDifference
+from apportion.evaluation.ground.held_out import AlignedValues
+from apportion.evaluation.inputs import Evidence
+from apportion.evaluation.intervals.bootstrap import Sampled, paired_difference
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.methods import baselines
+from apportion.evaluation.methods.bench import Bench, Figures
+from apportion.evaluation.settings import EvaluationSettings
 
 FIGURES = {"spearman": "computed_spearman", "auc": "computed_auc"}
 """Figures of the agreement with people, and what the same with computed labels is called."""

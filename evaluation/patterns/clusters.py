@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 DIMENSIONS = 32
 """Principal directions that distances are taken in; what is left of a sentence's embedding is mostly noise."""

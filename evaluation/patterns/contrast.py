@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.patterns.turns import TargetTurns
-from foundation.arrays import Floats
+from apportion.evaluation.patterns.turns import TargetTurns
+from apportion.foundation.arrays import Floats
 
 ROUNDING = 1e-9
 """Rewards of an episode that differ by less than this share of the largest one are alike."""

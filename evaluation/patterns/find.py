@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.patterns.clusters import Space, alike, nested
-from evaluation.patterns.contrast import contrasts
-from evaluation.patterns.kinds import Proposal, described
-from evaluation.patterns.result import Patterns, PatternSettings
-from evaluation.patterns.turns import Mask, TargetTurns
-from evaluation.patterns.words import distinctive_words, words_of
-from foundation.arrays import Floats
+from apportion.evaluation.patterns.clusters import Space, alike, nested
+from apportion.evaluation.patterns.contrast import contrasts
+from apportion.evaluation.patterns.kinds import Proposal, described
+from apportion.evaluation.patterns.result import Patterns, PatternSettings
+from apportion.evaluation.patterns.turns import Mask, TargetTurns
+from apportion.evaluation.patterns.words import distinctive_words, words_of
+from apportion.foundation.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.patterns.result import Example, Family, Kind, PatternSettings
-from evaluation.patterns.turns import Mask, TargetTurns
-from evaluation.patterns.words import words_of
-from foundation.arrays import Floats
-from foundation.intervals.estimate import IntervalEstimate
-from foundation.intervals.proportion import wilson
-from foundation.intervals.resampling import Sampling, interval
+from apportion.evaluation.patterns.result import Example, Family, Kind, PatternSettings
+from apportion.evaluation.patterns.turns import Mask, TargetTurns
+from apportion.evaluation.patterns.words import words_of
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.estimate import IntervalEstimate
+from apportion.foundation.intervals.proportion import wilson
+from apportion.foundation.intervals.resampling import Sampling, interval
 
 MOST = 0.6
 """A cue or place that this share of a kind's turns has says something of it, where twice as few others have it."""

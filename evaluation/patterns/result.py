@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from evaluation.patterns.turns import TurnId
-from foundation.intervals.estimate import IntervalEstimate
+from apportion.evaluation.patterns.turns import TurnId
+from apportion.foundation.intervals.estimate import IntervalEstimate
 
 Family = Literal["words", "cue", "place"]
 FAMILIES: dict[Family, str] = {"words": "what is said", "cue": "how it is said", "place": "where it is said"}
@@ -21,7 +21,7 @@ class PatternSettings:
     alpha : float
         The chance of showing any kind at all where rewards have nothing to do with the turns.
     fewest_sessions : float
-        A kind needs as many effective sessions in either half (`evaluation.patterns.contrast.Contrasts`).
+        A kind needs as many effective sessions in either half (`apportion.evaluation.patterns.contrast.Contrasts`).
     largest_share : float
         A cluster of more of all turns than this is no kind, but usual.
     examples : int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from evaluation.patterns.result import FAMILIES, Kind, Patterns
-from foundation.intervals.estimate import IntervalEstimate
-from foundation.tables.markdown import escaped, markdown_table
-from foundation.tables.numbers import NO_FIGURE, fixed, p_value
+from apportion.evaluation.patterns.result import FAMILIES, Kind, Patterns
+from apportion.foundation.intervals.estimate import IntervalEstimate
+from apportion.foundation.tables.markdown import escaped, markdown_table
+from apportion.foundation.tables.numbers import NO_FIGURE, fixed, p_value
 
 HEADER = (
     "kind of turn",

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.session import EpisodeKey
-from foundation.arrays import Floats
+from apportion.corpus.session import EpisodeKey
+from apportion.foundation.arrays import Floats
 
 Mask = NDArray[np.bool_]
 

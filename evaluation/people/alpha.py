@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 Level = Literal["nominal", "ordinal", "interval"]
 

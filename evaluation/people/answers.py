@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.arrays import Floats
-from foundation.errors import InputError
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evaluation.people.alpha import Level, krippendorff_alpha
-from evaluation.people.answers import Answers
-from evaluation.people.holm import holm
-from evaluation.people.mixed import MixedMean, mixed_mean
-from evaluation.people.paired import McNemar, item_bootstrap, mcnemar, unpaired_bootstrap
-from evaluation.people.two_way import MeanOfAnswers, difference_of_means, mean_of_answers
-from foundation.errors import InputError
-from foundation.intervals.resampling import Sampling
+from apportion.evaluation.people.alpha import Level, krippendorff_alpha
+from apportion.evaluation.people.answers import Answers
+from apportion.evaluation.people.holm import holm
+from apportion.evaluation.people.mixed import MixedMean, mixed_mean
+from apportion.evaluation.people.paired import McNemar, item_bootstrap, mcnemar, unpaired_bootstrap
+from apportion.evaluation.people.two_way import MeanOfAnswers, difference_of_means, mean_of_answers
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.resampling import Sampling
 
 
 @dataclass(frozen=True)

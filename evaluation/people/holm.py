@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 
 def holm(p_values: ArrayLike) -> Floats:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from evaluation.people.answers import Answers
-from foundation.arrays import Floats
+from apportion.evaluation.people.answers import Answers
+from apportion.foundation.arrays import Floats
 
 
 def kappa(one: Floats, other: Floats) -> float | None:

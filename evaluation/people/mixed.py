@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.people.two_way import ALIKE, CONFIDENCE
-from foundation.arrays import Floats
+from apportion.evaluation.people.two_way import ALIKE, CONFIDENCE
+from apportion.foundation.arrays import Floats
 
 START, LARGEST = 0.25, 1e6
 """Variances of both effects, in units of the residual's, from which the likelihood is climbed, and how far. It is not
@@ -20,7 +20,7 @@ class MixedMean:
     """A mean of answers by REML with the variance of items, annotators and what is left.
 
     ``low`` and ``high`` are those of a t with one less than the fewer of items and annotators, as
-    `evaluation.people.two_way` has it; ``error`` is the standard error.
+    `apportion.evaluation.people.two_way` has it; ``error`` is the standard error.
     """
 
     value: float

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.intervals.bootstrap import ratio
-from foundation.arrays import Floats
-from foundation.intervals.resampling import Sampling, interval
+from apportion.evaluation.intervals.bootstrap import ratio
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.resampling import Sampling, interval
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def mcnemar(first: Floats, other: Floats) -> McNemar:
     """McNemar's exact test of two systems' marks.
 
     McNemar (1947); exact as a binomial test of the answers in which the two differ. It takes answers for independent,
-    which those of one item or one annotator are not: beside `evaluation.people.two_way`, never instead of it.
+    which those of one item or one annotator are not: beside `apportion.evaluation.people.two_way`, never instead of it.
 
     Parameters
     ----------

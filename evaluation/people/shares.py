@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.people.two_way import CONFIDENCE, two_way_variance
-from foundation.arrays import Floats
-from foundation.errors import InputError
-from foundation.intervals.proportion import wilson
+from apportion.evaluation.people.two_way import CONFIDENCE, two_way_variance
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.proportion import wilson
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def share_interval(
 ) -> tuple[float, float | None, float | None] | None:
     """The share of marks and its interval: Wilson's, for as many independent answers as vary as much.
 
-    The variance is two-way clustered (`evaluation.people.two_way`); where all answers are equal, the answers of an item
+    The variance is two-way clustered (`apportion.evaluation.people.two_way`); where all answers are equal, the answers of an item
     or annotator, whichever there are fewer of, count as one.
 
     Parameters

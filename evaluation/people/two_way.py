@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 CONFIDENCE = 0.95
 ALIKE = 1e-12

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import EPISODE_KEY
-from corpus.session import EpisodeKey
-from evaluation.figures.agreement import spearman
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference, ratio, resample
-from evaluation.intervals.figure import Estimate
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats, Null, filled
-from foundation.tables.numbers import fixed
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.corpus.session import EpisodeKey
+from apportion.evaluation.figures.agreement import spearman
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference, ratio, resample
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats, Null, filled
+from apportion.foundation.tables.numbers import fixed
 
 CLEAN, PARAPHRASE = "clean", "paraphrase"
 FEWEST_TURNS = 3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evaluation.intervals.figure import Estimate
-from evaluation.stability.order import FEWEST_TURNS, Row, Stability
-from foundation.tables.columns import padded
-from foundation.tables.numbers import NO_FIGURE
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.stability.order import FEWEST_TURNS, Row, Stability
+from apportion.foundation.tables.columns import padded
+from apportion.foundation.tables.numbers import NO_FIGURE
 
 HEADER = (
     "question",

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from features.emotion_model.published import MODELS, PinnedModel, find, place
-from features.emotion_model.sidecar import sidecar_path
-from foundation.errors import InputError
-from foundation.files import check_file, remembered_digest
+from apportion.features.emotion_model.published import MODELS, PinnedModel, find, place
+from apportion.features.emotion_model.sidecar import sidecar_path
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_file, remembered_digest
 
 AUTO, NONE = "auto", "none"
 
 
 def resolve_emotion_model(setting: str) -> Path | None:
-    """The ONNX file that ``features.emotion_model`` means, or None where emotion is not measured.
+    """The ONNX file that ``apportion.features.emotion_model`` means, or None where emotion is not measured.
 
     ``auto`` is the first model of ``emotion_model.published.MODELS`` that is in the user cache and verified; anything
     but ``auto`` and ``none`` is a path. Raises ``InputError`` for a path at which there is no file.

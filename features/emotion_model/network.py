@@ -1,4 +1,4 @@
-"""The network that gives the eight emotions of AffectNet (the table in `features.emotions`) for a face.
+"""The network that gives the eight emotions of AffectNet (the table in `apportion.features.emotions`) for a face.
 
 Source: Mollahosseini, Hasani and Mahoor, AffectNet, 2017 (the eight categories); HSEmotion (Savchenko, 2021 and on),
 whose preparation of a face this repeats: the detector's box as it is, without margin, stretched to a square; RGB;
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.emotion_model.onnx_file import NotOnnxError, outside_references
-from features.emotion_model.sidecar import EmotionSidecar, read_sidecar, sidecar_path
-from features.names import EMOTION_FEATURES
-from foundation.errors import InputError, UnitError
+from apportion.features.emotion_model.onnx_file import NotOnnxError, outside_references
+from apportion.features.emotion_model.sidecar import EmotionSidecar, read_sidecar, sidecar_path
+from apportion.features.names import EMOTION_FEATURES
+from apportion.foundation.errors import InputError, UnitError
 
 EMOTIONS = EMOTION_FEATURES
 CPU = "CPUExecutionProvider"

@@ -9,10 +9,10 @@ from typing import Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from features.names import EMOTION_FEATURES
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from foundation.settings import Place, Settings, problems
+from apportion.features.names import EMOTION_FEATURES
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.settings import Place, Settings, problems
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)

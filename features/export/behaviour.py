@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.session import Session
-from features.export.tiers import Interval, Tier, interval, make_tiers
-from features.names import EXPRESSION_FEATURES, FACE_FEATURES, FEATURES, VOICE_FEATURES
-from features.spans import DURING, turn_spans
+from apportion.corpus.session import Session
+from apportion.features.export.tiers import Interval, Tier, interval, make_tiers
+from apportion.features.names import EXPRESSION_FEATURES, FACE_FEATURES, FEATURES, VOICE_FEATURES
+from apportion.features.spans import DURING, turn_spans
 
 UTTERANCE = "utterance"
 DESCRIPTOR = "descriptor"
@@ -53,7 +53,7 @@ def session_tiers(
 
     Nods, shakes, smile, gaze and closed eyes are intervals where they are on, from ``frames``. Every other feature has
     an interval an utterance, whose text is the mean: the voice in the person's own turns, the rest in everybody's.
-    Descriptors have a tier a rater and window. Tables are of ``corpus.schema``; None and other sessions' rows give no
+    Descriptors have a tier a rater and window. Tables are of ``apportion.corpus.schema``; None and other sessions' rows give no
     tiers.
     """
     spoken = {turn.turn: interval(turn.start_s, turn.end_s, turn.text) for turn in session.turns}

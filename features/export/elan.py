@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from features.export.tiers import Tier, clean
+from apportion.features.export.tiers import Tier, clean
 
 SCHEMA = "http://www.mpi.nl/tools/elan/EAFv3.0.xsd"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"

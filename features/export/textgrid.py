@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from features.export.tiers import Tier, one_line
+from apportion.features.export.tiers import Tier, one_line
 
 
 def render_textgrid(tiers: Sequence[Tier], end_ms: int) -> bytes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from features.model_files.mesh import MESH, find_mesh
-from features.settings import FeatureSettings
+from apportion.features.model_files.mesh import MESH, find_mesh
+from apportion.features.settings import FeatureSettings
 
 AUTO: Final = "auto"
 Backend = Literal["haar", "yunet", "mesh", "mediapipe"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from features.face.choice import chosen_detector
-from features.face.face import Face
-from features.recording.video import Grey, Picture
-from features.settings import FeatureSettings
+from apportion.features.face.choice import chosen_detector
+from apportion.features.face.face import Face
+from apportion.features.recording.video import Grey, Picture
+from apportion.features.settings import FeatureSettings
 
 
 class FaceDetector(Protocol):
@@ -32,17 +32,17 @@ def open_detector(settings: FeatureSettings) -> FaceDetector:
     """
     chosen = chosen_detector(settings)
     if chosen == "yunet":
-        from features.face.backends.yunet import YuNetDetector
+        from apportion.features.face.backends.yunet import YuNetDetector
 
         return YuNetDetector(settings)
     if chosen == "mesh":
-        from features.face.mesh.detector import MeshDetector
+        from apportion.features.face.mesh.detector import MeshDetector
 
         return MeshDetector(settings)
     if chosen == "mediapipe":
-        from features.face.backends.landmarker import LandmarkDetector
+        from apportion.features.face.backends.landmarker import LandmarkDetector
 
         return LandmarkDetector(settings)
-    from features.face.backends.haar import HaarDetector
+    from apportion.features.face.backends.haar import HaarDetector
 
     return HaarDetector(settings)

@@ -8,16 +8,16 @@ from typing import Protocol
 
 import numpy as np
 
-from features.clock import Clock, hold_s
-from features.face.detector import FaceDetector
-from features.face.gaze import gaze_log_ratio, on_screen
-from features.face.nods import HeadEvents, head_events
-from features.face.seen import Seen
-from features.face.smile import smile_score
-from features.face.swings import HeadPath
-from features.face.told import Told
-from features.series import Span, sampled, smoothed
-from features.settings import FeatureSettings
+from apportion.features.clock import Clock, hold_s
+from apportion.features.face.detector import FaceDetector
+from apportion.features.face.gaze import gaze_log_ratio, on_screen
+from apportion.features.face.nods import HeadEvents, head_events
+from apportion.features.face.seen import Seen
+from apportion.features.face.smile import smile_score
+from apportion.features.face.swings import HeadPath
+from apportion.features.face.told import Told
+from apportion.features.series import Span, sampled, smoothed
+from apportion.features.settings import FeatureSettings
 
 
 class Expressions(Protocol):
@@ -47,8 +47,8 @@ class Expressions(Protocol):
 def open_expressions(settings: FeatureSettings, detector: FaceDetector) -> Expressions:
     """What reads the faces that ``detector`` finds."""
     if settings.detector == "mesh":
-        from features.face.mesh.detector import MeshDetector
-        from features.face.mesh.expressions import MeshExpressions
+        from apportion.features.face.mesh.detector import MeshDetector
+        from apportion.features.face.mesh.expressions import MeshExpressions
 
         assert isinstance(detector, MeshDetector)
         return MeshExpressions(settings, detector)

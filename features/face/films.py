@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpus.session import Media
-from features.face.choice import picture_rate_hz
-from features.face.measures import FaceMeasures, FaceMeter
-from features.recording.channel import parse_channel
-from features.recording.media import open_recording
-from features.recording.video import read_pictures
-from features.settings import FeatureSettings
-from foundation.errors import UnitError
+from apportion.corpus.session import Media
+from apportion.features.face.choice import picture_rate_hz
+from apportion.features.face.measures import FaceMeasures, FaceMeter
+from apportion.features.recording.channel import parse_channel
+from apportion.features.recording.media import open_recording
+from apportion.features.recording.video import read_pictures
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.errors import UnitError
 
 if TYPE_CHECKING:
-    from features.emotion_model.network import EmotionModel
+    from apportion.features.emotion_model.network import EmotionModel
 
 GoOn = Callable[[float], bool]
 

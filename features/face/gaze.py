@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from features.face.face import Face, Point
-from features.recording.video import Grey
-from foundation.arrays import Floats
+from apportion.features.face.face import Face, Point
+from apportion.features.recording.video import Grey
+from apportion.foundation.arrays import Floats
 
 EYE_WIDTH, EYE_HEIGHT = 0.2, 0.08
 """The region of an eye around its middle, in sides of the face's square: the opening and a little skin."""

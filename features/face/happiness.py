@@ -14,9 +14,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from features.recording.video import Grey
-from foundation.arrays import Floats
-from foundation.errors import InputError
+from apportion.features.recording.video import Grey
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
 
 SIDE_PX = 64
 MARGIN = 1.2

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from features.clock import Clock, hold_s
-from features.face.choice import named, picture_rate_hz
-from features.face.detector import open_detector
-from features.face.expressions import open_expressions
-from features.face.face import Face
-from features.face.nods import HeadEvents
-from features.face.seen import Seen
-from features.face.swings import HeadPath
-from features.face.told import Told
-from features.face.tracker import FaceTracker
-from features.names import EMOTION_FEATURES, EXPRESSION_FEATURES, EYE_FEATURES, RATES
-from features.recording.video import Picture
-from features.series import Series, Span, sampled
-from features.settings import FeatureSettings
+from apportion.features.clock import Clock, hold_s
+from apportion.features.face.choice import named, picture_rate_hz
+from apportion.features.face.detector import open_detector
+from apportion.features.face.expressions import open_expressions
+from apportion.features.face.face import Face
+from apportion.features.face.nods import HeadEvents
+from apportion.features.face.seen import Seen
+from apportion.features.face.swings import HeadPath
+from apportion.features.face.told import Told
+from apportion.features.face.tracker import FaceTracker
+from apportion.features.names import EMOTION_FEATURES, EXPRESSION_FEATURES, EYE_FEATURES, RATES
+from apportion.features.recording.video import Picture
+from apportion.features.series import Series, Span, sampled
+from apportion.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
-    from features.emotion_model.network import EmotionModel
+    from apportion.features.emotion_model.network import EmotionModel
 
 
 UNTOLD = (*EYE_FEATURES, *EXPRESSION_FEATURES)

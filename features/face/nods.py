@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from features.face.swings import HeadPath, swings
-from features.series import Span
-from features.settings import FeatureSettings
+from apportion.features.face.swings import HeadPath, swings
+from apportion.features.series import Span
+from apportion.features.settings import FeatureSettings
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from features.face.face import Face
-from features.recording.video import Picture
+from apportion.features.face.face import Face
+from apportion.features.recording.video import Picture
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from features.series import Span
-from features.settings import FeatureSettings
-from foundation.arrays import Floats
+from apportion.features.series import Span
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.arrays import Floats
 
 FEWEST_SAMPLES = 4
 Axis = Literal["x", "y"]

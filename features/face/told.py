@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from features.series import Series, Span
+from apportion.features.series import Series, Span
 
 
 @dataclass(frozen=True)

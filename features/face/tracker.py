@@ -9,11 +9,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.face.detector import FaceDetector
-from features.face.face import Face
-from features.face.seen import Seen
-from features.recording.video import Grey, Picture
-from features.settings import FeatureSettings
+from apportion.features.face.detector import FaceDetector
+from apportion.features.face.face import Face
+from apportion.features.face.seen import Seen
+from apportion.features.recording.video import Grey, Picture
+from apportion.features.settings import FeatureSettings
 
 Item = TypeVar("Item")
 MOST_POINTS = 40

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from foundation.errors import InputError
-from foundation.files import locked
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import locked
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from http.client import HTTPException, HTTPResponse
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from foundation.errors import ApportionError, InputError
+from apportion.foundation.errors import ApportionError, InputError
 
 Progress = Callable[[int, int | None], None]
 """Called as ``progress(done, total)`` with bytes; ``total`` is None where the server does not say."""

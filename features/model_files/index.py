@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from features.model_files.download import DownloadError, download
-from foundation.errors import InputError
+from apportion.features.model_files.download import DownloadError, download
+from apportion.foundation.errors import InputError
 
 PYPI = "https://pypi.org/simple"
 MOST_PAGE_BYTES = 50 * 2**20

@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from features.model_files.cache import fetching
-from features.model_files.wheel import Wheel, WheelError, WheelFile, downloaded, holds_any, taken
-from foundation.cache import cache_folder
-from foundation.errors import InputError
-from foundation.files import check_file, remembered_digest, write_atomically
-from foundation.listing import listed
+from apportion.features.model_files.cache import fetching
+from apportion.features.model_files.wheel import Wheel, WheelError, WheelFile, downloaded, holds_any, taken
+from apportion.foundation.cache import cache_folder
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_file, remembered_digest, write_atomically
+from apportion.foundation.listing import listed
 
 if TYPE_CHECKING:
-    from features.model_files.download import Progress
+    from apportion.features.model_files.download import Progress
 
 MESH = "mesh"
 """The name under which they are fetched."""

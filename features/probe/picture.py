@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from features.names import EMOTION_FEATURES
-from features.probe.probe import Figure, Probe
-from features.series import Series, Span
-from foundation.arrays import Floats
+from apportion.features.names import EMOTION_FEATURES
+from apportion.features.probe.probe import Figure, Probe
+from apportion.features.series import Series, Span
+from apportion.foundation.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from corpus.files.header_clock import header_clock
-from corpus.session import Media, Session
-from features.emotion_model.choice import missing_emotion, resolve_emotion_model
-from features.extract import Behaviour, observe
-from features.face.choice import missing_mesh, named
-from features.face.nods import HeadEvents
-from features.names import EMOTION_FEATURES, FEATURES, RATES
-from features.recording.channel import HALVES, parse_channel
-from features.series import Series, Span
-from features.settings import FeatureSettings
-from foundation.errors import InputError, UnitError
+from apportion.corpus.files.header_clock import header_clock
+from apportion.corpus.session import Media, Session
+from apportion.features.emotion_model.choice import missing_emotion, resolve_emotion_model
+from apportion.features.extract import Behaviour, observe
+from apportion.features.face.choice import missing_mesh, named
+from apportion.features.face.nods import HeadEvents
+from apportion.features.names import EMOTION_FEATURES, FEATURES, RATES
+from apportion.features.recording.channel import HALVES, parse_channel
+from apportion.features.series import Series, Span
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.errors import InputError, UnitError
 
 PERSON = "person"
 UNITS = {
@@ -223,7 +223,7 @@ def _too_late(path: Path, start_s: float, length_s: float) -> InputError:
 
 def _contents(place: Path, settings: FeatureSettings) -> Contents:
     """Open the file once to see what is in it; the first sound, not the header, says how many channels there are."""
-    from features.recording.media import HEADED, open_recording
+    from apportion.features.recording.media import HEADED, open_recording
 
     with open_recording(place.parent, place.name, settings.missing_tolerance_s) as recording:
         sound, pictures = recording.stream("audio"), recording.stream("video")

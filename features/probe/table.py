@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from features.probe.probe import Figure, Probe
+from apportion.features.probe.probe import Figure, Probe
 
 DIGITS = {"Hz": 2, "dB": 2, "fraction": 5, "%": 3, "nods": 0, "shakes": 0}
 """Digits behind the point, by unit; 3 for others."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.recording.channel import Channel
-from features.recording.media import Recording
-from foundation.errors import UnitError
+from apportion.features.recording.channel import Channel
+from apportion.features.recording.media import Recording
+from apportion.foundation.errors import UnitError
 
 GAP_S = 0.02
 """Time stamps that jump by less than this are rounding of the container, not missing sound."""

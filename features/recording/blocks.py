@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.recording.audio import Track, joined
-from features.series import Span
+from apportion.features.recording.audio import Track, joined
+from apportion.features.series import Span
 
 BLOCK_S = 120.0
 MARGIN_S = 1.0

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from features.recording.media import Recording
-from foundation.arrays import Floats
+from apportion.features.recording.media import Recording
+from apportion.foundation.arrays import Floats
 
 CENTRE, DEEP = "FC", "LFE"
 """FFmpeg's names of the centre, which holds the speech of surround sound, and of the channel of low effects."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corpus.session import Media
-from foundation.errors import UnitError
+from apportion.corpus.session import Media
+from apportion.foundation.errors import UnitError
 
 HALVES = ("left", "right")
 AUDIO_NAMES = {"L": 0, "R": 1}

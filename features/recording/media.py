@@ -9,8 +9,8 @@ from typing import Any
 
 import av
 
-from corpus.files.header_clock import header_clock
-from foundation.errors import UnitError
+from apportion.corpus.files.header_clock import header_clock
+from apportion.foundation.errors import UnitError
 
 FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,mpegts,mpeg,ogg,wav,w64,aiff,au,caf,mp3,aac,ac3,flac,amr"
 """Containers that are read. Playlists (HLS, concat, DASH) are not: they can name other files and hosts."""

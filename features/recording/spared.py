@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from features.clock import interval
-from features.recording.media import Recording
+from apportion.features.clock import interval
+from apportion.features.recording.media import Recording
 
 CONTAINERS = ("mov", "matroska")
 """A packet of theirs is a whole picture; elsewhere it can be one field of two, and half a picture would be left."""

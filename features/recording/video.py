@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.clock import Clock
-from features.recording.media import Recording
-from features.recording.spared import Spared, can_spare
+from apportion.features.clock import Clock
+from apportion.features.recording.media import Recording
+from apportion.features.recording.spared import Spared, can_spare
 
 Grey = NDArray[np.uint8]
 Colours = NDArray[np.uint8]

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import InputError
-from foundation.files import check_path
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path
 
 LAYOUT = "modality-channel-emotion-intensity-statement-repetition-actor, two digits each (03-01-06-01-02-01-12.wav)"
 NAME = re.compile(r"(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)")

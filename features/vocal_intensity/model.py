@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from foundation.arrays import Floats
-from foundation.errors import InputError
-from foundation.files import digest, remembered_digest, write_atomically
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest, remembered_digest, write_atomically
 
 MEANS = ("f0_hz", "intensity_db", "jitter_local", "log_energy_db")
 FIGURES = (*MEANS, "voiced")

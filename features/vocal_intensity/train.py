@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.session import Media
-from features.settings import FeatureSettings
-from features.vocal_intensity.clips import Clip, read_clips
-from features.vocal_intensity.model import IntensityModel, against_usual, figures
-from features.voice.listen import listen
-from foundation.arrays import Floats
-from foundation.errors import InputError, UnitError
-from foundation.progress import Progress
+from apportion.corpus.session import Media
+from apportion.features.settings import FeatureSettings
+from apportion.features.vocal_intensity.clips import Clip, read_clips
+from apportion.features.vocal_intensity.model import IntensityModel, against_usual, figures
+from apportion.features.voice.listen import listen
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.progress import Progress
 
 Bools = NDArray[np.bool_]
 PENALTY = 1.0
@@ -47,12 +47,12 @@ class HeldOut:
 def train_intensity(folder: Path, settings: FeatureSettings, progress: Progress) -> tuple[IntensityModel, HeldOut]:
     """Listen to the clips of ``folder`` and fit the model to all of them.
 
-    Each clip is measured as an utterance is (`features.voice`), and set against what is usual for its actor.
+    Each clip is measured as an utterance is (`apportion.features.voice`), and set against what is usual for its actor.
 
     Raises
     ------
     InputError
-        Clips that cannot be used (`features.vocal_intensity.clips.read_clips`), or that cannot be heard.
+        Clips that cannot be used (`apportion.features.vocal_intensity.clips.read_clips`), or that cannot be heard.
     """
     clips = read_clips(folder)
     heard = []

@@ -16,10 +16,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from features.series import Span
-from features.settings import FeatureSettings
-from features.voice.pitch import track_pitch
-from foundation.arrays import Floats
+from apportion.features.series import Span
+from apportion.features.settings import FeatureSettings
+from apportion.features.voice.pitch import track_pitch
+from apportion.foundation.arrays import Floats
 
 SHORTEST_S, LONGEST_S, LARGEST_FACTOR = 1e-4, 0.02, 1.3
 """Praat's defaults for which neighbouring glottal pulses make a period."""

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from corpus.session import Media
-from features.recording.audio import Track, read_pieces
-from features.recording.blocks import blocks
-from features.recording.centre import voice_channel
-from features.recording.channel import parse_channel
-from features.recording.media import open_recording
-from features.settings import FeatureSettings
-from features.voice.measures import Voice, measure_blocks
-from foundation.errors import UnitError
+from apportion.corpus.session import Media
+from apportion.features.recording.audio import Track, read_pieces
+from apportion.features.recording.blocks import blocks
+from apportion.features.recording.centre import voice_channel
+from apportion.features.recording.channel import parse_channel
+from apportion.features.recording.media import open_recording
+from apportion.features.settings import FeatureSettings
+from apportion.features.voice.measures import Voice, measure_blocks
+from apportion.foundation.errors import UnitError
 
 
 def listen(

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.recording.audio import Track
-from features.recording.blocks import AudioBlock
-from features.series import Series, Span
-from features.settings import FeatureSettings
-from features.voice.energy import energy_series
-from features.voice.intensity import intensity_series
-from features.voice.jitter import Jitter, track_jitter
-from features.voice.pitch import pitch_series, track_pitch
+from apportion.features.recording.audio import Track
+from apportion.features.recording.blocks import AudioBlock
+from apportion.features.series import Series, Span
+from apportion.features.settings import FeatureSettings
+from apportion.features.voice.energy import energy_series
+from apportion.features.voice.intensity import intensity_series
+from apportion.features.voice.jitter import Jitter, track_jitter
+from apportion.features.voice.pitch import pitch_series, track_pitch
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def measure_voice(track: Track, settings: FeatureSettings) -> Voice:
 
 
 def measure_blocks(blocks: Iterable[AudioBlock], settings: FeatureSettings) -> Voice:
-    """The same, of a track in blocks (``features.recording.blocks``): what one block needs is all that is held."""
+    """The same, of a track in blocks (``apportion.features.recording.blocks``): what one block needs is all that is held."""
     voice: Voice | None = None
     parts: dict[str, list[Series]] = {}
     for block in blocks:

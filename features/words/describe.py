@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpus.schema import DESCRIPTORS
-from corpus.session import ENVIRONMENT, Session
-from features.names import FACE_FEATURES, FEATURES, VOICE_FEATURES
-from features.settings import DescriptorSettings, DescriptorThresholds
-from features.spans import DURING, REPLY, turn_spans
-from features.words.baseline import Baseline, Measure, baselines
-from features.words.figures import in_json, in_numbers
-from features.words.observed import Observed
-from features.words.phrases import in_words
+from apportion.corpus.schema import DESCRIPTORS
+from apportion.corpus.session import ENVIRONMENT, Session
+from apportion.features.names import FACE_FEATURES, FEATURES, VOICE_FEATURES
+from apportion.features.settings import DescriptorSettings, DescriptorThresholds
+from apportion.features.spans import DURING, REPLY, turn_spans
+from apportion.features.words.baseline import Baseline, Measure, baselines
+from apportion.features.words.figures import in_json, in_numbers
+from apportion.features.words.observed import Observed
+from apportion.features.words.phrases import in_words
 
 Cells = Mapping[tuple[int, str, str], Mapping[str, Measure]]
 """Measures by feature for every (turn, person, window)."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from features.names import FEATURES, RATES
-from features.words.baseline import Baseline, Measure
-from features.words.phrases import COUNTED
+from apportion.features.names import FEATURES, RATES
+from apportion.features.words.baseline import Baseline, Measure
+from apportion.features.words.phrases import COUNTED
 
 DIGITS = {
     **dict.fromkeys(("f0_hz", "intensity_db", "log_energy_db", "blinks_per_min", *RATES.values()), 1),
@@ -45,7 +45,7 @@ def in_numbers(
 def in_json(measures: Mapping[str, Measure], usual: Mapping[str, Baseline], answers: Sequence[int] = ()) -> str | None:
     """The figures as one compact JSON object, such as ``{"f0_hz":{"mean":212.3,"sd_from_usual":1.4},"nod_yes":2}``.
 
-    Keys are in the order of ``features.names``. What was not observed has no key, nor has what ``in_numbers`` leaves
+    Keys are in the order of ``apportion.features.names``. What was not observed has no key, nor has what ``in_numbers`` leaves
     out; what has no baseline has no ``sd_from_usual``; counts are whole numbers. ``answers`` come first, as
     ``"answers_turns":[3,4]``. None where there is nothing to tell.
     """

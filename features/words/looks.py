@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from features.emotions import EMOTIONS
-from features.settings import DescriptorThresholds
-from features.words.observed import Observed, beside_usual
+from apportion.features.emotions import EMOTIONS
+from apportion.features.settings import DescriptorThresholds
+from apportion.features.words.observed import Observed, beside_usual
 
 
 def look_phrases(observed: Observed, thresholds: DescriptorThresholds) -> list[str]:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from features.settings import DescriptorThresholds
-from features.words.baseline import Baseline, Measure
+from apportion.features.settings import DescriptorThresholds
+from apportion.features.words.baseline import Baseline, Measure
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from features.names import VOICE_FEATURES
-from features.settings import DescriptorThresholds
-from features.words.looks import look_phrases
-from features.words.observed import Observed
-from features.words.shares import SHARES, UNTOLD, share_phrase
+from apportion.features.names import VOICE_FEATURES
+from apportion.features.settings import DescriptorThresholds
+from apportion.features.words.looks import look_phrases
+from apportion.features.words.observed import Observed
+from apportion.features.words.shares import SHARES, UNTOLD, share_phrase
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from features.settings import DescriptorThresholds
-from features.words.observed import Observed, beside_usual
+from apportion.features.settings import DescriptorThresholds
+from apportion.features.words.observed import Observed, beside_usual
 
 
 @dataclass(frozen=True)

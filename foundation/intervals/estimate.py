@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from foundation.tables.numbers import fixed
+from apportion.foundation.tables.numbers import fixed
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.arrays import Floats
-from foundation.intervals.estimate import IntervalEstimate
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.estimate import IntervalEstimate
 
 CONFIDENCE = 0.95
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 Statistic = Callable[[Floats], Floats]
 """From sums over units [shape=(..., C)], or of one column [shape=(...)], to the figure; NaN where it is not defined."""

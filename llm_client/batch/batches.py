@@ -19,20 +19,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from foundation.files import locked
-from foundation.listing import listed
-from llm_client.batch.book import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
-from llm_client.batch.lines import BatchLine, read_line, request_line
-from llm_client.batch.service import BatchService, FileLines, UncertainError
-from llm_client.cost.budget import Budget
-from llm_client.cost.prices import Price, find_price
-from llm_client.errors import LostBatchError, RequestError, SetupError
-from llm_client.kept.cache import KeptReply, ReplyCache
-from llm_client.kept.served import ServedModels
-from llm_client.live.connection import Connection
-from llm_client.live.dialect import Dialect
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.foundation.files import locked
+from apportion.foundation.listing import listed
+from apportion.llm_client.batch.book import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
+from apportion.llm_client.batch.lines import BatchLine, read_line, request_line
+from apportion.llm_client.batch.service import BatchService, FileLines, UncertainError
+from apportion.llm_client.cost.budget import Budget
+from apportion.llm_client.cost.prices import Price, find_price
+from apportion.llm_client.errors import LostBatchError, RequestError, SetupError
+from apportion.llm_client.kept.cache import KeptReply, ReplyCache
+from apportion.llm_client.kept.served import ServedModels
+from apportion.llm_client.live.connection import Connection
+from apportion.llm_client.live.dialect import Dialect
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
     from openai.types import Batch

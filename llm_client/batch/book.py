@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from llm_client.kept.cache import KeptReply, ReplyCache, insert_reply
-from llm_client.kept.claims import claimed_keys, reserve
+from apportion.llm_client.kept.cache import KeptReply, ReplyCache, insert_reply
+from apportion.llm_client.kept.claims import claimed_keys, reserve
 
 _BATCHES = "SELECT id, token, dialect, sent_at, input_file, batch_id FROM batches WHERE url = ? ORDER BY id"
 

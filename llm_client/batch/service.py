@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from llm_client.errors import RequestError, SetupError
-from llm_client.live import retry
-from llm_client.live.connection import Connection, is_refusal, is_status, may_pass
+from apportion.llm_client.errors import RequestError, SetupError
+from apportion.llm_client.live import retry
+from apportion.llm_client.live.connection import Connection, is_refusal, is_status, may_pass
 
 if TYPE_CHECKING:
     from openai.types import Batch

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from llm_client.cost.prices import SHIPPED, Price
-from llm_client.errors import BudgetError, SetupError
-from llm_client.kept.cache import ReplyCache
-from llm_client.kept.keeper import Keeper
-from llm_client.kept.waiting import growing_waits_s
-from llm_client.request import ChatRequest
-from llm_client.usage import exceeded_text, usd_text
+from apportion.llm_client.cost.prices import SHIPPED, Price
+from apportion.llm_client.errors import BudgetError, SetupError
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.kept.keeper import Keeper
+from apportion.llm_client.kept.waiting import growing_waits_s
+from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.usage import exceeded_text, usd_text
 
 
 class Budget:

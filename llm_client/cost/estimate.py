@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from llm_client.cost.prices import Price
-from llm_client.cost.tokens import estimated_input_tokens, way_of_counting
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.usage import usd_text
+from apportion.llm_client.cost.prices import Price
+from apportion.llm_client.cost.tokens import estimated_input_tokens, way_of_counting
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.usage import usd_text
 
 
 @dataclass(frozen=True)

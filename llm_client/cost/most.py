@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from llm_client.cost.estimate import cost_text
+from apportion.llm_client.cost.estimate import cost_text
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from foundation.settings import Settings, problems
-from llm_client.cost.tokens import characters_tokens, most_input_tokens, used_tokens
-from llm_client.errors import SetupError
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.usage import Overrun
+from apportion.foundation.settings import Settings, problems
+from apportion.llm_client.cost.tokens import characters_tokens, most_input_tokens, used_tokens
+from apportion.llm_client.errors import SetupError
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.usage import Overrun
 
 SHIPPED = Path(__file__).with_name("prices.toml")
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.request import ChatReply, ChatRequest
 
 CHARACTERS_A_TOKEN = 4
 """Of English text, roughly; other languages have fewer characters a token."""

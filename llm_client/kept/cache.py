@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from llm_client.errors import DamagedCacheError, SetupError
-from llm_client.kept.claims import set_aside
-from llm_client.kept.reading import SQL_ERRORS, checksum, read_reply
-from llm_client.kept.schema import bring_up_to_date, check_kind
-from llm_client.request import ChatReply
-from llm_client.usage import Overrun, Usage
+from apportion.llm_client.errors import DamagedCacheError, SetupError
+from apportion.llm_client.kept.claims import set_aside
+from apportion.llm_client.kept.reading import SQL_ERRORS, checksum, read_reply
+from apportion.llm_client.kept.schema import bring_up_to_date, check_kind
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.usage import Overrun, Usage
 
 _log = logging.getLogger(__name__)
 _INSERT = """

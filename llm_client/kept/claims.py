@@ -10,9 +10,9 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Literal
 
-from llm_client.kept.owner import Owner, this_process
-from llm_client.kept.reading import read_reply
-from llm_client.request import ChatReply
+from apportion.llm_client.kept.owner import Owner, this_process
+from apportion.llm_client.kept.reading import read_reply
+from apportion.llm_client.request import ChatReply
 
 _IN_A_BATCH = "SELECT 1 FROM batched JOIN batches ON batched.batch = batches.id WHERE key = ?1"
 """Only of a batch that is known: what a damaged file has lost can be collected by nobody, and is asked anew."""

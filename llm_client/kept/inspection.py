@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from llm_client.errors import SetupError
-from llm_client.kept.cache import primary_code
-from llm_client.kept.pages import Pages
-from llm_client.kept.reading import SQL_ERRORS, read_reply
-from llm_client.kept.schema import check_kind
+from apportion.llm_client.errors import SetupError
+from apportion.llm_client.kept.cache import primary_code
+from apportion.llm_client.kept.pages import Pages
+from apportion.llm_client.kept.reading import SQL_ERRORS, read_reply
+from apportion.llm_client.kept.schema import check_kind
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _IN_USE_AT, _IN_USE_BYTES = 0x4000_0002, 510

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from llm_client.kept import claims
-from llm_client.kept.cache import KeptReply, ReplyCache, insert_reply
-from llm_client.kept.claims import Claim
-from llm_client.kept.owner import RENEW_S
-from llm_client.request import ChatReply
+from apportion.llm_client.kept import claims
+from apportion.llm_client.kept.cache import KeptReply, ReplyCache, insert_reply
+from apportion.llm_client.kept.claims import Claim
+from apportion.llm_client.kept.owner import RENEW_S
+from apportion.llm_client.request import ChatReply
 
 _Result = TypeVar("_Result")
 _Action = Callable[[sqlite3.Connection, int], _Result]

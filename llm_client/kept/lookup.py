@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from llm_client.kept.cache import ReplyCache
-from llm_client.kept.recorded import RecordedReplies
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import sqlite3
 import zlib
 from typing import Any
 
-from llm_client.request import ChatReply
+from apportion.llm_client.request import ChatReply
 
 SQL_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file ends in: SQLite's own message may quote what is no text any more."""

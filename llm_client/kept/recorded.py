@@ -18,9 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from llm_client.errors import MissingReplyError, SetupError
-from llm_client.request import ChatReply, ChatRequest, json_line
-from llm_client.settings import LLMSettings
+from apportion.llm_client.errors import MissingReplyError, SetupError
+from apportion.llm_client.request import ChatReply, ChatRequest, json_line
+from apportion.llm_client.settings import LLMSettings
 
 _log = logging.getLogger(__name__)
 _HEADER_START = b'{"model": '

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foundation.characters import whole_text
-from foundation.files import place_file, sync
-from llm_client.errors import SetupError
-from llm_client.kept.inspection import (
+from apportion.foundation.characters import whole_text
+from apportion.foundation.files import place_file, sync
+from apportion.llm_client.errors import SetupError
+from apportion.llm_client.kept.inspection import (
     OTHER_TABLES,
     REPLY_COLUMNS,
     Contents,
@@ -25,7 +25,7 @@ from llm_client.kept.inspection import (
     read_by_pages,
     read_by_sql,
 )
-from llm_client.kept.schema import bring_up_to_date
+from apportion.llm_client.kept.schema import bring_up_to_date
 
 _PIECE = 2**20
 

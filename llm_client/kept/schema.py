@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
-from foundation.listing import listed
-from llm_client.errors import SetupError
+from apportion.foundation.listing import listed
+from apportion.llm_client.errors import SetupError
 
 VERSION = 5
 _COLUMNS = {

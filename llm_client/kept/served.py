@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from foundation.listing import listed
-from llm_client.kept.cache import ReplyCache
+from apportion.foundation.listing import listed
+from apportion.llm_client.kept.cache import ReplyCache
 
 _log = logging.getLogger(__name__)
 

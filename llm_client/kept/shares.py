@@ -11,8 +11,8 @@ import sqlite3
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from llm_client.bucket import CLOCK_GRAIN_S, Bucket
-from llm_client.kept.claims import living_owners
+from apportion.llm_client.bucket import CLOCK_GRAIN_S, Bucket
+from apportion.llm_client.kept.claims import living_owners
 
 _PUT_BUCKET = "INSERT OR REPLACE INTO buckets (name, level, at_s) VALUES (?, ?, ?)"
 _PUT_ASKER = "INSERT OR REPLACE INTO askers (server, owner, slots, most) VALUES (?, ?, ?, ?)"

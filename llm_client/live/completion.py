@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from foundation.characters import whole_text
-from llm_client.live.body import Answer
-from llm_client.request import ChatReply
+from apportion.foundation.characters import whole_text
+from apportion.llm_client.live.body import Answer
+from apportion.llm_client.request import ChatReply
 
 _MOST_TOKENS = 10**12
 """More is no count of tokens."""

@@ -8,16 +8,16 @@ from functools import cache, cached_property
 from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from llm_client.errors import ContextLengthError, LLMError, RequestError, SetupError
-from llm_client.live import retry
-from llm_client.live.body import KEPT, Answer
-from llm_client.live.completion import NoCompletionError, ToldError
-from llm_client.live.consent import header_from, is_encrypted, read_key, readers, require_consent
-from llm_client.live.post import ACCOUNT, Post, as_status
-from llm_client.live.route import proxy_address, tls_context
-from llm_client.live.secrets import Secrets
-from llm_client.live.unreached import distrusted, is_distrusted, is_unreached, said_by_proxy, why_unreached
-from llm_client.settings import LLMSettings
+from apportion.llm_client.errors import ContextLengthError, LLMError, RequestError, SetupError
+from apportion.llm_client.live import retry
+from apportion.llm_client.live.body import KEPT, Answer
+from apportion.llm_client.live.completion import NoCompletionError, ToldError
+from apportion.llm_client.live.consent import header_from, is_encrypted, read_key, readers, require_consent
+from apportion.llm_client.live.post import ACCOUNT, Post, as_status
+from apportion.llm_client.live.route import proxy_address, tls_context
+from apportion.llm_client.live.secrets import Secrets
+from apportion.llm_client.live.unreached import distrusted, is_distrusted, is_unreached, said_by_proxy, why_unreached
+from apportion.llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
     import ssl

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from llm_client.errors import ConsentError, SetupError
-from llm_client.live.route import require_named_route
-from llm_client.settings import LLMSettings, is_this_machine
+from apportion.llm_client.errors import ConsentError, SetupError
+from apportion.llm_client.live.route import require_named_route
+from apportion.llm_client.settings import LLMSettings, is_this_machine
 
 
 def check_access(settings: LLMSettings) -> None:

@@ -6,9 +6,9 @@ import json
 import logging
 from typing import Any
 
-from llm_client.live.embeddings import EMBEDDINGS, embedding_options
-from llm_client.live.prompt_probabilities import measuring_options
-from llm_client.request import ChatRequest
+from apportion.llm_client.live.embeddings import EMBEDDINGS, embedding_options
+from apportion.llm_client.live.prompt_probabilities import measuring_options
+from apportion.llm_client.request import ChatRequest
 
 _log = logging.getLogger(__name__)
 _NEXT_FORMAT = {"json_schema": "json_object", "json_object": "none", "none": "none"}

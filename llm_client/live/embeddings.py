@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from llm_client.live.completion import usage_of
-from llm_client.request import ChatReply
+from apportion.llm_client.live.completion import usage_of
+from apportion.llm_client.request import ChatReply
 
 EMBEDDINGS: Final = "embeddings"
 """What a request ``measures`` that asks for a vector."""

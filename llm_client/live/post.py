@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from llm_client.live.body import ENCODINGS, keeper_of_bodies, library_of
-from llm_client.live.consent import header_from
-from llm_client.live.transport import Transport
-from llm_client.settings import LLMSettings
+from apportion.llm_client.live.body import ENCODINGS, keeper_of_bodies, library_of
+from apportion.llm_client.live.consent import header_from
+from apportion.llm_client.live.transport import Transport
+from apportion.llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
     from openai import APIStatusError

@@ -16,9 +16,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from llm_client.errors import SetupError
-from llm_client.live.completion import usage_of
-from llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.errors import SetupError
+from apportion.llm_client.live.completion import usage_of
+from apportion.llm_client.request import ChatReply, ChatRequest
 
 Way = Literal["chat", "completions"]
 SERVERS = "vLLM answers both ways, SGLang the way 'completions'; OpenAI's own and llama.cpp's answer neither"

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from llm_client.errors import RouteError, SetupError
-from llm_client.live.body import library_of
-from llm_client.settings import STRAIGHT, LLMSettings
+from apportion.llm_client.errors import RouteError, SetupError
+from apportion.llm_client.live.body import library_of
+from apportion.llm_client.settings import STRAIGHT, LLMSettings
 
 
 def require_named_route(settings: LLMSettings) -> None:

@@ -7,23 +7,23 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from llm_client.cost.budget import Budget
-from llm_client.cost.tokens import estimated_tokens, used_tokens
-from llm_client.kept.keeper import Keeper
-from llm_client.live import retry
-from llm_client.live.body import Answer
-from llm_client.live.completion import NoCompletionError, ToldError, read_answer
-from llm_client.live.connection import Connection, is_refusal, is_status, may_pass, never_arrived
-from llm_client.live.dialect import Dialect
-from llm_client.live.embeddings import EMBEDDINGS, read_embedding
-from llm_client.live.pacing.pace import Sent
-from llm_client.live.pacing.shared import SharedLimits
-from llm_client.live.post import Post
-from llm_client.live.prompt_probabilities import read_probabilities
-from llm_client.live.traffic import Traffic
-from llm_client.live.unreached import is_unreached
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.cost.budget import Budget
+from apportion.llm_client.cost.tokens import estimated_tokens, used_tokens
+from apportion.llm_client.kept.keeper import Keeper
+from apportion.llm_client.live import retry
+from apportion.llm_client.live.body import Answer
+from apportion.llm_client.live.completion import NoCompletionError, ToldError, read_answer
+from apportion.llm_client.live.connection import Connection, is_refusal, is_status, may_pass, never_arrived
+from apportion.llm_client.live.dialect import Dialect
+from apportion.llm_client.live.embeddings import EMBEDDINGS, read_embedding
+from apportion.llm_client.live.pacing.pace import Sent
+from apportion.llm_client.live.pacing.shared import SharedLimits
+from apportion.llm_client.live.post import Post
+from apportion.llm_client.live.prompt_probabilities import read_probabilities
+from apportion.llm_client.live.traffic import Traffic
+from apportion.llm_client.live.unreached import is_unreached
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 
 class Server:

@@ -6,13 +6,13 @@ import logging
 import time
 from collections.abc import Callable
 
-from llm_client.errors import GivenUpError, LLMError, SetupError
-from llm_client.live import retry
-from llm_client.live.connection import Connection, is_refusal, is_status, may_pass
-from llm_client.live.pacing.limits import RateLimits
-from llm_client.live.pacing.pace import Pace, Sent
-from llm_client.live.pacing.shared import SharedLimits
-from llm_client.live.unreached import is_unreached, why_unreached
+from apportion.llm_client.errors import GivenUpError, LLMError, SetupError
+from apportion.llm_client.live import retry
+from apportion.llm_client.live.connection import Connection, is_refusal, is_status, may_pass
+from apportion.llm_client.live.pacing.limits import RateLimits
+from apportion.llm_client.live.pacing.pace import Pace, Sent
+from apportion.llm_client.live.pacing.shared import SharedLimits
+from apportion.llm_client.live.unreached import is_unreached, why_unreached
 
 _log = logging.getLogger(__name__)
 _TELL_AGAIN_S, _LONG_WAIT_S = 60.0, 30.0

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from llm_client.live.wire import Wire
+from apportion.llm_client.live.wire import Wire
 
 
 class Transport:

@@ -6,7 +6,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 
-from llm_client.settings import LLMSettings
+from apportion.llm_client.settings import LLMSettings
 
 _BEFORE_ARRIVAL = ("ConnectError", "ConnectTimeout", "ProxyError")
 _TRUST = "SSL_CERT_FILE=FILE names a PEM file of certificates to trust"

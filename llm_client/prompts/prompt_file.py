@@ -11,10 +11,10 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.nearest import nearest
-from foundation.registry import load_brought, points_of
-from llm_client.request import ChatMessage
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import nearest
+from apportion.foundation.registry import load_brought, points_of
+from apportion.llm_client.request import ChatMessage
 
 _SECTION = re.compile(r"^\[(\w+)\][ \t]*\n", re.MULTILINE)
 _LARGEST_FILE = 1_000_000

@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from typing import Any
 
-from foundation.characters import whole_text
-from llm_client.prompts.reasoning import answer_of
-from llm_client.request import ChatReply
+from apportion.foundation.characters import whole_text
+from apportion.llm_client.prompts.reasoning import answer_of
+from apportion.llm_client.request import ChatReply
 
 _LANGUAGE = re.compile(r"json\w{0,2}", re.IGNORECASE)
 _LONGEST = 256 * 1024

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from decompose.methods import METHODS
-from foundation.errors import InputError, UnitError
-from llm_client.errors import LLMError, prefixed
-from llm_client.request import ChatRequest
-from pipeline.asking.pricing import asking_units, unit_requests
+from apportion.decompose.methods import METHODS
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.errors import LLMError, prefixed
+from apportion.llm_client.request import ChatRequest
+from apportion.pipeline.asking.pricing import asking_units, unit_requests
 
 if TYPE_CHECKING:
-    from llm_client.batch.batches import Batches, BatchReport
-    from pipeline.config import Config
-    from pipeline.engine.engine import Engine
-    from pipeline.engine.stage import Unit
+    from apportion.llm_client.batch.batches import Batches, BatchReport
+    from apportion.pipeline.config import Config
+    from apportion.pipeline.engine.engine import Engine
+    from apportion.pipeline.engine.stage import Unit
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def forget_batch(config: Config, batch_id: str) -> int:
 
 @contextmanager
 def _batches(config: Config) -> Iterator[Batches]:
-    from llm_client.batch.batches import Batches
+    from apportion.llm_client.batch.batches import Batches
 
     llm, run = config.decompose.llm, config.run
     with (

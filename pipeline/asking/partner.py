@@ -6,20 +6,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llm_client.cost.most import MostAsked
-from llm_client.cost.prices import find_price
-from llm_client.cost.tokens import estimated_input_tokens
-from llm_client.errors import prefixed
-from llm_client.kept.lookup import kept_replies
-from llm_client.preview import Preview
-from llm_client.request import ChatRequest
-from pipeline.stages.align import align_episodes
-from pipeline.stages.chosen import asking_other, asking_partner
-from rlhf.policy.prompts import read_prompts
+from apportion.llm_client.cost.most import MostAsked
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.cost.tokens import estimated_input_tokens
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.kept.lookup import kept_replies
+from apportion.llm_client.preview import Preview
+from apportion.llm_client.request import ChatRequest
+from apportion.pipeline.stages.align import align_episodes
+from apportion.pipeline.stages.chosen import asking_other, asking_partner
+from apportion.rlhf.policy.prompts import read_prompts
 
 if TYPE_CHECKING:
-    from llm_client.settings import LLMSettings
-    from pipeline.engine.engine import Engine
+    from apportion.llm_client.settings import LLMSettings
+    from apportion.pipeline.engine.engine import Engine
 
 MEASURED = 200
 """Dialogues, at most, whose first request is measured; the rest are taken to be as long."""
@@ -58,7 +58,7 @@ def price_partner(engine: Engine, stages: Collection[str]) -> MostAsked | None:
     asked = _first_requests(engine, stages)
     if asked is None:
         return None
-    from rlhf.sampling.language_model_partner import TOKENS_AN_ANSWER
+    from apportion.rlhf.sampling.language_model_partner import TOKENS_AN_ANSWER
 
     settings, requests, between = asked.settings, asked.first, asked.between
     align = engine.config.align
@@ -113,8 +113,8 @@ def _first_requests(engine: Engine, stages: Collection[str]) -> _Asked | None:
         return None
     if settings is None:
         return _in_environment(engine)
-    from rlhf.sampling.language_model_partner import request_of
-    from rlhf.sampling.live_partner import first_dialogues
+    from apportion.rlhf.sampling.language_model_partner import request_of
+    from apportion.rlhf.sampling.live_partner import first_dialogues
 
     config = engine.config
     if config.align.prompts is not None:

@@ -8,23 +8,23 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decompose.judging.foretold import histories_of
-from decompose.methods import METHODS
-from environments.agents.language_model import ATTEMPTS
-from environments.ahead import Ahead, Foretold, Prompt, kept_alone
-from environments.sotopia.judging.language_model import ATTEMPTS as JUDGE_ATTEMPTS
-from foundation.errors import UnitError
-from llm_client.cost.estimate import cost_text
-from llm_client.cost.prices import Price, find_price
-from llm_client.errors import prefixed
-from llm_client.request import ChatReply, ChatRequest
-from pipeline.asking.pricing import kept_of
-from pipeline.stages.shared import models_played
-from pipeline.stages.simulated import played_session
+from apportion.decompose.judging.foretold import histories_of
+from apportion.decompose.methods import METHODS
+from apportion.environments.agents.language_model import ATTEMPTS
+from apportion.environments.ahead import Ahead, Foretold, Prompt, kept_alone
+from apportion.environments.sotopia.judging.language_model import ATTEMPTS as JUDGE_ATTEMPTS
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.cost.estimate import cost_text
+from apportion.llm_client.cost.prices import Price, find_price
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.pipeline.asking.pricing import kept_of
+from apportion.pipeline.stages.shared import models_played
+from apportion.pipeline.stages.simulated import played_session
 
 if TYPE_CHECKING:
-    from pipeline.engine.engine import Engine
-    from pipeline.engine.stage import Unit
+    from apportion.pipeline.engine.engine import Engine
+    from apportion.pipeline.engine.stage import Unit
 
 JUDGING = "judge"
 """The stage whose units play sessions on."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from foundation.errors import InputError, UnitError
-from llm_client.errors import prefixed
-from llm_client.preview import Preview
-from llm_client.request import ChatRequest
-from pipeline.asking.playing import PlaysAhead, playing_units
-from pipeline.asking.pricing import asking_units, is_limited, kept_of, unit_requests
-from pipeline.stages.choosing import chosen_sessions
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.preview import Preview
+from apportion.llm_client.request import ChatRequest
+from apportion.pipeline.asking.playing import PlaysAhead, playing_units
+from apportion.pipeline.asking.pricing import asking_units, is_limited, kept_of, unit_requests
+from apportion.pipeline.stages.choosing import chosen_sessions
 
 if TYPE_CHECKING:
-    from pipeline.engine.engine import Engine
+    from apportion.pipeline.engine.engine import Engine
 
 
 def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:

@@ -7,27 +7,27 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from decompose.audit.ask import audit_requests
-from decompose.judging.requests import session_requests
-from decompose.methods import METHODS, Method
-from decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
-from foundation.errors import UnitError
-from llm_client.cost.estimate import CostEstimate, cost_text, estimate
-from llm_client.cost.prices import find_price
-from llm_client.errors import prefixed
-from llm_client.kept.lookup import kept_replies
-from llm_client.request import ChatReply, ChatRequest
-from pipeline.asking.spending import budget_so_far
-from pipeline.stages.choosing import chosen_sessions
-from pipeline.stages.declared import ASKING
-from pipeline.stages.simulated import played_session
+from apportion.decompose.audit.ask import audit_requests
+from apportion.decompose.judging.requests import session_requests
+from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.cost.estimate import CostEstimate, cost_text, estimate
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.kept.lookup import kept_replies
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.pipeline.asking.spending import budget_so_far
+from apportion.pipeline.stages.choosing import chosen_sessions
+from apportion.pipeline.stages.declared import ASKING
+from apportion.pipeline.stages.simulated import played_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from pipeline.config import Config
-    from pipeline.engine.engine import Engine
-    from pipeline.engine.stage import Unit
+    from apportion.pipeline.config import Config
+    from apportion.pipeline.engine.engine import Engine
+    from apportion.pipeline.engine.stage import Unit
 
 JUDGING = "judge"
 """The stage whose questions can be about some sessions for all."""

@@ -7,19 +7,19 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from foundation.errors import InputError, UnitError
-from llm_client.errors import prefixed
-from llm_client.kept.cache import ReplyCache
-from llm_client.kept.recorded import Recorder, live_header
-from llm_client.request import ChatReply, ChatRequest
-from pipeline.asking.playing import JUDGING, playing_units
-from pipeline.asking.pricing import asking_units
-from pipeline.engine.stage import Work
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.kept.recorded import Recorder, live_header
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.pipeline.asking.playing import JUDGING, playing_units
+from apportion.pipeline.asking.pricing import asking_units
+from apportion.pipeline.engine.stage import Work
 
 if TYPE_CHECKING:
-    from pipeline.config import Config
-    from pipeline.engine.engine import Engine
-    from pipeline.engine.stage import Unit
+    from apportion.pipeline.config import Config
+    from apportion.pipeline.engine.engine import Engine
+    from apportion.pipeline.engine.stage import Unit
 
 
 class ReplayAsker:

@@ -6,11 +6,11 @@ from collections.abc import Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from decompose.methods import METHODS
-from llm_client.kept.cache import ReplyCache
-from llm_client.usage import Usage, budget_text, usd_text
-from pipeline.config import Config
-from pipeline.stages.chosen import asking_other, asking_partner
+from apportion.decompose.methods import METHODS
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.usage import Usage, budget_text, usd_text
+from apportion.pipeline.config import Config
+from apportion.pipeline.stages.chosen import asking_other, asking_partner
 
 
 @dataclass(frozen=True)

@@ -11,21 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.session import Session
-from decompose.influence_settings import INFLUENCE
-from decompose.methods import METHODS, find_method, needs_features, needs_voice
-from decompose.notes import longest_episode, same_as
-from decompose.reactions.prior import read_prior
-from decompose.reward_models import taught_by
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from foundation.nearest import did_you_mean
-from pipeline.assembly import open_engine
-from pipeline.config import Config
-from pipeline.engine.intake import take_in
-from pipeline.presets import preset_notes
-from pipeline.stages.shared import trained_models
+from apportion.corpus.session import Session
+from apportion.decompose.influence_settings import INFLUENCE
+from apportion.decompose.methods import METHODS, find_method, needs_features, needs_voice
+from apportion.decompose.notes import longest_episode, same_as
+from apportion.decompose.reactions.prior import read_prior
+from apportion.decompose.reward_models import taught_by
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.foundation.nearest import did_you_mean
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.intake import take_in
+from apportion.pipeline.presets import preset_notes
+from apportion.pipeline.stages.shared import trained_models
 
 PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
 BESIDE_PLAY = frozenset({"episode-score"})
@@ -139,10 +139,10 @@ def write_benchmark(config: Config, choice: Choice, session: str | None) -> dict
     dict of str to Path
         What was written; without an evaluation nothing is, and files of an earlier run are removed.
     """
-    from evaluation.evaluation import Evaluation
-    from pipeline.benchmark import session as benchmark_session
-    from pipeline.benchmark.page import page
-    from pipeline.benchmark.picture import picture
+    from apportion.evaluation.evaluation import Evaluation
+    from apportion.pipeline.benchmark import session as benchmark_session
+    from apportion.pipeline.benchmark.page import page
+    from apportion.pipeline.benchmark.picture import picture
 
     files = {name: config.output / name for name in (PAGE, DOCUMENT, PICTURE)}
     engine = open_engine(config)

@@ -6,12 +6,12 @@ import html
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from evaluation.evaluation import ComputedAgreement, Evaluation, MethodFigures, PairedDifference
-from evaluation.intervals.figure import Estimate
-from evaluation.table import TITLES, render_markdown
-from foundation.listing import shortened
-from foundation.tables.numbers import NO_FIGURE, fixed
-from pipeline.benchmark.session import ShownSession
+from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodFigures, PairedDifference
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.table import TITLES, render_markdown
+from apportion.foundation.listing import shortened
+from apportion.foundation.tables.numbers import NO_FIGURE, fixed
+from apportion.pipeline.benchmark.session import ShownSession
 
 LOWER_IS_BETTER = frozenset({"global_loss"})
 IN_UNITS = frozenset({"global_loss", "local_difference"})

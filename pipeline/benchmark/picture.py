@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.benchmark.session import ShownSession
+from apportion.pipeline.benchmark.session import ShownSession
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

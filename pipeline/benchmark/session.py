@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.labellers import computed_labels, peoples_labels
-from corpus.session import Episode
-from corpus.splitting.splits import sessions_in
-from pipeline.engine.engine import Engine
+from apportion.corpus.labellers import computed_labels, peoples_labels
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.splits import sessions_in
+from apportion.pipeline.engine.engine import Engine
 
 LONGEST = 40
 """Target turns of the session that is shown where none is asked for: more could not be told apart in a picture."""

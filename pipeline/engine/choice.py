@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from pipeline.engine.units import is_scored
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.pipeline.engine.units import is_scored
 
 if TYPE_CHECKING:
-    from corpus.session import Session
-    from pipeline.config import Config
-    from pipeline.engine.stage import Stage
-    from pipeline.engine.units import Plan
+    from apportion.corpus.session import Session
+    from apportion.pipeline.config import Config
+    from apportion.pipeline.engine.stage import Stage
+    from apportion.pipeline.engine.units import Plan
 
 REPORT = "report"
 """The stage that `until` never leaves out: it shows what there is."""

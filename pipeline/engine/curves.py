@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.schema import HISTORIES, HISTORY
-from pipeline.engine.stage import AGAINST, Unit
-from pipeline.engine.store import Artifact
+from apportion.corpus.schema import HISTORIES, HISTORY
+from apportion.pipeline.engine.stage import AGAINST, Unit
+from apportion.pipeline.engine.store import Artifact
 
 
 def training_curves(

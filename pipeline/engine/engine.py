@@ -14,18 +14,18 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-from corpus.corpus import Corpus
-from corpus.labellers import is_computed
-from corpus.session import Session
-from foundation.errors import ApportionError, InputError, StoppedError, UnitError
-from foundation.files import canonical_json, digest, write_atomically
-from foundation.listing import listed
-from foundation.progress import Progress
-from pipeline.config import Config
-from pipeline.engine.inputs import InputHashes
-from pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
-from pipeline.engine.store import Artifact, Store
-from pipeline.engine.units import Plan
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.labellers import is_computed
+from apportion.corpus.session import Session
+from apportion.foundation.errors import ApportionError, InputError, StoppedError, UnitError
+from apportion.foundation.files import canonical_json, digest, write_atomically
+from apportion.foundation.listing import listed
+from apportion.foundation.progress import Progress
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.inputs import InputHashes
+from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.engine.store import Artifact, Store
+from apportion.pipeline.engine.units import Plan
 
 Status = Literal["done", "reused", "failed", "blocked", "stopped"]
 

@@ -7,11 +7,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpus.session import Session
-from foundation.listing import some
+from apportion.corpus.session import Session
+from apportion.foundation.listing import some
 
 if TYPE_CHECKING:
-    from pipeline.engine.engine import Engine
+    from apportion.pipeline.engine.engine import Engine
 
 REPORTED_PACKAGES = (
     "apportion", "torch", "transformers", "peft", "trl", "numpy", "pyarrow", "praat-parselmouth", "librosa",
@@ -93,6 +93,6 @@ def has_sound(sessions: Iterable[Session]) -> bool:
 
 def has_unmeasured_face(sessions: Iterable[Session], root: Path) -> bool:
     """Whether anybody is filmed whose emotions did not come with the corpus in ``root``."""
-    from features.precomputed import unmeasured_faces
+    from apportion.features.precomputed import unmeasured_faces
 
     return any(unmeasured_faces(session.media, root) for session in sessions)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from corpus.session import Media, Session
-from foundation.errors import UnitError
-from foundation.files import canonical_json, file_digest, write_atomically
+from apportion.corpus.session import Media, Session
+from apportion.foundation.errors import UnitError
+from apportion.foundation.files import canonical_json, file_digest, write_atomically
 
 
 class InputHashes:

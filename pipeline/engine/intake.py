@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from corpus.corpus import Corpus
-from corpus.power import too_few_sessions_warning
-from corpus.problem import broken_sessions
-from corpus.session import Session
-from corpus.splitting.settings import SplitSettings
-from corpus.targets import as_if_rated, in_order
-from corpus.validate import Problem, validate
-from decompose.methods import METHODS
-from foundation.errors import InputError
-from foundation.listing import first_few, indented, listed
-from foundation.nearest import did_you_mean
-from pipeline.config import Config
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.power import too_few_sessions_warning
+from apportion.corpus.problem import broken_sessions
+from apportion.corpus.session import Session
+from apportion.corpus.splitting.settings import SplitSettings
+from apportion.corpus.targets import as_if_rated, in_order
+from apportion.corpus.validate import Problem, validate
+from apportion.decompose.methods import METHODS
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import first_few, indented, listed
+from apportion.foundation.nearest import did_you_mean
+from apportion.pipeline.config import Config
 
 MOST_PROBLEMS = 20
 REWARDS_WITHOUT = (
@@ -37,7 +37,7 @@ class Intake:
     Where a run names its sessions, the others are there, too: the splits and the mean score are those of all of them.
 
     ``rating`` is None where the corpus has no scores. Where its turns are judged all the same, by what was learnt
-    elsewhere, each session has a rating that nobody gave (`corpus.targets.as_if_rated`).
+    elsewhere, each session has a rating that nobody gave (`apportion.corpus.targets.as_if_rated`).
     """
 
     corpus: Corpus

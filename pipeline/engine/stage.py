@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from foundation.errors import UnitError
-from foundation.progress import Progress
+from apportion.foundation.errors import UnitError
+from apportion.foundation.progress import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from corpus.session import Episode, Session
-    from corpus.splitting.episodes import SplitEpisodes
-    from pipeline.config import Config
-    from pipeline.engine.store import Artifact
+    from apportion.corpus.session import Episode, Session
+    from apportion.corpus.splitting.episodes import SplitEpisodes
+    from apportion.pipeline.config import Config
+    from apportion.pipeline.engine.store import Artifact
 
 
 AGAINST = "against"
@@ -84,7 +84,7 @@ class Inputs:
 
     def split_episodes(self, name: str | None) -> SplitEpisodes:
         """The same with their splits; raises UnitError where the stage `split` has made none."""
-        from corpus.splitting.episodes import SplitEpisodes
+        from apportion.corpus.splitting.episodes import SplitEpisodes
 
         return SplitEpisodes(self.episodes(name), self.required("split", "splits"))
 

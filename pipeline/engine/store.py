@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from foundation.errors import UnitError
-from foundation.files import canonical_json, digest, file_digest, sync, sync_folder
+from apportion.foundation.errors import UnitError
+from apportion.foundation.files import canonical_json, digest, file_digest, sync, sync_folder
 
 MANIFEST = "manifest.json"
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
 
-from corpus.session import Session
-from decompose.audit.perturbations import PERTURBATIONS
-from pipeline.config import Config
-from pipeline.engine.stage import Stage, Unit
+from apportion.corpus.session import Session
+from apportion.decompose.audit.perturbations import PERTURBATIONS
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.stage import Stage, Unit
 
 
 class Plan:

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from corpus.schema import EPISODE_KEY
-from evaluation.patterns.turns import TurnId
-from foundation.files import digest, write_atomically
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.evaluation.patterns.turns import TurnId
+from apportion.foundation.files import digest, write_atomically
 
 Embeddings = NDArray[np.float32]
 MAX_TOKENS = 128
@@ -92,8 +92,8 @@ def _kept(path: Path, mark: str) -> Embeddings | None:
 def _computed(path: Path, mark: str, texts: Sequence[str], backbone: str) -> Embeddings:
     from safetensors.numpy import save
 
-    from reward_model.network.backbones import frozen_backbone
-    from reward_model.network.texts import embed_sentences
+    from apportion.reward_model.network.backbones import frozen_backbone
+    from apportion.reward_model.network.texts import embed_sentences
 
     lines = [" ".join(text.split()) for text in texts]
     own = embed_sentences(frozen_backbone(backbone, MAX_TOKENS), lines)

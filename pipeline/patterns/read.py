@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from corpus.schema import EPISODE_KEY
-from corpus.session import Episode
-from evaluation.patterns.turns import TargetTurns, TurnId
-from foundation.arrays import Floats
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from pipeline.patterns.embedded import embeddings_of
-from pipeline.patterns.traits import traits
-from pipeline.results.run_folder import RunFolder
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.corpus.session import Episode
+from apportion.evaluation.patterns.turns import TargetTurns, TurnId
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.pipeline.patterns.embedded import embeddings_of
+from apportion.pipeline.patterns.traits import traits
+from apportion.pipeline.results.run_folder import RunFolder
 
 COLUMNS = (*EPISODE_KEY, "turn", "method", "reward")
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.session import Episode
-from decompose.reactions.cues import SORRY
-from evaluation.patterns.words import words_of
+from apportion.corpus.session import Episode
+from apportion.decompose.reactions.cues import SORRY
+from apportion.evaluation.patterns.words import words_of
 
 FIFTH = 0.2
 ALIKE = 0.8

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evaluation.patterns.find import find_patterns
-from evaluation.patterns.result import Patterns, PatternSettings
-from evaluation.patterns.table import markdown
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from pipeline.patterns.read import read_turns
-from pipeline.results.run_folder import open_run, read_record, session_file_name
+from apportion.evaluation.patterns.find import find_patterns
+from apportion.evaluation.patterns.result import Patterns, PatternSettings
+from apportion.evaluation.patterns.table import markdown
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.pipeline.patterns.read import read_turns
+from apportion.pipeline.results.run_folder import open_run, read_record, session_file_name
 
 FOLDER = "patterns"
 """In the run's folder."""
@@ -27,7 +27,7 @@ def write_patterns(
     Parameters
     ----------
     source, corpus
-        As `pipeline.results.run_folder.open_run` takes them.
+        As `apportion.pipeline.results.run_folder.open_run` takes them.
     methods : tuple of str
         All that have rewards where empty.
     backbone : str
@@ -57,7 +57,7 @@ def write_patterns(
 def read_patterns(run_folder: Path) -> dict[str, dict[str, Any]]:
     """What `write_patterns` left beside a run, by method; a file that is damaged is passed over.
 
-    Its columns are those of `evaluation.patterns.result.Patterns.to_json`.
+    Its columns are those of `apportion.evaluation.patterns.result.Patterns.to_json`.
     """
     found: dict[str, dict[str, Any]] = {}
     for path in sorted((run_folder / FOLDER).glob("*.json")):

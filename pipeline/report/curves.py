@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 from markupsafe import Markup
 
-from pipeline.report.chart import ChartLine, line_chart
-from pipeline.report.text import clean, number
+from apportion.pipeline.report.chart import ChartLine, line_chart
+from apportion.pipeline.report.text import clean, number
 
 STAGES = {
     "fit": ("Decomposers", "epoch"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.report.text import clean, number
+from apportion.pipeline.report.text import clean, number
 
 
 def mixes(sources: pa.Table | None) -> list[dict[str, Any]]:

@@ -14,16 +14,16 @@ import jinja2
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.schema import REWARDS
-from corpus.session import Episode
-from evaluation.evaluation import Evaluation, PairedDifference
-from evaluation.table import TITLES, Grid, footnotes, grids, read
-from foundation.tables.numbers import NO_FIGURE
-from pipeline.report.bars import colour_class
-from pipeline.report.curves import stage_charts
-from pipeline.report.mixes import mixes
-from pipeline.report.sessions import session_views
-from pipeline.report.text import clean, number, signed
+from apportion.corpus.schema import REWARDS
+from apportion.corpus.session import Episode
+from apportion.evaluation.evaluation import Evaluation, PairedDifference
+from apportion.evaluation.table import TITLES, Grid, footnotes, grids, read
+from apportion.foundation.tables.numbers import NO_FIGURE
+from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.curves import stage_charts
+from apportion.pipeline.report.mixes import mixes
+from apportion.pipeline.report.sessions import session_views
+from apportion.pipeline.report.text import clean, number, signed
 
 MAX_QUARANTINE = 200
 MAX_SAMPLES = 50
@@ -78,7 +78,7 @@ class ReportInputs:
     notes : Sequence of str
         What the reader has to know of the data: that it is synthetic, that replies were recorded.
     audit : mapping or None
-        The fields of ``evaluation.stability.table.StabilityTable``; None where nothing was audited.
+        The fields of ``apportion.evaluation.stability.table.StabilityTable``; None where nothing was audited.
     missing : mapping of str to str
         What a reader would look for and the run does not have, and why.
     unfinished : collection of str
@@ -157,7 +157,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _source(name: str) -> str:
-    return files("pipeline.report").joinpath(name).read_text(encoding="utf-8")
+    return files("apportion.pipeline.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _facts(inputs: ReportInputs, methods: Sequence[str]) -> list[tuple[str, str]]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from markupsafe import Markup
 
-from corpus.session import Episode
-from pipeline.report.bars import colour_class, largest
-from pipeline.report.text import clean, plain, signed
+from apportion.corpus.session import Episode
+from apportion.pipeline.report.bars import colour_class, largest
+from apportion.pipeline.report.text import clean, plain, signed
 
 MAX_ROWS = 16
 """Target turns that fit into a picture; it says where it leaves out some."""

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from markupsafe import Markup
 
-from corpus.session import Episode, EpisodeKey, Turn
-from decompose.methods import METHODS
-from evaluation.figures.disagreement import disagreement
-from foundation.arrays import Floats
-from pipeline.report.bars import largest, turn_bars, value_bar
-from pipeline.report.text import clean, number, plain, seconds, signed
+from apportion.corpus.session import Episode, EpisodeKey, Turn
+from apportion.decompose.methods import METHODS
+from apportion.evaluation.figures.disagreement import disagreement
+from apportion.foundation.arrays import Floats
+from apportion.pipeline.report.bars import largest, turn_bars, value_bar
+from apportion.pipeline.report.text import clean, number, plain, seconds, signed
 
 MAX_TURNS = 60
 """Turns shown of an example; all of them are for `apportion view`."""

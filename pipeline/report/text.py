@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from foundation.tables.numbers import NO_FIGURE, NOISE, fixed
+from apportion.foundation.tables.numbers import NO_FIGURE, NOISE, fixed
 
 # Characters that neither HTML nor XML may hold, and those that turn the direction of the text around them.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")

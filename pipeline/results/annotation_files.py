@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from foundation.errors import InputError, UnitError
-from foundation.listing import counted
-from pipeline.engine.progress import StageProgress
-from pipeline.results.run_folder import RunFolder, session_file_name, write_once
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.listing import counted
+from apportion.pipeline.engine.progress import StageProgress
+from apportion.pipeline.results.run_folder import RunFolder, session_file_name, write_once
 
 if TYPE_CHECKING:
-    from corpus.session import Session
-    from features.export.behaviour import SessionTiers
-    from features.export.elan import LinkedMedia
+    from apportion.corpus.session import Session
+    from apportion.features.export.behaviour import SessionTiers
+    from apportion.features.export.elan import LinkedMedia
 
 Format = Literal["eaf", "textgrid"]
 SUFFIXES: dict[Format, str] = {"eaf": ".eaf", "textgrid": ".TextGrid"}
@@ -109,7 +109,7 @@ def export_run(
 
 
 def _export_session(run: RunFolder, session: Session, force: bool, report: ExportReport) -> None:
-    from features.export.behaviour import UTTERANCE, session_tiers
+    from apportion.features.export.behaviour import UTTERANCE, session_tiers
 
     name = session.session_id
     features, frames = run.table("utterance_features", name), run.frames(name)
@@ -126,21 +126,21 @@ def _export_session(run: RunFolder, session: Session, force: bool, report: Expor
 
 def _render(run: RunFolder, session: Session, made: SessionTiers, report: ExportReport) -> bytes:
     if report.kind == "textgrid":
-        from features.export.textgrid import render_textgrid
+        from apportion.features.export.textgrid import render_textgrid
 
         duration_s = session.duration_s or 0.0
         # A duration that is no number, or longer than anything said in it could be, is not drawn.
         known = 0.0 <= duration_s <= 4e6
         return render_textgrid(made.tiers, max(made.end_ms, round(duration_s * 1000) if known else 0))
-    from features.export.elan import render_eaf
+    from apportion.features.export.elan import render_eaf
 
     return render_eaf(made.tiers, list(_media(run, session, report)))
 
 
 def _media(run: RunFolder, session: Session, report: ExportReport) -> Iterable[LinkedMedia]:
     """The session's recordings as they look from the folder ``out``, each file once."""
-    from features.export.elan import LinkedMedia
-    from features.recording.media import locate
+    from apportion.features.export.elan import LinkedMedia
+    from apportion.features.recording.media import locate
 
     seen: set[str] = set()
     for media in session.media:

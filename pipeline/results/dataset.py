@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpus.schema import REWARDS, SPLITS
-from corpus.session import Episode, Turn
-from corpus.targets import as_if_rated
-from foundation.errors import InputError
-from pipeline.results.run_folder import RunFolder, write_once
+from apportion.corpus.schema import REWARDS, SPLITS
+from apportion.corpus.session import Episode, Turn
+from apportion.corpus.targets import as_if_rated
+from apportion.foundation.errors import InputError
+from apportion.pipeline.results.run_folder import RunFolder, write_once
 
 CARD = "README.md"
 TRAINING_ROLES = ("user", "assistant")

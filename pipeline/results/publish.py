@@ -13,15 +13,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.schema import QUARANTINE
-from foundation.files import file_digest, place_folder, write_atomically
-from pipeline.config import shown_config
-from pipeline.engine.curves import training_curves
-from pipeline.engine.engine import Engine
-from pipeline.engine.facts import package_versions, quarantine_rows
-from pipeline.engine.stage import Unit
-from pipeline.engine.store import Artifact
-from pipeline.results.run_folder import corpus_place, session_file_name
+from apportion.corpus.schema import QUARANTINE
+from apportion.foundation.files import file_digest, place_folder, write_atomically
+from apportion.pipeline.config import shown_config
+from apportion.pipeline.engine.curves import training_curves
+from apportion.pipeline.engine.engine import Engine
+from apportion.pipeline.engine.facts import package_versions, quarantine_rows
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.engine.store import Artifact
+from apportion.pipeline.results.run_folder import corpus_place, session_file_name
 
 TABLES = (
     # file in the run folder, stage, table in its artifacts

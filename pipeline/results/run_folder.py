@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
-from corpus.corpus import Corpus
-from foundation.errors import InputError, UnitError
-from foundation.files import digest, file_digest, write_atomically
-from pipeline.config import load_config
+from apportion.corpus.corpus import Corpus
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import digest, file_digest, write_atomically
+from apportion.pipeline.config import load_config
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,12 +10,12 @@ import json
 from pathlib import Path
 from typing import get_args
 
-from features.face.choice import AUTO
-from features.settings import AutoDetector
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from pipeline.assembly import decided
-from pipeline.config import Config
+from apportion.features.face.choice import AUTO
+from apportion.features.settings import AutoDetector
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.pipeline.assembly import decided
+from apportion.pipeline.config import Config
 
 FILE = "decided.json"
 

@@ -9,29 +9,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from features.face.choice import chosen_detector, missing_mesh
-from foundation.errors import InputError
-from foundation.files import locked
-from foundation.listing import listed
-from pipeline.asking.batching import BatchStatus, advance_batches, check_batch
-from pipeline.asking.partner import partner_text, preview_partner, price_partner
-from pipeline.asking.playing import playing_units, price_plays
-from pipeline.asking.pricing import asking_units, price_requests
-from pipeline.asking.recording import check_record, complete_recording
-from pipeline.asking.spending import Spending, newest_reply, spending_since
-from pipeline.assembly import decided, open_engine
-from pipeline.config import Config
-from pipeline.engine.facts import has_video
-from pipeline.engine.progress import StageProgress
-from pipeline.preflight import check, check_output
-from pipeline.results.publish import publish
-from pipeline.running.runner import RunResult, run_stages
-from pipeline.running.summary import RunSummary, left_out_lines
-from pipeline.stages.declared import ASKING
+from apportion.features.face.choice import chosen_detector, missing_mesh
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import locked
+from apportion.foundation.listing import listed
+from apportion.pipeline.asking.batching import BatchStatus, advance_batches, check_batch
+from apportion.pipeline.asking.partner import partner_text, preview_partner, price_partner
+from apportion.pipeline.asking.playing import playing_units, price_plays
+from apportion.pipeline.asking.pricing import asking_units, price_requests
+from apportion.pipeline.asking.recording import check_record, complete_recording
+from apportion.pipeline.asking.spending import Spending, newest_reply, spending_since
+from apportion.pipeline.assembly import decided, open_engine
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.facts import has_video
+from apportion.pipeline.engine.progress import StageProgress
+from apportion.pipeline.preflight import check, check_output
+from apportion.pipeline.results.publish import publish
+from apportion.pipeline.running.runner import RunResult, run_stages
+from apportion.pipeline.running.summary import RunSummary, left_out_lines
+from apportion.pipeline.stages.declared import ASKING
 
 if TYPE_CHECKING:
-    from evaluation.figures.consistency import Consistency
-    from pipeline.engine.engine import Engine
+    from apportion.evaluation.figures.consistency import Consistency
+    from apportion.pipeline.engine.engine import Engine
 
 
 def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, batch: bool = False) -> RunSummary:
@@ -140,9 +140,9 @@ def preview_text(config: Config, stages: Sequence[str], count: int, as_json: boo
     Raises
     ------
     InputError
-        See ``pipeline.asking.preview.preview``.
+        See ``apportion.pipeline.asking.preview.preview``.
     """
-    from pipeline.asking.preview import preview
+    from apportion.pipeline.asking.preview import preview
 
     engine = replace(open_engine(config), looks_only=True)
     partner = preview_partner(engine, stages, count)
@@ -174,11 +174,11 @@ def _summary(
     if (config.output / "samples.parquet").is_file():
         import pyarrow.parquet as pq
 
-        from evaluation.figures.consistency import consistency
+        from apportion.evaluation.figures.consistency import consistency
 
         spreads = consistency(pq.read_table(config.output / "samples.parquet"))
     if any(outcome.stage == "evaluate" for outcome in result.outcomes):
-        from evaluation.table import render
+        from apportion.evaluation.table import render
 
         for artifact in engine.finished("evaluate").values():
             table = render(artifact.document("evaluation"))

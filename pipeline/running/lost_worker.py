@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 from collections.abc import Mapping, Sequence
 
-from foundation.listing import listed
-from pipeline.config import Config
-from pipeline.engine.engine import Engine
+from apportion.foundation.listing import listed
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.engine import Engine
 
 TO_LOWER: Mapping[str, str] = {
     "align": "align.minibatch, align.max_context_tokens or align.batch, or take a smaller align.policy",

@@ -20,15 +20,15 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
 from time import monotonic, sleep
 
-from foundation.errors import InputError, UnitError
-from pipeline.assembly import open_engine
-from pipeline.config import Config
-from pipeline.engine.choice import REPORT
-from pipeline.engine.engine import Engine, Outcome
-from pipeline.engine.progress import StageProgress
-from pipeline.engine.units import Plan
-from pipeline.running.lost_worker import WorkerLostError, lost_text
-from pipeline.running.shards import run_units, shard_sizes, stop_text
+from apportion.foundation.errors import InputError, UnitError
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.choice import REPORT
+from apportion.pipeline.engine.engine import Engine, Outcome
+from apportion.pipeline.engine.progress import StageProgress
+from apportion.pipeline.engine.units import Plan
+from apportion.pipeline.running.lost_worker import WorkerLostError, lost_text
+from apportion.pipeline.running.shards import run_units, shard_sizes, stop_text
 
 SHARDS_PER_WORKER = 4
 LONGEST_END_S = 2.0

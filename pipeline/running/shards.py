@@ -14,20 +14,20 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import TYPE_CHECKING
 
-from foundation.errors import ApportionError, InputError, StoppedError
-from foundation.listing import listed
-from pipeline.assembly import open_engine
-from pipeline.config import Config, load_config
-from pipeline.engine.choice import last_stages
-from pipeline.engine.engine import Outcome
-from pipeline.engine.stage import Stage, Unit
-from pipeline.running.decisions import as_decided, decide
-from pipeline.running.time_limit import asked_time_s, grace_s
-from pipeline.stages.declared import STAGES
+from apportion.foundation.errors import ApportionError, InputError, StoppedError
+from apportion.foundation.listing import listed
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import Config, load_config
+from apportion.pipeline.engine.choice import last_stages
+from apportion.pipeline.engine.engine import Outcome
+from apportion.pipeline.engine.stage import Stage, Unit
+from apportion.pipeline.running.decisions import as_decided, decide
+from apportion.pipeline.running.time_limit import asked_time_s, grace_s
+from apportion.pipeline.stages.declared import STAGES
 
 if TYPE_CHECKING:
-    from foundation.progress import Progress
-    from pipeline.engine.engine import Engine
+    from apportion.foundation.progress import Progress
+    from apportion.pipeline.engine.engine import Engine
 
 RAISE_AND_REPEAT = (
     "To go on, run the same command with a higher --budget (or run.budget_usd); with --dry-run it says what is left."
@@ -48,7 +48,7 @@ def prepare(config: str) -> None:
 
     Raises InputError before any work is done.
     """
-    from pipeline.preflight import check
+    from apportion.pipeline.preflight import check
 
     loaded = load_config(config)
     log = logging.getLogger("apportion")
@@ -105,7 +105,7 @@ def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int
 
 def finish(config: str) -> dict[str, int]:
     """Publish the run folder (tables, report, models) and count what was done and quarantined."""
-    from pipeline.results.publish import publish
+    from apportion.pipeline.results.publish import publish
 
     return publish(open_engine(_loaded(config)))
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from foundation.listing import indented
-from pipeline.asking.batching import BatchStatus
-from pipeline.asking.spending import Spending
-from pipeline.config import Config
-from pipeline.presets import preset_notes
-from pipeline.running.runner import RunResult
+from apportion.foundation.listing import indented
+from apportion.pipeline.asking.batching import BatchStatus
+from apportion.pipeline.asking.spending import Spending
+from apportion.pipeline.config import Config
+from apportion.pipeline.presets import preset_notes
+from apportion.pipeline.running.runner import RunResult
 
 if TYPE_CHECKING:
-    from evaluation.figures.consistency import Consistency
-    from pipeline.engine.engine import Outcome
-    from pipeline.engine.stage import Unit
+    from apportion.evaluation.figures.consistency import Consistency
+    from apportion.pipeline.engine.engine import Outcome
+    from apportion.pipeline.engine.stage import Unit
 
 SHOWN_FAILURES = 10
 STAGE_OF = {"report": "report", "evaluation": "evaluate", "policy": "align"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-from decompose.methods import METHODS
-from pipeline.asking.playing import most_played
+from apportion.decompose.methods import METHODS
+from apportion.pipeline.asking.playing import most_played
 
 if TYPE_CHECKING:
-    from decompose.settings import LLMMethodSettings
-    from pipeline.engine.engine import Engine
-    from pipeline.engine.stage import Stage, Unit
+    from apportion.decompose.settings import LLMMethodSettings
+    from apportion.pipeline.engine.engine import Engine
+    from apportion.pipeline.engine.stage import Stage, Unit
 
 _CHARACTERS_A_TOKEN = 4
 _PARTS_A_CONTEXT = 4

@@ -6,35 +6,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpus.session import Episode, Session
-from corpus.targets import answered_episodes, credited
-from decompose.methods import METHODS
-from decompose.reward_models import SUFFIX, taught_by
-from foundation.errors import InputError, errors_called
-from foundation.extras import check_extra
-from foundation.files import model_digest
-from pipeline.config import Config, key_of
-from pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from pipeline.stages.chosen import asking_of, check_chosen, chosen_identity
-from pipeline.stages.shared import fix_threads, seed_of, trained_models
-from rlhf.launch.config import check_config
-from rlhf.named import REWARD_MODEL
-from rlhf.policy.loading import check_whole, is_folder_name
-from rlhf.policy.prompts import read_prompts
-from rlhf.preflight import check_alignment
-from rlhf.training.curves_until import measured_until
-from rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
-from rlhf.training.weights_and_biases import check_wandb, wandb_run
+from apportion.corpus.session import Episode, Session
+from apportion.corpus.targets import answered_episodes, credited
+from apportion.decompose.methods import METHODS
+from apportion.decompose.reward_models import SUFFIX, taught_by
+from apportion.foundation.errors import InputError, errors_called
+from apportion.foundation.extras import check_extra
+from apportion.foundation.files import model_digest
+from apportion.pipeline.config import Config, key_of
+from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.stages.chosen import asking_of, check_chosen, chosen_identity
+from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
+from apportion.rlhf.launch.config import check_config
+from apportion.rlhf.named import REWARD_MODEL
+from apportion.rlhf.policy.loading import check_whole, is_folder_name
+from apportion.rlhf.policy.prompts import read_prompts
+from apportion.rlhf.preflight import check_alignment
+from apportion.rlhf.training.curves_until import measured_until
+from apportion.rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
+from apportion.rlhf.training.weights_and_biases import check_wandb, wandb_run
 
 if TYPE_CHECKING:
-    from rlhf.training.job import Job
+    from apportion.rlhf.training.job import Job
 
 
 def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A policy, fine-tuned against the reward model of one method."""
     fix_threads(config)
-    from rlhf.align import align
-    from rlhf.training.job import Job
+    from apportion.rlhf.align import align
+    from apportion.rlhf.training.job import Job
 
     seed = seed_of(inputs.unit)
     if work.checkpoints is not None:
@@ -159,7 +159,7 @@ def _check_reward_model(config: Config) -> None:
     if config.align.reward != REWARD_MODEL:
         return
     if config.align.reward_model is not None:
-        from reward_model.checkpoint import check_checkpoint
+        from apportion.reward_model.checkpoint import check_checkpoint
 
         with errors_called("align.reward_model"):
             check_checkpoint(config.align.reward_model)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
-from features.face.choice import chosen_detector, named
-from features.model_files.mesh import mesh_files
-from features.settings import MESH_DEFINITIONS, MESH_SETTINGS
-from pipeline.config import Config, key_of, settings_of
-from pipeline.engine.facts import RECORDING_NOTES, has_unmeasured_face, has_video
-from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from pipeline.stages.shared import has_media
+from apportion.features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
+from apportion.features.face.choice import chosen_detector, named
+from apportion.features.model_files.mesh import mesh_files
+from apportion.features.settings import MESH_DEFINITIONS, MESH_SETTINGS
+from apportion.pipeline.config import Config, key_of, settings_of
+from apportion.pipeline.engine.facts import RECORDING_NOTES, has_unmeasured_face, has_video
+from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.stages.shared import has_media
 
 
 def _features(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's recordings to frames and per-utterance features."""
-    from features.extract import extract_session
+    from apportion.features.extract import extract_session
 
     notes: list[str] = []
     frames, utterance_features = extract_session(inputs.session, inputs.root, config.features, notes.append)
@@ -48,9 +48,9 @@ def _check_models(before: BeforeRun) -> tuple[str, ...]:
     """Load what finds faces and reads emotions, where there are faces."""
     settings, sessions = before.config.features, before.sessions.values()
     if has_video(sessions):
-        from features.emotion_model.network import emotion_model
-        from features.face.backends.cascade import cascade
-        from features.face.detector import open_detector
+        from apportion.features.emotion_model.network import emotion_model
+        from apportion.features.face.backends.cascade import cascade
+        from apportion.features.face.detector import open_detector
 
         open_detector(settings)
         if chosen_detector(settings) in ("haar", "yunet"):
@@ -63,7 +63,7 @@ def _check_models(before: BeforeRun) -> tuple[str, ...]:
 
 def _describe(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's features to descriptors in words."""
-    from features.words.describe import describe_session
+    from apportion.features.words.describe import describe_session
 
     measured = inputs.required("features", "utterance_features")
     faces = config.features

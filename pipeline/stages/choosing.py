@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpus.session import Session
-from decompose.identity import settings_identity
-from decompose.methods import METHODS
-from foundation.errors import UnitError
-from pipeline.config import Config, settings_of
-from pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
-from pipeline.stages.shared import fix_threads, recorded_digest
+from apportion.corpus.session import Session
+from apportion.decompose.identity import settings_identity
+from apportion.decompose.methods import METHODS
+from apportion.foundation.errors import UnitError
+from apportion.pipeline.config import Config, settings_of
+from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.stages.shared import fix_threads, recorded_digest
 
 if TYPE_CHECKING:
-    from pipeline.engine.engine import Engine
+    from apportion.pipeline.engine.engine import Engine
 
 CHOSEN = "chosen"
 """The document with the ids of the sessions, sorted."""
@@ -23,8 +23,8 @@ CHOSEN = "chosen"
 def _choose(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Scores and replies to the sessions that are asked about."""
     fix_threads(config)
-    from decompose.reactions.read import arrange
-    from decompose.sources.choosing import choose_sessions
+    from apportion.decompose.reactions.read import arrange
+    from apportion.decompose.sources.choosing import choose_sessions
 
     llm = config.decompose.llm
     assert llm.judge_sessions is not None, "there is a unit without a number of sessions"
@@ -44,8 +44,8 @@ def _recorded(sessions: Collection[Session], config: Config) -> frozenset[str] |
     plain = [name for name in settings.some_judge if not METHODS[name].uses_descriptors]
     if settings.llm.provider != "recorded" or config.run.recorded is None or not plain:
         return None
-    from decompose.judging.requests import session_requests
-    from llm_client.kept.recorded import RecordedReplies
+    from apportion.decompose.judging.requests import session_requests
+    from apportion.llm_client.kept.recorded import RecordedReplies
 
     replies = RecordedReplies(config.run.recorded)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from foundation.errors import InputError, errors_called
-from foundation.files import remembered_digest
-from llm_client.live.consent import who_reads
-from pipeline.config import Config
-from pipeline.engine.stage import BeforeRun
-from rlhf.named import POLICY
-from rlhf.policy.opening import check_policy
-from rlhf.policy.prompts import read_prompts
+from apportion.foundation.errors import InputError, errors_called
+from apportion.foundation.files import remembered_digest
+from apportion.llm_client.live.consent import who_reads
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.stage import BeforeRun
+from apportion.rlhf.named import POLICY
+from apportion.rlhf.policy.opening import check_policy
+from apportion.rlhf.policy.prompts import read_prompts
 
 if TYPE_CHECKING:
-    from llm_client.settings import LLMSettings
-    from rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
-    from rlhf.training.job import Asking
+    from apportion.llm_client.settings import LLMSettings
+    from apportion.rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
+    from apportion.rlhf.training.job import Asking
 
 PARTNER, OTHER = "partner_settings", "environment_settings.llm"
 """What the settings of the two that can be asked are called in errors."""
@@ -25,7 +25,7 @@ PARTNER, OTHER = "partner_settings", "environment_settings.llm"
 
 def asking_of(config: Config) -> Asking:
     """What a partner, or a reward, that asks a language model is lent: the files and the budget of the run."""
-    from rlhf.training.job import Asking
+    from apportion.rlhf.training.job import Asking
 
     run = config.run
     return Asking(config.llm_cache, run.recorded, run.record, run.prices, run.budget_usd)
@@ -36,7 +36,7 @@ def asking_partner(config: Config) -> LanguageModelPartnerSettings | None:
     align = config.align
     if not align.enabled or align.reply_turns == 1 or not align.partner_by.asks:
         return None
-    from rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
+    from apportion.rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
 
     settings = align.partner_by.checked(align.partner_settings)
     return settings if isinstance(settings, LanguageModelPartnerSettings) else None
@@ -74,7 +74,7 @@ def check_chosen(before: BeforeRun) -> Iterator[str]:
         partner = asking_partner(config) or asking_other(config)
         if partner is None or before.finished():
             return
-        from rlhf.sampling.sotopia_starts import asker_of
+        from apportion.rlhf.sampling.sotopia_starts import asker_of
 
         called = PARTNER if asking_partner(config) is not None else OTHER
         try:

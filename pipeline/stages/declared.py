@@ -5,16 +5,16 @@ Reading it has to be cheap: each stage imports the packages that do its work whe
 
 from __future__ import annotations
 
-from pipeline.engine.stage import Stage
-from pipeline.stages.align import ALIGN
-from pipeline.stages.audit import AUDIT, STABILITY
-from pipeline.stages.behaviour import DESCRIBE, FEATURES
-from pipeline.stages.choosing import CHOOSE
-from pipeline.stages.decompose import FIT, JUDGE, REACT, REWARDS
-from pipeline.stages.evaluate import EVALUATE
-from pipeline.stages.report import REPORT
-from pipeline.stages.reward_model import EMBED, TRAIN_REWARD
-from pipeline.stages.split import SPLIT
+from apportion.pipeline.engine.stage import Stage
+from apportion.pipeline.stages.align import ALIGN
+from apportion.pipeline.stages.audit import AUDIT, STABILITY
+from apportion.pipeline.stages.behaviour import DESCRIBE, FEATURES
+from apportion.pipeline.stages.choosing import CHOOSE
+from apportion.pipeline.stages.decompose import FIT, JUDGE, REACT, REWARDS
+from apportion.pipeline.stages.evaluate import EVALUATE
+from apportion.pipeline.stages.report import REPORT
+from apportion.pipeline.stages.reward_model import EMBED, TRAIN_REWARD
+from apportion.pipeline.stages.split import SPLIT
 
 STAGES: tuple[Stage, ...] = (
     SPLIT,

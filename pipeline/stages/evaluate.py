@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpus.session import Episode, EpisodeKey, Session
-from corpus.targets import is_anyone_rated
-from decompose.methods import METHODS
-from decompose.reward_models import direct_notes, taught_by
-from pipeline.config import Config, key_of
-from pipeline.engine.choice import NO_SCORE
-from pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
-from pipeline.stages.shared import name_of
+from apportion.corpus.session import Episode, EpisodeKey, Session
+from apportion.corpus.targets import is_anyone_rated
+from apportion.decompose.methods import METHODS
+from apportion.decompose.reward_models import direct_notes, taught_by
+from apportion.pipeline.config import Config, key_of
+from apportion.pipeline.engine.choice import NO_SCORE
+from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.stages.shared import name_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from corpus.splitting.episodes import SplitEpisodes
-    from evaluation.figures.sum_residual import Residuals
-    from evaluation.ground.rests import Unjudged
+    from apportion.corpus.splitting.episodes import SplitEpisodes
+    from apportion.evaluation.figures.sum_residual import Residuals
+    from apportion.evaluation.ground.rests import Unjudged
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Every method's rewards and scores to the evaluation."""
-    from decompose.notes import longest_episode, method_notes, own_units
-    from evaluation.evaluate import evaluate
-    from evaluation.inputs import Evidence, MethodRemarks, MethodValues
+    from apportion.decompose.notes import longest_episode, method_notes, own_units
+    from apportion.evaluation.evaluate import evaluate
+    from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues
 
     episodes = _asked_for(inputs.split_episodes(config.rating), config)
     values = MethodValues(
@@ -53,7 +53,7 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _asked_for(episodes: SplitEpisodes, config: Config) -> SplitEpisodes:
     """The same without test sessions that the run is not about: nobody lacks them. All where none of its own is one."""
-    from corpus.splitting.episodes import SplitEpisodes
+    from apportion.corpus.splitting.episodes import SplitEpisodes
 
     test, named = episodes.sessions("test"), frozenset(config.run.sessions or ())
     if not test & named:
@@ -90,7 +90,7 @@ def _unjudged_locally(inputs: Inputs, config: Config, episodes: Sequence[Episode
     looking = {m.name: METHODS[m.local] for m in mixes if m.local is not None and METHODS[m.local].uses_features}
     if not looking:
         return {}
-    from decompose.learning.local_values import without_values
+    from apportion.decompose.learning.local_values import without_values
 
     features = inputs.table("features", "utterance_features")
     return {name: without_values(local, episodes, features, config.decompose) for name, local in looking.items()}
@@ -101,8 +101,8 @@ def _emotions(inputs: Inputs) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from corpus.schema import FRAMES
-    from evaluation.figures.most_probable import EMOTIONS
+    from apportion.corpus.schema import FRAMES
+    from apportion.evaluation.figures.most_probable import EMOTIONS
 
     splits = inputs.required("split", "splits")
     test = set(splits.filter(pc.field("split") == "test")["session_id"].to_pylist())

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pipeline.config import Config, shown_config
-from pipeline.engine.stage import Inputs, Outputs, Stage, Work
-from pipeline.presets import preset_notes
+from apportion.pipeline.config import Config, shown_config
+from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Work
+from apportion.pipeline.presets import preset_notes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,8 +25,8 @@ SHOWN = {
 
 def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Everything a run made to one HTML page, and why the rest is missing."""
-    from pipeline.engine.curves import training_curves
-    from pipeline.report.page import ReportInputs, Sample, render_report
+    from apportion.pipeline.engine.curves import training_curves
+    from apportion.pipeline.report.page import ReportInputs, Sample, render_report
 
     evaluations = [artifact.document("evaluation") for artifact in inputs.artifacts("evaluate")]
     samples, sources = inputs.table("align", "samples"), inputs.table("fit", "sources")
@@ -62,8 +62,8 @@ def learnt_elsewhere(config: Config, sources: pa.Table | None, told: Sequence[st
 
     ``told`` are sentences that stand on the page already; what one of them says is not said again.
     """
-    from decompose.methods import METHODS
-    from decompose.reactions.travel import prior_for
+    from apportion.decompose.methods import METHODS
+    from apportion.decompose.reactions.travel import prior_for
 
     mixed = [] if sources is None else sources.column("source").to_pylist()
     notes = []

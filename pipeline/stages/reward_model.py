@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpus.session import Session
-from decompose.identity import settings_identity
-from decompose.methods import METHODS, needs_features
-from decompose.reward_models import taught_by
-from pipeline.config import Config, key_of, settings_of
-from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models
-from reward_model.network.preflight import check_backbone
+from apportion.corpus.session import Session
+from apportion.decompose.identity import settings_identity
+from apportion.decompose.methods import METHODS, needs_features
+from apportion.decompose.reward_models import taught_by
+from apportion.pipeline.config import Config, key_of, settings_of
+from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models
+from apportion.reward_model.network.preflight import check_backbone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's turns to frozen embeddings."""
     fix_threads(config)
-    from reward_model.network.embed import embed_session
+    from apportion.reward_model.network.embed import embed_session
 
     return Outputs({"embeddings": embed_session(inputs.session, config.rating, config.train_reward)})
 
@@ -43,7 +43,7 @@ def _train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
-    from reward_model.learning.distil import train_reward_model
+    from apportion.reward_model.learning.distil import train_reward_model
 
     (projected,) = inputs.artifacts("rewards")
     offset = float(projected.document("projection")["score_offset"])
@@ -62,8 +62,8 @@ def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa
 
 
 def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
-    from decompose.learning.direct import train_directly
-    from decompose.learning.lessons import HowToLearn, Lessons
+    from apportion.decompose.learning.direct import train_directly
+    from apportion.decompose.learning.lessons import HowToLearn, Lessons
 
     name = name_of(inputs.unit)
     lessons = Lessons(

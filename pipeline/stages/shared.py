@@ -6,16 +6,16 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from corpus.session import Session
-from decompose.casting import CALLED, cast_of
-from decompose.methods import METHODS, Method
-from decompose.prompting.prompt import load_prompt
-from decompose.reward_models import reward_models
-from environments.simulators import asked_of
-from foundation.errors import InputError, errors_called
-from llm_client.live.consent import who_reads
-from pipeline.config import Config
-from pipeline.engine.stage import BeforeRun, Unit
+from apportion.corpus.session import Session
+from apportion.decompose.casting import CALLED, cast_of
+from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.prompting.prompt import load_prompt
+from apportion.decompose.reward_models import reward_models
+from apportion.environments.simulators import asked_of
+from apportion.foundation.errors import InputError, errors_called
+from apportion.llm_client.live.consent import who_reads
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.stage import BeforeRun, Unit
 
 
 def method_of(unit: Unit) -> Method:

@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.session import Session
-from corpus.sotopia_eval import OVERALL, RANGES
-from decompose.casting import CALLED, cast_of
-from decompose.methods import METHODS, PLAYING, Method
-from decompose.settings import DecomposeSettings
-from environments.simulator import Playable
-from environments.simulators import asked_of, identity_of, maker_of, open_session
-from environments.verdict import BY_RULES
-from foundation.errors import InputError, errors_called
-from foundation.listing import listed
-from foundation.nearest import did_you_mean
-from llm_client.asker import Complete
-from llm_client.request import ChatReply, ChatRequest
-from pipeline.config import Config
-from pipeline.engine.stage import BeforeRun, Unit
-from pipeline.stages.shared import method_of, recorded_digest
+from apportion.corpus.session import Session
+from apportion.corpus.sotopia_eval import OVERALL, RANGES
+from apportion.decompose.casting import CALLED, cast_of
+from apportion.decompose.methods import METHODS, PLAYING, Method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.simulator import Playable
+from apportion.environments.simulators import asked_of, identity_of, maker_of, open_session
+from apportion.environments.verdict import BY_RULES
+from apportion.foundation.errors import InputError, errors_called
+from apportion.foundation.listing import listed
+from apportion.foundation.nearest import did_you_mean
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.stage import BeforeRun, Unit
+from apportion.pipeline.stages.shared import method_of, recorded_digest
 
 SCORED = (*RANGES, OVERALL)
 """What a language model scores as SOTOPIA-EVAL does."""
@@ -63,7 +63,7 @@ def check_simulators(before: BeforeRun) -> Iterator[str]:
     simulating = sorted({method_of(unit).name for unit in before.units if method_of(unit).simulates})
     if not simulating:
         return
-    from decompose.judging.sessions import nothing_to_play
+    from apportion.decompose.judging.sessions import nothing_to_play
 
     for name in simulating:
         _check_scored(METHODS[name], before.config.decompose)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.config import Config, key_of
-from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.config import Config, key_of
+from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 
 
 def _split(inputs: Inputs, config: Config, work: Work) -> Outputs:
-    from corpus.splitting.splits import split_sessions
+    from apportion.corpus.splitting.splits import split_sessions
 
     splits = split_sessions(inputs.sessions, config.split, config.rating)
     return Outputs({"splits": splits.table}, {"notes": list(splits.notes)})
@@ -18,7 +18,7 @@ def _split(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _check(before: BeforeRun) -> tuple[str, ...]:
     """Too few sessions, and those that are lost, are told before recordings are measured, not after."""
-    from corpus.splitting.splits import split_sessions
+    from apportion.corpus.splitting.splits import split_sessions
 
     return split_sessions(tuple(before.sessions.values()), before.config.split, before.rating).notes
 

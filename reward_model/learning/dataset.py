@@ -11,22 +11,22 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from corpus.schema import EPISODE_KEY, REWARDS
-from foundation.errors import UnitError
-from reward_model.history_windows import HistoryWindows, history_windows, said_by
-from reward_model.learning.objective import Batch
-from reward_model.network.backbones import Backbone, frozen_backbone, load_backbone
-from reward_model.network.dialogue import EncodedDialogue
-from reward_model.network.embed import embed_episodes
-from reward_model.network.preflight import check_device
-from reward_model.network.tokens import Encoded
-from reward_model.settings import RewardModelSettings
+from apportion.corpus.schema import EPISODE_KEY, REWARDS
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.history_windows import HistoryWindows, history_windows, said_by
+from apportion.reward_model.learning.objective import Batch
+from apportion.reward_model.network.backbones import Backbone, frozen_backbone, load_backbone
+from apportion.reward_model.network.dialogue import EncodedDialogue
+from apportion.reward_model.network.embed import embed_episodes
+from apportion.reward_model.network.preflight import check_device
+from apportion.reward_model.network.tokens import Encoded
+from apportion.reward_model.settings import RewardModelSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from corpus.session import Episode, EpisodeKey
-    from reward_model.model import RewardModel
+    from apportion.corpus.session import Episode, EpisodeKey
+    from apportion.reward_model.model import RewardModel
 
 
 class TurnInputs(Protocol):
@@ -144,7 +144,7 @@ class EncodedTurns:
 def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, settings: RewardModelSettings) -> EncodedTurns:
     """Prepare the target turns of ``episodes`` for a model of these settings.
 
-    With an ``embeddings`` table (`reward_model.network.embed.embed_session`), episodes that it does not hold at all
+    With an ``embeddings`` table (`apportion.reward_model.network.embed.embed_session`), episodes that it does not hold at all
     were given up when it was made and are left out. Without one, a frozen backbone embeds every window here.
 
     Raises

@@ -12,17 +12,24 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from corpus.session import EpisodeKey
-from corpus.splitting.episodes import SplitEpisodes
-from foundation.errors import UnitError
-from foundation.progress import Progress
-from reward_model.history_windows import HistoryWindows
-from reward_model.learning.dataset import Dataset, read_turns, row_places, rows_of_split, turn_keys, turn_values
-from reward_model.learning.loop import EpochRow, Training
-from reward_model.learning.training import best_epoch, history_table, predict, train
-from reward_model.learning.turn_mse import TurnMSE
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
+from apportion.corpus.session import EpisodeKey
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.foundation.errors import UnitError
+from apportion.foundation.progress import Progress
+from apportion.reward_model.history_windows import HistoryWindows
+from apportion.reward_model.learning.dataset import (
+    Dataset,
+    read_turns,
+    row_places,
+    rows_of_split,
+    turn_keys,
+    turn_values,
+)
+from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
+from apportion.reward_model.learning.turn_mse import TurnMSE
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
 
 
 def train_reward_model(
@@ -46,11 +53,11 @@ def train_reward_model(
     episodes : SplitEpisodes
         ``train`` is learnt from, ``validation`` stops the training; all of them are scored.
     embeddings : pa.Table, optional
-        Of all turns, for a frozen backbone (`reward_model.network.embed.embed_session`); made here where it is None.
+        Of all turns, for a frozen backbone (`apportion.reward_model.network.embed.embed_session`); made here where it is None.
     score_offset : float
         What a predicted session score adds to the sum of its rewards; stored with the model.
     state : Path, optional
-        A file for the state of the unfinished training (`reward_model.learning.training.train`).
+        A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
 
     Returns
     -------

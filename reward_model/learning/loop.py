@@ -13,14 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foundation.errors import UnitError
-from foundation.processes import Processes
-from foundation.progress import Progress
-from reward_model.learning.dataset import Dataset
-from reward_model.learning.objective import Batch, Objective
-from reward_model.learning.training_state import read_state, write_state
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
+from apportion.foundation.errors import UnitError
+from apportion.foundation.processes import Processes
+from apportion.foundation.progress import Progress
+from apportion.reward_model.learning.dataset import Dataset
+from apportion.reward_model.learning.objective import Batch, Objective
+from apportion.reward_model.learning.training_state import read_state, write_state
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
 
 LARGEST_GRADIENT = 1.0
 STATE_VERSION = 1
@@ -83,7 +83,7 @@ class EpochRow:
 def training_loop(
     training: Training, progress: Progress, state: Path | None, processes: Processes
 ) -> tuple[EpochRow, ...]:
-    """`reward_model.learning.training.train` as one process of ``processes`` does it."""
+    """`apportion.reward_model.learning.training.train` as one process of ``processes`` does it."""
     model, settings = training.model, training.settings
     run = _Run(training, processes)
     with torch.random.fork_rng(devices=[]):

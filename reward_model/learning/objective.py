@@ -43,7 +43,7 @@ class Batch:
 
 
 class Objective(Protocol):
-    """One way to train r_theta. The loop (`reward_model.learning.training.train`) knows nothing else of it.
+    """One way to train r_theta. The loop (`apportion.reward_model.learning.training.train`) knows nothing else of it.
 
     ``name`` is shown to people, ``hyper_parameters`` too; ``needs_turn_rewards`` asks for one at every training turn,
     otherwise the episodes' returns are given.

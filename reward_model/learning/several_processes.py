@@ -11,18 +11,18 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from foundation.errors import ApportionError, InputError, UnitError
-from foundation.files import write_atomically
-from foundation.processes import Processes
-from foundation.progress import Progress
-from reward_model.learning.loop import EpochRow, Training, trained_weights, training_loop
+from apportion.foundation.errors import ApportionError, InputError, UnitError
+from apportion.foundation.files import write_atomically
+from apportion.foundation.processes import Processes
+from apportion.foundation.progress import Progress
+from apportion.reward_model.learning.loop import EpochRow, Training, trained_weights, training_loop
 
 WEIGHTS, HISTORY, FAILURE = "weights.safetensors", "history.json", "failure.json"
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 
 
 def train_together(training: Training, progress: Progress, state: Path | None) -> tuple[EpochRow, ...]:
-    """`reward_model.learning.training.train` by ``settings.processes`` processes.
+    """`apportion.reward_model.learning.training.train` by ``settings.processes`` processes.
 
     Raises
     ------

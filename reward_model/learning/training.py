@@ -10,14 +10,14 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from corpus.schema import HISTORY
-from foundation.errors import UnitError
-from foundation.processes import Processes
-from foundation.progress import Progress
-from reward_model.learning.dataset import Dataset
-from reward_model.learning.loop import EpochRow, Training, training_loop
-from reward_model.learning.several_processes import train_together
-from reward_model.model import RewardModel
+from apportion.corpus.schema import HISTORY
+from apportion.foundation.errors import UnitError
+from apportion.foundation.processes import Processes
+from apportion.foundation.progress import Progress
+from apportion.reward_model.learning.dataset import Dataset
+from apportion.reward_model.learning.loop import EpochRow, Training, training_loop
+from apportion.reward_model.learning.several_processes import train_together
+from apportion.reward_model.model import RewardModel
 
 TURNS_AT_ONCE = 1024
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from foundation.files import write_atomically
+from apportion.foundation.files import write_atomically
 
 
 def write_state(path: Path, state: dict[str, Any]) -> None:

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from foundation.errors import InputError
-from reward_model.history_windows import Pair
-from reward_model.network.causal import check_causal
-from reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
-from reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
-from reward_model.settings import MINILM, Scoring
+from apportion.foundation.errors import InputError
+from apportion.reward_model.history_windows import Pair
+from apportion.reward_model.network.causal import check_causal
+from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
+from apportion.reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
+from apportion.reward_model.settings import MINILM, Scoring
 
 TEXTS_AT_ONCE = 8
 """Texts a forward pass: few enough to share a length, and for a core's cache."""
@@ -109,7 +109,7 @@ class Backbone(nn.Module):
         """Embeddings [shape=(N, d)] float32 of the N scored turns of whole dialogues, each token computed once.
 
         Of a dialogue that is longer than ``max_tokens``, the tokens of up to half a block are computed a second time,
-        as history for the next (`reward_model.network.dialogue.turn_ranges`).
+        as history for the next (`apportion.reward_model.network.dialogue.turn_ranges`).
         """
         blocks = [block for dialogue in dialogues for block in dialogue.blocks]
         if not blocks:

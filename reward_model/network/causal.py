@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 TOKENS = 8
 LARGEST_DIFFERENCE = 1e-5

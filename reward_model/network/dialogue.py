@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from corpus.letters import TARGET
-from reward_model.history_windows import Said, history_text
-from reward_model.known import fair_shares, known_head
-from reward_model.network.tokens import Tokens
+from apportion.corpus.letters import TARGET
+from apportion.reward_model.history_windows import Said, history_text
+from apportion.reward_model.known import fair_shares, known_head
+from apportion.reward_model.network.tokens import Tokens
 
 
 @dataclass(frozen=True)

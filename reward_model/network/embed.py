@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpus.schema import EPISODE_KEY
-from corpus.session import Episode, Session
-from reward_model.history_windows import HistoryWindows, history_windows, said_by
-from reward_model.network.preflight import check_device
-from reward_model.settings import RewardModelSettings
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.corpus.session import Episode, Session
+from apportion.reward_model.history_windows import HistoryWindows, history_windows, said_by
+from apportion.reward_model.network.preflight import check_device
+from apportion.reward_model.settings import RewardModelSettings
 
 if TYPE_CHECKING:
-    from reward_model.network.backbones import Backbone
+    from apportion.reward_model.network.backbones import Backbone
 
 Embeddings = NDArray[np.float32]
 T = TypeVar("T", bound=Hashable)
@@ -37,7 +37,7 @@ def embed_session(session: Session, rating_name: str | None, settings: RewardMod
     InputError
         The backbone cannot be loaded.
     """
-    from reward_model.network.backbones import frozen_backbone
+    from apportion.reward_model.network.backbones import frozen_backbone
 
     check_device(settings.device)
     backbone = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)

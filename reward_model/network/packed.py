@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 import torch
 from torch import Tensor, nn
 
-from reward_model.network.backbones import Backbone, load_backbone
+from apportion.reward_model.network.backbones import Backbone, load_backbone
 
 
 @lru_cache(maxsize=2)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from foundation.errors import InputError
-from reward_model.settings import MINILM, RewardModelSettings
+from apportion.foundation.errors import InputError
+from apportion.reward_model.settings import MINILM, RewardModelSettings
 
 
 def check_backbone(settings: RewardModelSettings) -> None:
@@ -19,7 +19,7 @@ def check_backbone(settings: RewardModelSettings) -> None:
     """
     check_device(settings.device)
     if settings.backbone != MINILM:
-        from reward_model.network.backbones import check_loadable
+        from apportion.reward_model.network.backbones import check_loadable
 
         check_loadable(settings.backbone, settings.max_tokens)
 

@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reward_model.history_windows import Pair
-from reward_model.network.tokens import Tokens, length_batches
+from apportion.reward_model.history_windows import Pair
+from apportion.reward_model.network.tokens import Tokens, length_batches
 
 if TYPE_CHECKING:
-    from reward_model.network.backbones import Backbone
+    from apportion.reward_model.network.backbones import Backbone
 
 TEXTS_AT_ONCE = 16
 SENTENCES_AT_ONCE = 64
@@ -55,7 +55,7 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]
 def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]:
     """One vector a text: the hidden states of the last layer, averaged over tokens; what the text is about.
 
-    It is the half of `reward_model.network.embed.embed_episodes` that is the turn's own, computed many at a time.
+    It is the half of `apportion.reward_model.network.embed.embed_episodes` that is the turn's own, computed many at a time.
 
     Parameters
     ----------

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from corpus.schema import RESPONSES
-    from rlhf.compare.choice import Generation, Wanted, choose
-    from rlhf.compare.judging import JudgeSettings, Judging, LanguageModelJudge, read_pairs
-    from rlhf.compare.pairs import Pair
-    from rlhf.compare.responses import read_rows, write_rows
-    from rlhf.compare.tables import WinRates
+    from apportion.corpus.schema import RESPONSES
+    from apportion.rlhf.compare.choice import Generation, Wanted, choose
+    from apportion.rlhf.compare.judging import JudgeSettings, Judging, LanguageModelJudge, read_pairs
+    from apportion.rlhf.compare.pairs import Pair
+    from apportion.rlhf.compare.responses import read_rows, write_rows
+    from apportion.rlhf.compare.tables import WinRates
 
 __all__ = [
     "RESPONSES",
@@ -43,11 +43,11 @@ __all__ = [
     "write_rows",
 ]
 _HOMES = {
-    **dict.fromkeys(("Generation", "Wanted", "choose"), "rlhf.compare.choice"),
-    **dict.fromkeys(("JudgeSettings", "Judging", "LanguageModelJudge", "read_pairs"), "rlhf.compare.judging"),
-    "RESPONSES": "corpus.schema",
-    **dict.fromkeys(("read_rows", "write_rows"), "rlhf.compare.responses"),
-    "Pair": "rlhf.compare.pairs",
-    "WinRates": "rlhf.compare.tables",
+    **dict.fromkeys(("Generation", "Wanted", "choose"), "apportion.rlhf.compare.choice"),
+    **dict.fromkeys(("JudgeSettings", "Judging", "LanguageModelJudge", "read_pairs"), "apportion.rlhf.compare.judging"),
+    "RESPONSES": "apportion.corpus.schema",
+    **dict.fromkeys(("read_rows", "write_rows"), "apportion.rlhf.compare.responses"),
+    "Pair": "apportion.rlhf.compare.pairs",
+    "WinRates": "apportion.rlhf.compare.tables",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.schema import KEY, RESPONSES
-from foundation.errors import InputError
+from apportion.corpus.schema import KEY, RESPONSES
+from apportion.foundation.errors import InputError
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -12,26 +12,26 @@ import pyarrow as pa
 import torch
 from pydantic import ValidationError
 
-from corpus.corpus import Corpus
-from corpus.files.tablefile import read_table
-from corpus.schema import SPLITS
-from corpus.session import Episode
-from corpus.splitting.settings import SplitSettings
-from corpus.splitting.splits import split
-from foundation.errors import InputError
-from foundation.listing import counted
-from foundation.progress import Progress
-from foundation.settings import problems
-from reward_model.corpus_scores import choose_episodes
-from rlhf.compare.blind import LETTERS
-from rlhf.compare.generate import SamplingSettings, fingerprint_of, generate
-from rlhf.compare.note import is_finished, key_path, note_path, noted_table
-from rlhf.compare.shared_contexts import SharedContexts, share_contexts
-from rlhf.policy.loading import check_device
-from rlhf.policy.opening import check_policy, open_tokenizer
-from rlhf.policy.window_file import read_window, window_path
-from rlhf.policy_settings import Placement, Window
-from rlhf.training.isolation import quiet_transformers
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.files.tablefile import read_table
+from apportion.corpus.schema import SPLITS
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.settings import SplitSettings
+from apportion.corpus.splitting.splits import split
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import counted
+from apportion.foundation.progress import Progress
+from apportion.foundation.settings import problems
+from apportion.reward_model.corpus_scores import choose_episodes
+from apportion.rlhf.compare.blind import LETTERS
+from apportion.rlhf.compare.generate import SamplingSettings, fingerprint_of, generate
+from apportion.rlhf.compare.note import is_finished, key_path, note_path, noted_table
+from apportion.rlhf.compare.shared_contexts import SharedContexts, share_contexts
+from apportion.rlhf.policy.loading import check_device
+from apportion.rlhf.policy.opening import check_policy, open_tokenizer
+from apportion.rlhf.policy.window_file import read_window, window_path
+from apportion.rlhf.policy_settings import Placement, Window
+from apportion.rlhf.training.isolation import quiet_transformers
 
 ALL = "all"
 """In place of a split: every session."""
@@ -141,7 +141,7 @@ class Generation:
             )
 
     def write(self, out: Path, progress: Progress, threads: int | None = None) -> pa.Table:
-        """Let the policies answer and write the table; see `rlhf.compare.generate.generate`.
+        """Let the policies answer and write the table; see `apportion.rlhf.compare.generate.generate`.
 
         ``threads`` sets how many torch computes with in this process; another number changes bits.
         """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corpus.corpus import Corpus
-from corpus.session import ENVIRONMENT, Episode, Rating, Turn
-from decompose.prompting.pseudonyms import Renaming, renaming
-from foundation.errors import InputError
-from rlhf.compare.pairs import Pair
-from rlhf.compare.responses import context_text, messages_of
-from rlhf.policy.contexts import KNOWN, Said
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Turn
+from apportion.decompose.prompting.pseudonyms import Renaming, renaming
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.responses import context_text, messages_of
+from apportion.rlhf.policy.contexts import KNOWN, Said
 
 NOBODY = "user"
 """A speaker whose id says nothing of a person."""

@@ -10,18 +10,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from foundation.characters import whole_text
-from foundation.errors import UnitError
-from foundation.progress import Progress
-from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
-from llm_client.prompts.data import data_json
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.compare.disguise import Disguised
-from rlhf.compare.pairs import Pair
-from rlhf.compare.responses import messages_of, speaker_of
-from rlhf.compare.win_rate import LOSS, TIE, WIN, Verdict
+from apportion.foundation.characters import whole_text
+from apportion.foundation.errors import UnitError
+from apportion.foundation.progress import Progress
+from apportion.llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.compare.disguise import Disguised
+from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.responses import messages_of, speaker_of
+from apportion.rlhf.compare.win_rate import LOSS, TIE, WIN, Verdict
 
 PROMPT = Path(__file__).parent / "prompts" / "judge.txt"
 ANSWERS = ("first", "second", "tie")

@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.corpus import Corpus
-from corpus.schema import KEY, RESPONSES
-from evaluation.settings import EvaluationSettings
-from foundation.errors import InputError
-from foundation.progress import Progress
-from llm_client.chosen import Called, ChosenModel
-from llm_client.cost.estimate import estimate
-from llm_client.cost.prices import find_price
-from llm_client.errors import prefixed
-from llm_client.kept.lookup import kept_replies
-from llm_client.kept.recorded import read_header
-from llm_client.preview import Preview
-from llm_client.request import ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.compare.blind import unblinded
-from rlhf.compare.disguise import Disguised, disguised, speakers
-from rlhf.compare.judge import TOKENS_A_REPLY, Judged, judge, requests_for, verdict_rows
-from rlhf.compare.note import is_blind, key_path
-from rlhf.compare.pairs import Pair, pairs_of
-from rlhf.compare.responses import read_rows
-from rlhf.compare.tables import WinRates
-from rlhf.compare.win_rate import PolicyReward, Verdict, by_reward, win_rates
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import KEY, RESPONSES
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.errors import InputError
+from apportion.foundation.progress import Progress
+from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.cost.estimate import estimate
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.kept.lookup import kept_replies
+from apportion.llm_client.kept.recorded import read_header
+from apportion.llm_client.preview import Preview
+from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.compare.blind import unblinded
+from apportion.rlhf.compare.disguise import Disguised, disguised, speakers
+from apportion.rlhf.compare.judge import TOKENS_A_REPLY, Judged, judge, requests_for, verdict_rows
+from apportion.rlhf.compare.note import is_blind, key_path
+from apportion.rlhf.compare.pairs import Pair, pairs_of
+from apportion.rlhf.compare.responses import read_rows
+from apportion.rlhf.compare.tables import WinRates
+from apportion.rlhf.compare.win_rate import PolicyReward, Verdict, by_reward, win_rates
 
 TOO_LONG = "Generate with fewer turns of context."
 
@@ -172,7 +172,7 @@ class Judging:
         """
         import torch
 
-        from rlhf.training.reward import ModelReward
+        from apportion.rlhf.training.reward import ModelReward
 
         if threads is not None:
             torch.set_num_threads(threads)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pyarrow as pa
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 @dataclass(frozen=True)

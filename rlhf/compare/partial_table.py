@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.files import locked, write_atomically
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import locked, write_atomically
 
 LOCK = "lock"
 

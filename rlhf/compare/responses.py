@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.files.csvfile import inert, original
-from corpus.files.csvfile import read_table as read_csv
-from corpus.files.tablefile import read_table, sort_rows, write_table
-from corpus.schema import TableSchema
-from foundation.errors import InputError
-from reward_model.known import MARKS
-from rlhf.policy.contexts import KNOWN, Said
+from apportion.corpus.files.csvfile import inert, original
+from apportion.corpus.files.csvfile import read_table as read_csv
+from apportion.corpus.files.tablefile import read_table, sort_rows, write_table
+from apportion.corpus.schema import TableSchema
+from apportion.foundation.errors import InputError
+from apportion.reward_model.known import MARKS
+from apportion.rlhf.policy.contexts import KNOWN, Said
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 _LINE = re.compile(r"(?P<role>user|assistant)(?: \((?P<speaker>.+?)\))?:(?P<text>.*)", re.DOTALL)
@@ -111,7 +111,7 @@ def read_rows(path: Path, schema: TableSchema) -> pa.Table:
 
 
 def _read_csv(path: Path, schema: TableSchema) -> pa.Table:
-    from foundation.errors import UnitError
+    from apportion.foundation.errors import UnitError
 
     columns: dict[str, list[Any]] = {name: [] for name in schema.arrow.names}
     try:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpus.session import Episode
-from rlhf.compare.responses import context_text
-from rlhf.policy.contexts import (
+from apportion.corpus.session import Episode
+from apportion.rlhf.compare.responses import context_text
+from apportion.rlhf.policy.contexts import (
     ContextSet,
     DialogueContext,
     choose_contexts,
@@ -17,7 +17,7 @@ from rlhf.policy.contexts import (
     opening_window,
     speaker_messages,
 )
-from rlhf.policy_settings import Window
+from apportion.rlhf.policy_settings import Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

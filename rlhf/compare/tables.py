@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaluation.intervals.figure import Estimate
-from evaluation.settings import EvaluationSettings
-from rlhf.compare.win_rate import PolicyReward, WinRate
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.rlhf.compare.win_rate import PolicyReward, WinRate
 
 HEADER = ("Judge", "Policy", "against", "Contexts", "Wins", "Ties", "Losses", "Win rate")
 REWARD_HEADER = ("Policy", "Responses", "Mean reward", "SD")

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluation.intervals.bootstrap import estimate, ratio, resample
-from evaluation.intervals.figure import Estimate
-from evaluation.settings import EvaluationSettings
-from foundation.errors import UnitError
-from reward_model.history_windows import history_text, said_in_chat
-from rlhf.compare.pairs import Pair
-from rlhf.compare.responses import messages_of
-from rlhf.policy.contexts import KNOWN, DialogueContext
+from apportion.evaluation.intervals.bootstrap import estimate, ratio, resample
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.history_windows import history_text, said_in_chat
+from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.responses import messages_of
+from apportion.rlhf.policy.contexts import KNOWN, DialogueContext
 
 if TYPE_CHECKING:
-    from rlhf.training.reward import Reward
+    from apportion.rlhf.training.reward import Reward
 
 WIN, TIE, LOSS = 1.0, 0.5, 0.0
 

@@ -1,6 +1,6 @@
-"""One of several processes that align a policy together; `accelerate launch -m rlhf.launch.child FOLDER` starts them.
+"""One of several processes that align a policy together; `accelerate launch -m apportion.rlhf.launch.child FOLDER` starts them.
 
-`rlhf.launch.parent` writes FOLDER and starts this when more than one process is asked for.
+`apportion.rlhf.launch.parent` writes FOLDER and starts this when more than one process is asked for.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from foundation.errors import ApportionError
-from foundation.files import write_atomically
-from rlhf.launch.job import FAILURE, TOLD, SharedJob, write_result
+from apportion.foundation.errors import ApportionError
+from apportion.foundation.files import write_atomically
+from apportion.rlhf.launch.job import FAILURE, TOLD, SharedJob, write_result
 
 
 def main(folder: Path) -> None:
@@ -25,11 +25,11 @@ def main(folder: Path) -> None:
     import torch
     from accelerate import Accelerator
 
-    from foundation.processes import Processes
-    from foundation.progress import silent
-    from rlhf.alignment import align_here
-    from rlhf.policy.sharding import claim_accelerate_flags
-    from rlhf.training.reward import lent_reward
+    from apportion.foundation.processes import Processes
+    from apportion.foundation.progress import silent
+    from apportion.rlhf.alignment import align_here
+    from apportion.rlhf.policy.sharding import claim_accelerate_flags
+    from apportion.rlhf.training.reward import lent_reward
 
     claim_accelerate_flags()
     torch.set_num_threads(shared.threads)

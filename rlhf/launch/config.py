@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foundation.errors import InputError
-from foundation.extras import check_extra
-from rlhf.settings import AlignSettings
+from apportion.foundation.errors import InputError
+from apportion.foundation.extras import check_extra
+from apportion.rlhf.settings import AlignSettings
 
 CONFIGS = Path(__file__).resolve().parent / "accelerate"
 SHIPPED = ("data_parallel", "fsdp", "deepspeed")
@@ -60,7 +60,7 @@ def check_config(settings: AlignSettings, called: str = "accelerate") -> str:
             "deals weights out as well, to 'data_parallel', or take ppo."
         )
     if kind == "DEEPSPEED":
-        from rlhf.policy.zero import check_stage
+        from apportion.rlhf.policy.zero import check_stage
 
         # Here, before anything is started; a DeepSpeed file that the config names is read by the processes.
         check_stage((config.deepspeed_config or {}).get("zero_stage", 3))

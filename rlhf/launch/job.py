@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.session import Background, Episode, Rating, Turn
-from foundation.files import write_atomically
-from rlhf.settings import AlignSettings
-from rlhf.training.job import Asking, Job
+from apportion.corpus.session import Background, Episode, Rating, Turn
+from apportion.foundation.files import write_atomically
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.job import Asking, Job
 
 JOB, EPISODES, PROMPTS, SPLITS = "job.json", "episodes.json", "prompts.json", "splits.parquet"
 HISTORY, SAMPLES, FAILURE = "history.parquet", "samples.parquet", "failure.json"
@@ -72,7 +72,7 @@ class SharedJob:
 
 
 def write_result(folder: Path, tables: Sequence[pa.Table]) -> None:
-    """Write the history and the samples that `rlhf.alignment.align_here` gave."""
+    """Write the history and the samples that `apportion.rlhf.alignment.align_here` gave."""
     for name, table in zip((HISTORY, SAMPLES), tables, strict=True):
         write_atomically(folder / name, partial(pq.write_table, table))
 

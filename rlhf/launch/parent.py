@@ -14,20 +14,21 @@ from pathlib import Path
 import pyarrow as pa
 import torch
 
-from foundation.errors import ApportionError, InputError, UnitError
-from foundation.progress import Progress
-from rlhf.launch.config import CONFIGS, SHARDING, check_config, config_file
-from rlhf.launch.job import FAILURE, TOLD, SharedJob, read_result
-from rlhf.policy.sharding import check_sharding
-from rlhf.settings import AlignSettings
-from rlhf.training.job import Job
-from rlhf.training.run import Watcher
+import apportion
+from apportion.foundation.errors import ApportionError, InputError, UnitError
+from apportion.foundation.progress import Progress
+from apportion.rlhf.launch.config import SHARDING, check_config, config_file
+from apportion.rlhf.launch.job import FAILURE, TOLD, SharedJob, read_result
+from apportion.rlhf.policy.sharding import check_sharding
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.run import Watcher
 
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 
 
 def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tuple[pa.Table, pa.Table]:
-    """Have ``job.settings.processes`` processes do the job, which `accelerate launch` starts; see `rlhf.align.align`.
+    """Have ``job.settings.processes`` processes do the job, which `accelerate launch` starts; see `apportion.rlhf.align.align`.
 
     Raises
     ------
@@ -83,13 +84,14 @@ def launch_command(settings: AlignSettings, folder: Path) -> list[str]:
     """What starts the processes of the job in ``folder``."""
     return [
         sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(config_file(settings)),
-        "--num_processes", str(settings.processes), "--main_process_port", "0", "-m", "rlhf.launch.child", str(folder),
+        "--num_processes", str(settings.processes), "--main_process_port", "0", "-m", "apportion.rlhf.launch.child", str(folder),
     ]  # fmt: skip
 
 
 def _environment(shared: SharedJob) -> dict[str, str]:
-    # This package's folder first, also where it is no installed one.
-    path = os.pathsep.join(filter(None, [str(CONFIGS.parents[2]), os.environ.get("PYTHONPATH")]))
+    # The folder of `apportion` first, also where it is not installed.
+    home = Path(apportion.__file__).parents[1]
+    path = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
     # Nothing is imported from the folder that this was started in, by the launcher or by the processes that it starts.
     variables = {"OMP_NUM_THREADS": str(shared.threads), "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
     # DeepSpeed takes the first GPU that it finds unless it is told not to.

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from environments.negotiation.batched.engine import NO_ACT, BatchedGames
-from rlhf.negotiation.chance import chances
-from rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
-from rlhf.negotiation.model.network import Weights
-from rlhf.negotiation.novelty import likely, scores
-from rlhf.negotiation.playing import Played, Player, play
-from rlhf.negotiation.settings import AcquisitionSettings
+from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames
+from apportion.rlhf.negotiation.chance import chances
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
+from apportion.rlhf.negotiation.model.network import Weights
+from apportion.rlhf.negotiation.novelty import likely, scores
+from apportion.rlhf.negotiation.playing import Played, Player, play
+from apportion.rlhf.negotiation.settings import AcquisitionSettings
 
 
 @dataclass(frozen=True)

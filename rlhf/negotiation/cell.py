@@ -18,28 +18,28 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 from threadpoolctl import threadpool_limits
 
-from environments.negotiation.annotating import Queue
-from environments.negotiation.batched.engine import NO_ACT, BatchedGames, Optima
-from environments.negotiation.batched.scripts import NAMES as SCRIPTS
-from foundation.errors import InputError
-from foundation.files import canonical_json, digest, write_atomically
-from foundation.nearest import did_you_mean
-from foundation.progress import Progress, silent
-from foundation.settings import problems
-from rlhf.negotiation.acquisition import annotate, begun, both_views, pick
-from rlhf.negotiation.chance import chances, draws_of
-from rlhf.negotiation.data.dialogues import Dialogues, Whole
-from rlhf.negotiation.experts import QueuePlayer, ScriptPlayer
-from rlhf.negotiation.kept import Kept, Tensors, without_prefix
-from rlhf.negotiation.learned import agent_folder, write_agent
-from rlhf.negotiation.material import Material, digest_of
-from rlhf.negotiation.metrics import Measured, measure
-from rlhf.negotiation.model.network import Weights, drawn_weights
-from rlhf.negotiation.model.player import NetworkPlayer
-from rlhf.negotiation.playing import Player, play
-from rlhf.negotiation.reinforce import ReinforceTraining, Rewards, fixed_player
-from rlhf.negotiation.settings import NegotiatorSettings, SupervisedSettings
-from rlhf.negotiation.supervised import Examples, SupervisedTraining
+from apportion.environments.negotiation.annotating import Queue
+from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames, Optima
+from apportion.environments.negotiation.batched.scripts import NAMES as SCRIPTS
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json, digest, write_atomically
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.progress import Progress, silent
+from apportion.foundation.settings import problems
+from apportion.rlhf.negotiation.acquisition import annotate, begun, both_views, pick
+from apportion.rlhf.negotiation.chance import chances, draws_of
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole
+from apportion.rlhf.negotiation.experts import QueuePlayer, ScriptPlayer
+from apportion.rlhf.negotiation.kept import Kept, Tensors, without_prefix
+from apportion.rlhf.negotiation.learned import agent_folder, write_agent
+from apportion.rlhf.negotiation.material import Material, digest_of
+from apportion.rlhf.negotiation.metrics import Measured, measure
+from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
+from apportion.rlhf.negotiation.model.player import NetworkPlayer
+from apportion.rlhf.negotiation.playing import Player, play
+from apportion.rlhf.negotiation.reinforce import ReinforceTraining, Rewards, fixed_player
+from apportion.rlhf.negotiation.settings import NegotiatorSettings, SupervisedSettings
+from apportion.rlhf.negotiation.supervised import Examples, SupervisedTraining
 
 VERSION = 1
 """Of what a training gives; it is raised where the same settings would give other figures, rounding apart."""

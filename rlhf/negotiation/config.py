@@ -8,15 +8,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from corpus.files.textfile import read_text
-from foundation.errors import InputError
-from foundation.files import check_path, locked, make_folder
-from foundation.progress import Progress
-from foundation.settings import problems
-from rlhf.negotiation.cell import Cell, Row, check_expert
-from rlhf.negotiation.material import material_of
-from rlhf.negotiation.model.loops.compiled import to_be_compiled
-from rlhf.negotiation.settings import NegotiatorSettings
+from apportion.corpus.files.textfile import read_text
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path, locked, make_folder
+from apportion.foundation.progress import Progress
+from apportion.foundation.settings import problems
+from apportion.rlhf.negotiation.cell import Cell, Row, check_expert
+from apportion.rlhf.negotiation.material import material_of
+from apportion.rlhf.negotiation.model.loops.compiled import to_be_compiled
+from apportion.rlhf.negotiation.settings import NegotiatorSettings
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Who answers in Bob's seat where Alice's act is new to him (section 5), besides a network: a script, or a person.
 
-A person is asked by a folder of questions (`environments.negotiation.annotating`): what has no answer yet ends the
+A person is asked by a folder of questions (`apportion.environments.negotiation.annotating`): what has no answer yet ends the
 training there, and the same command goes on when it is answered.
 """
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from environments.negotiation.annotating import Question, Queue
-from environments.negotiation.batched.engine import NO_ACT, BatchedGames, Flags
-from environments.negotiation.batched.scripts import Asker, Drawing, seated
-from rlhf.negotiation.data.dialogues import Whole
-from rlhf.negotiation.playing import Draws, settled_split
+from apportion.environments.negotiation.annotating import Question, Queue
+from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames, Flags
+from apportion.environments.negotiation.batched.scripts import Asker, Drawing, seated
+from apportion.rlhf.negotiation.data.dialogues import Whole
+from apportion.rlhf.negotiation.playing import Draws, settled_split
 
 
 @dataclass
 class ScriptPlayer:
-    """A script of `environments.negotiation.batched.scripts` in the games of all seeds."""
+    """A script of `apportion.environments.negotiation.batched.scripts` in the games of all seeds."""
 
     name: str
 

@@ -15,9 +15,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from foundation.progress import Progress
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.foundation.progress import Progress
 
 Tensors = dict[str, Tensor]
 

@@ -14,19 +14,19 @@ import numpy as np
 import torch
 from pydantic import ValidationError
 
-from environments.core import Act, View
-from environments.negotiation.batched.engine import NO_ACT
-from environments.negotiation.codes import ACTS, SPLIT_OF
-from environments.negotiation.observation import SELECT, Facts
-from environments.negotiation.scripts import worded
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from foundation.settings import problems
-from rlhf.negotiation.data.dialogues import NOT_TAKEN, Dialogues
-from rlhf.negotiation.kept import read_tensors, write_tensors
-from rlhf.negotiation.model.network import Weights, act_scores, read, shapes, split_scores, taken_scores
-from rlhf.negotiation.model.player import drawn_acts
-from rlhf.negotiation.settings import NetworkSettings
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.batched.engine import NO_ACT
+from apportion.environments.negotiation.codes import ACTS, SPLIT_OF
+from apportion.environments.negotiation.observation import SELECT, Facts
+from apportion.environments.negotiation.scripts import worded
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.foundation.settings import problems
+from apportion.rlhf.negotiation.data.dialogues import NOT_TAKEN, Dialogues
+from apportion.rlhf.negotiation.kept import read_tensors, write_tensors
+from apportion.rlhf.negotiation.model.network import Weights, act_scores, read, shapes, split_scores, taken_scores
+from apportion.rlhf.negotiation.model.player import drawn_acts
+from apportion.rlhf.negotiation.settings import NetworkSettings
 
 WEIGHTS, CARD, AGENTS = "negotiator.safetensors", "negotiator.json", "agents"
 SEED_MARK = "#"

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
-from environments.negotiation.batched.scripts import WANTED
-from environments.negotiation.contexts import Context, draw_context
-from foundation.errors import InputError
-from foundation.files import digest
-from rlhf.negotiation.acquisition import both_views
-from rlhf.negotiation.chance import draws_of
-from rlhf.negotiation.data.dialogues import Dialogues, joined
-from rlhf.negotiation.data.human import read_human
-from rlhf.negotiation.data.low_quality import limited
-from rlhf.negotiation.experts import ScriptPlayer
-from rlhf.negotiation.playing import play
-from rlhf.negotiation.reinforce import Contexts
-from rlhf.negotiation.settings import DATA_CONTEXTS, NegotiatorSettings
+from apportion.environments.negotiation.batched.engine import BatchedGames, Optima, Pools
+from apportion.environments.negotiation.batched.scripts import WANTED
+from apportion.environments.negotiation.contexts import Context, draw_context
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.rlhf.negotiation.acquisition import both_views
+from apportion.rlhf.negotiation.chance import draws_of
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, joined
+from apportion.rlhf.negotiation.data.human import read_human
+from apportion.rlhf.negotiation.data.low_quality import limited
+from apportion.rlhf.negotiation.experts import ScriptPlayer
+from apportion.rlhf.negotiation.playing import play
+from apportion.rlhf.negotiation.reinforce import Contexts
+from apportion.rlhf.negotiation.settings import DATA_CONTEXTS, NegotiatorSettings
 
 PURPOSE = "scripted data"
 

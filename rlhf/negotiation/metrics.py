@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import NO_ACT, Optima
-from rlhf.negotiation.model.network import Weights
-from rlhf.negotiation.novelty import likely
-from rlhf.negotiation.playing import Played
+from apportion.environments.negotiation.batched.engine import NO_ACT, Optima
+from apportion.rlhf.negotiation.model.network import Weights
+from apportion.rlhf.negotiation.novelty import likely
+from apportion.rlhf.negotiation.playing import Played
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import NO_ACT, BatchedGames
-from foundation.errors import InputError
-from rlhf.negotiation.chance import draws_of
-from rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
-from rlhf.negotiation.model.network import NEVER, Weights, act_scores, read
-from rlhf.negotiation.model.player import masked
-from rlhf.negotiation.playing import seen
-from rlhf.negotiation.settings import Novelty
+from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames
+from apportion.foundation.errors import InputError
+from apportion.rlhf.negotiation.chance import draws_of
+from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
+from apportion.rlhf.negotiation.model.network import NEVER, Weights, act_scores, read
+from apportion.rlhf.negotiation.model.player import masked
+from apportion.rlhf.negotiation.playing import seen
+from apportion.rlhf.negotiation.settings import Novelty
 
 Floats = NDArray[np.float64]
 AT_ONCE = 512

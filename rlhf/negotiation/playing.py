@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames, Flags
-from environments.negotiation.codes import ACTS
-from rlhf.negotiation.data.dialogues import Dialogues, Whole
+from apportion.environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames, Flags
+from apportion.environments.negotiation.codes import ACTS
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole
 
 Draws = NDArray[np.float64]
 LESS = 0.7

@@ -10,18 +10,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
-from rlhf.negotiation.chance import chances, draws_of, torch_draws_of
-from rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
-from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
-from rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
-from rlhf.negotiation.model.network import Weights, act_scores, acting, read
-from rlhf.negotiation.model.one_game.player import OneGamePlayer, play_one_game
-from rlhf.negotiation.model.player import NetworkPlayer, masked
-from rlhf.negotiation.model.updates import Descent, check_finite
-from rlhf.negotiation.playing import Played, Player, play
-from rlhf.negotiation.settings import MixedSettings, ReinforceSettings, SupervisedSettings
-from rlhf.negotiation.supervised import Examples
+from apportion.environments.negotiation.batched.engine import BatchedGames, Optima, Pools
+from apportion.rlhf.negotiation.chance import chances, draws_of, torch_draws_of
+from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
+from apportion.rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
+from apportion.rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
+from apportion.rlhf.negotiation.model.network import Weights, act_scores, acting, read
+from apportion.rlhf.negotiation.model.one_game.player import OneGamePlayer, play_one_game
+from apportion.rlhf.negotiation.model.player import NetworkPlayer, masked
+from apportion.rlhf.negotiation.model.updates import Descent, check_finite
+from apportion.rlhf.negotiation.playing import Played, Player, play
+from apportion.rlhf.negotiation.settings import MixedSettings, ReinforceSettings, SupervisedSettings
+from apportion.rlhf.negotiation.supervised import Examples
 
 Floats = NDArray[np.float64]
 LEAST_SPREAD = 1e-4

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from foundation.settings import Settings
+from apportion.foundation.settings import Settings
 
 Rate = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]

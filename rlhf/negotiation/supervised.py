@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from foundation.errors import InputError
-from rlhf.negotiation.chance import draws_of, torch_draws_of
-from rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
-from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
-from rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
-from rlhf.negotiation.model.network import Weights
-from rlhf.negotiation.settings import SupervisedSettings
+from apportion.foundation.errors import InputError
+from apportion.rlhf.negotiation.chance import draws_of, torch_draws_of
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
+from apportion.rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
+from apportion.rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
+from apportion.rlhf.negotiation.model.network import Weights
+from apportion.rlhf.negotiation.settings import SupervisedSettings
 
 
 @dataclass(frozen=True)

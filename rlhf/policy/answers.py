@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foundation.errors import InputError
-from rlhf.policy.contexts import Said, render
-from rlhf.policy.loading import Policy
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import Said, render
+from apportion.rlhf.policy.loading import Policy
 
 
 def answer_tokens(policy: Policy, messages: Sequence[Said], reply: Said) -> tuple[int, ...]:

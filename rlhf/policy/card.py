@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from rlhf.named import REWARD_MODEL
-from rlhf.policy.contexts import ContextSet
-from rlhf.settings import AlignSettings
+from apportion.rlhf.named import REWARD_MODEL
+from apportion.rlhf.policy.contexts import ContextSet
+from apportion.rlhf.settings import AlignSettings
 
 TINY_NOTE = (
     "**This is a tiny synthetic policy.** Its base is a LLaMA of {weights:,} weights that was built and warmed up on "

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from corpus.session import Episode, Turn
-from corpus.targets import PLACES, speaker_called
-from foundation.control_marks import control_marks, defused
-from foundation.errors import InputError
-from foundation.listing import first_few
-from reward_model.known import OWN, known_lines
+from apportion.corpus.session import Episode, Turn
+from apportion.corpus.targets import PLACES, speaker_called
+from apportion.foundation.control_marks import control_marks, defused
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import first_few
+from apportion.reward_model.known import OWN, known_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -29,7 +29,7 @@ class Said:
     """One side's utterances up to the other side's next; ``role`` is ``assistant`` for the target, else ``user``.
 
     ``speaker`` names one of several others where each has messages of their own; empty where the side is one. The role
-    ``known`` is that of what the target knew before the first turn, its mark (`reward_model.known`) is the ``speaker``.
+    ``known`` is that of what the target knew before the first turn, its mark (`apportion.reward_model.known`) is the ``speaker``.
     """
 
     role: str
@@ -93,7 +93,7 @@ def make_contexts(
     Parameters
     ----------
     episodes : iterable of Episode
-        Sessions of the ``policy`` split, seen through their ratings; those without one as `corpus.targets` says.
+        Sessions of the ``policy`` split, seen through their ratings; those without one as `apportion.corpus.targets` says.
     tokenizer : PreTrainedTokenizerBase
         The policy's, with its chat template.
     history : callable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from rlhf.policy.contexts import Said, render
-from rlhf.policy_settings import Window
+from apportion.rlhf.policy.contexts import Said, render
+from apportion.rlhf.policy_settings import Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

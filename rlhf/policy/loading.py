@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foundation.errors import InputError
-from foundation.files import check_path
-from rlhf.policy.dropout import without_dropout
-from rlhf.policy.out_of_memory import is_allocation
-from rlhf.policy_settings import Placement, Window
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path
+from apportion.rlhf.policy.dropout import without_dropout
+from apportion.rlhf.policy.out_of_memory import is_allocation
+from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -78,7 +78,7 @@ def load_policy(
     placement : Placement
         Device and number format.
     adapter : Path or None
-        A folder of adapters and tokenizer (`rlhf.policy.writing.write_policy`) that belong to that model.
+        A folder of adapters and tokenizer (`apportion.rlhf.policy.writing.write_policy`) that belong to that model.
     called : str or None
         What a person calls it; None takes ``name``.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from foundation.errors import InputError
-from rlhf.policy_settings import LoraSettings
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy_settings import LoraSettings
 
 if TYPE_CHECKING:
     from peft import LoraConfig, PeftModel

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.files import check_path, place_folder, temporary_name
-from rlhf.policy.loading import ADAPTER
-from rlhf.policy.opening import base_of, open_policy
-from rlhf.policy.window_file import FILE as WINDOW
-from rlhf.policy.window_file import window_path
-from rlhf.policy_settings import Placement, Window
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path, place_folder, temporary_name
+from apportion.rlhf.policy.loading import ADAPTER
+from apportion.rlhf.policy.opening import base_of, open_policy
+from apportion.rlhf.policy.window_file import FILE as WINDOW
+from apportion.rlhf.policy.window_file import window_path
+from apportion.rlhf.policy_settings import Placement, Window
 
 LEAST = Window(context_turns=1, max_context_tokens=8, max_new_tokens=1)
 """Any model reads this much: how long the policy's own prompts are is no matter of its weights."""

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foundation.errors import InputError
-from rlhf.policy.loading import ADAPTER, Policy, check_model, is_folder_name, load_policy, load_tokenizer
-from rlhf.policy_settings import Placement, Window
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.loading import ADAPTER, Policy, check_model, is_folder_name, load_policy, load_tokenizer
+from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from foundation.errors import UnitError
-from rlhf.policy_settings import Placement
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy_settings import Placement
 
 
 @contextmanager

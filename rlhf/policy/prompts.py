@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.session import Episode, Session, Turn
-from corpus.targets import unrated_episode
-from foundation.characters import whole_text
-from foundation.errors import InputError
+from apportion.corpus.session import Episode, Session, Turn
+from apportion.corpus.targets import unrated_episode
+from apportion.foundation.characters import whole_text
+from apportion.foundation.errors import InputError
 
 USER, ASSISTANT = "user", "assistant"
 FORM = 'give {"prompt": "…"}, or {"messages": [{"role": "user", "content": "…"}, …]} that "user" ends'

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rlhf.policy_settings import Window
+from apportion.rlhf.policy_settings import Window
 
 FILE = "window.json"
 FIELDS = tuple(Window.model_fields)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from peft import PeftModel
 
-from rlhf.policy.loading import Policy
+from apportion.rlhf.policy.loading import Policy
 
 
 def write_policy(out: Path, policy: Policy, model: PeftModel, card: str) -> None:

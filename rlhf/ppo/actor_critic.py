@@ -9,8 +9,8 @@ import torch
 from peft import PeftModel
 from torch import Tensor, nn
 
-from rlhf.policy.dropout import without_dropout
-from rlhf.sampling.rollout import Rollout
+from apportion.rlhf.policy.dropout import without_dropout
+from apportion.rlhf.sampling.rollout import Rollout
 
 
 @dataclass(frozen=True)

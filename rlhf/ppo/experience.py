@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rlhf.sampling.rollout import Rollout
-from rlhf.settings import AlignSettings
+from apportion.rlhf.sampling.rollout import Rollout
+from apportion.rlhf.settings import AlignSettings
 
 
 @dataclass(frozen=True)

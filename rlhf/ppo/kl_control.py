@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlhf.settings import AlignSettings
+from apportion.rlhf.settings import AlignSettings
 
 
 class KLControl:

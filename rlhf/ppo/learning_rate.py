@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rlhf.settings import AlignSettings
+from apportion.rlhf.settings import AlignSettings
 
 
 def share_of_lr(settings: AlignSettings, done: int) -> float:

@@ -15,30 +15,30 @@ import torch
 from peft import PeftModel
 from torch import Tensor
 
-from foundation.errors import UnitError
-from foundation.processes import Processes
-from foundation.progress import Progress
-from rlhf.policy.contexts import DialogueContext
-from rlhf.policy.loading import Policy
-from rlhf.ppo.actor_critic import ActorCritic
-from rlhf.ppo.advantages import estimate_advantages, whiten
-from rlhf.ppo.checkpoints import Checkpoints, PPOState
-from rlhf.ppo.experience import Experience, micro_batches
-from rlhf.ppo.kl_control import KLControl
-from rlhf.ppo.token_rewards import token_rewards
-from rlhf.ppo.update import PPOUpdate
-from rlhf.sampling.partner import Partner
-from rlhf.sampling.rollout import Rollout, finite_probabilities, join_rollouts, sample_replies
-from rlhf.sampling.several_turns import sample_dialogues
-from rlhf.settings import AlignSettings
-from rlhf.training.alarms import Alarms, gamed, repetition, sameness
-from rlhf.training.masked import masked_mean
-from rlhf.training.metrics import Metrics
-from rlhf.training.progress_line import progress_line
-from rlhf.training.reward import Reward, finite_scores
-from rlhf.training.run import Watcher
-from rlhf.training.score_norm import ScoreNorm
-from rlhf.training.shuffled import Shuffled
+from apportion.foundation.errors import UnitError
+from apportion.foundation.processes import Processes
+from apportion.foundation.progress import Progress
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.ppo.actor_critic import ActorCritic
+from apportion.rlhf.ppo.advantages import estimate_advantages, whiten
+from apportion.rlhf.ppo.checkpoints import Checkpoints, PPOState
+from apportion.rlhf.ppo.experience import Experience, micro_batches
+from apportion.rlhf.ppo.kl_control import KLControl
+from apportion.rlhf.ppo.token_rewards import token_rewards
+from apportion.rlhf.ppo.update import PPOUpdate
+from apportion.rlhf.sampling.partner import Partner
+from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, join_rollouts, sample_replies
+from apportion.rlhf.sampling.several_turns import sample_dialogues
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.alarms import Alarms, gamed, repetition, sameness
+from apportion.rlhf.training.masked import masked_mean
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.progress_line import progress_line
+from apportion.rlhf.training.reward import Reward, finite_scores
+from apportion.rlhf.training.run import Watcher
+from apportion.rlhf.training.score_norm import ScoreNorm
+from apportion.rlhf.training.shuffled import Shuffled
 
 
 class PPO:

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rlhf.sampling.rollout import Rollout
+from apportion.rlhf.sampling.rollout import Rollout
 
 
 def token_rewards(

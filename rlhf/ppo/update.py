@@ -9,15 +9,15 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from foundation.errors import UnitError
-from foundation.processes import Processes
-from rlhf.ppo.actor_critic import ActorCritic
-from rlhf.ppo.experience import Experience, micro_batches, minibatches
-from rlhf.ppo.learning_rate import share_of_lr
-from rlhf.ppo.losses import PPOLoss, ppo_loss, sampled_divergence
-from rlhf.sampling.rollout import Rollout
-from rlhf.settings import AlignSettings
-from rlhf.training.shuffled import Shuffled
+from apportion.foundation.errors import UnitError
+from apportion.foundation.processes import Processes
+from apportion.rlhf.ppo.actor_critic import ActorCritic
+from apportion.rlhf.ppo.experience import Experience, micro_batches, minibatches
+from apportion.rlhf.ppo.learning_rate import share_of_lr
+from apportion.rlhf.ppo.losses import PPOLoss, ppo_loss, sampled_divergence
+from apportion.rlhf.sampling.rollout import Rollout
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.shuffled import Shuffled
 
 
 class PPOUpdate:

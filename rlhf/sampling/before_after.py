@@ -8,13 +8,13 @@ from math import isfinite
 import pyarrow as pa
 from peft import PeftModel
 
-from rlhf.policy.contexts import DialogueContext, Said
-from rlhf.policy.loading import Policy
-from rlhf.sampling.partner import Partner
-from rlhf.sampling.rollout import Rollout, sample_replies
-from rlhf.sampling.several_turns import sample_dialogues
-from rlhf.settings import AlignSettings
-from rlhf.training.reward import Reward
+from apportion.rlhf.policy.contexts import DialogueContext, Said
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.sampling.partner import Partner
+from apportion.rlhf.sampling.rollout import Rollout, sample_replies
+from apportion.rlhf.sampling.several_turns import sample_dialogues
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.reward import Reward
 
 SAMPLES = pa.schema(
     [

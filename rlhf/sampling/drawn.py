@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from foundation.files import canonical_json
-from rlhf.policy.contexts import DialogueContext
-from rlhf.policy_settings import Window
-from rlhf.sampling.rollout import finite_probabilities, sample_replies
+from apportion.foundation.files import canonical_json
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy_settings import Window
+from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
 
 if TYPE_CHECKING:
-    from rlhf.policy.loading import Policy
+    from apportion.rlhf.policy.loading import Policy
 
 
 def drawn_replies(

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-from environments.acts import Move
-from environments.agents.agent import UNUSABLE, Agent
-from environments.core import Act, Environment, View
-from environments.play import MOST_STEPS
-from foundation.errors import UnitError
-from rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns
-from rlhf.sampling.partner import Heard
-from rlhf.sampling.policy_agent import PolicyAgent, act_said, episode_seen, live_context, open_turn
+from apportion.environments.acts import Move
+from apportion.environments.agents.agent import UNUSABLE, Agent
+from apportion.environments.core import Act, Environment, View
+from apportion.environments.play import MOST_STEPS
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns
+from apportion.rlhf.sampling.partner import Heard
+from apportion.rlhf.sampling.policy_agent import PolicyAgent, act_said, episode_seen, live_context, open_turn
 
 UNHEARD = "(Nothing is heard.)"
 """What stands for acts of the others that nobody hears."""
@@ -71,7 +71,7 @@ class _Played:
 class EnvironmentPartner:
     """The other side of the policy's dialogues: the environment's rules, and ``others`` in the seats beside it.
 
-    A policy's words are an act (`environments.core.Environment.meant`); what is none is silence, and is counted. Every
+    A policy's words are an act (`apportion.environments.core.Environment.meant`); what is none is silence, and is counted. Every
     episode of one start draws alike, so that episodes of a group differ by what the policy said.
 
     Parameters

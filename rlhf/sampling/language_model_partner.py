@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from corpus.session import Episode
-from foundation.errors import UnitError
-from llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
-from llm_client.prompts.data import data_json
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.policy.contexts import HistoryText
-from rlhf.sampling.live_partner import Dialogue, LivePartner
+from apportion.corpus.session import Episode
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.policy.contexts import HistoryText
+from apportion.rlhf.sampling.live_partner import Dialogue, LivePartner
 
 if TYPE_CHECKING:
-    from rlhf.training.job import Asking, Job
+    from apportion.rlhf.training.job import Asking, Job
 
 CALLED = "partner_settings"
 """What the settings are called in errors."""

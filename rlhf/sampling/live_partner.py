@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from corpus.session import Episode, Turn
-from rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns, spoken
-from rlhf.sampling.partner import Answer, Heard, Places, other_side
+from apportion.corpus.session import Episode, Turn
+from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns, spoken
+from apportion.rlhf.sampling.partner import Answer, Heard, Places, other_side
 
 _Said = tuple[str, int, tuple[str, ...]]
 

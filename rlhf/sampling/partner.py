@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from corpus.session import Episode, Turn
-from rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns, spoken
+from apportion.corpus.session import Episode, Turn
+from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns, spoken
 
 if TYPE_CHECKING:
-    from foundation.settings import Settings
-    from rlhf.sampling.policy_agent import PolicyAgent
-    from rlhf.training.job import Job
+    from apportion.foundation.settings import Settings
+    from apportion.rlhf.sampling.policy_agent import PolicyAgent
+    from apportion.rlhf.training.job import Job
 
 Heard = tuple[DialogueContext, Sequence[str]]
 """(context, replies): what is answered, and what the policy has said since, in order."""

@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from corpus.session import BACKGROUND_KINDS, ENVIRONMENT, Background, Episode, Rating, Turn
-from environments.agents.agent import SILENT, UNUSABLE
-from environments.core import Act, View
-from foundation.errors import UnitError
-from rlhf.policy.contexts import DialogueContext, Said, known_messages, merge_turns, render
-from rlhf.policy_settings import Placement, Window
-from rlhf.sampling.drawn import drawn_replies
+from apportion.corpus.session import BACKGROUND_KINDS, ENVIRONMENT, Background, Episode, Rating, Turn
+from apportion.environments.agents.agent import SILENT, UNUSABLE
+from apportion.environments.core import Act, View
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.contexts import DialogueContext, Said, known_messages, merge_turns, render
+from apportion.rlhf.policy_settings import Placement, Window
+from apportion.rlhf.sampling.drawn import drawn_replies
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from rlhf.policy.loading import Policy
+    from apportion.rlhf.policy.loading import Policy
 
 BEGIN = "(Nobody has said anything yet. You begin.)"
 """What stands in the other side's place before an agent that opens the dialogue."""
@@ -65,8 +65,8 @@ class PolicyAgent:
         InputError
             It cannot be opened.
         """
-        from rlhf.policy.opening import open_policy
-        from rlhf.policy.window_file import read_window
+        from apportion.rlhf.policy.opening import open_policy
+        from apportion.rlhf.policy.window_file import read_window
 
         window = Window.model_validate(read_window(made_of))
         policy = open_policy(made_of, window, Placement(), made_of)

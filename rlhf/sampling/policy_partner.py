@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from corpus.session import Episode
-from foundation.errors import UnitError
-from foundation.files import model_digest
-from rlhf.policy.contexts import DialogueContext, HistoryText, window_of
-from rlhf.policy.opening import open_policy
-from rlhf.policy_settings import Placement, Window
-from rlhf.sampling.drawn import drawn_replies
-from rlhf.sampling.live_partner import Dialogue, LivePartner
+from apportion.corpus.session import Episode
+from apportion.foundation.errors import UnitError
+from apportion.foundation.files import model_digest
+from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, window_of
+from apportion.rlhf.policy.opening import open_policy
+from apportion.rlhf.policy_settings import Placement, Window
+from apportion.rlhf.sampling.drawn import drawn_replies
+from apportion.rlhf.sampling.live_partner import Dialogue, LivePartner
 
 if TYPE_CHECKING:
-    from rlhf.policy.loading import Policy
-    from rlhf.training.job import Job
+    from apportion.rlhf.policy.loading import Policy
+    from apportion.rlhf.training.job import Job
 
 
 class PolicyPartnerSettings(Window, Placement):

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig
 
-from foundation.errors import UnitError
-from rlhf.policy.contexts import DialogueContext
-from rlhf.policy.loading import Policy
-from rlhf.policy.sharding import is_sharded
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.sharding import is_sharded
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from functools import cache, partial
 import torch
 from peft import PeftModel
 
-from foundation.errors import InputError
-from rlhf.policy.contexts import DialogueContext, Said, render
-from rlhf.policy.loading import Policy
-from rlhf.sampling.partner import Partner, Stage, answers
-from rlhf.sampling.policy_agent import PolicyAgent
-from rlhf.sampling.rollout import Ending, Rollout, pad_prompts, sample_replies
-from rlhf.settings import AlignSettings
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import DialogueContext, Said, render
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.sampling.partner import Partner, Stage, answers
+from apportion.rlhf.sampling.policy_agent import PolicyAgent
+from apportion.rlhf.sampling.rollout import Ending, Rollout, pad_prompts, sample_replies
+from apportion.rlhf.settings import AlignSettings
 
 
 @dataclass

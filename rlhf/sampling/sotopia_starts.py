@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
-from corpus.sotopia_eval import RANGES
-from environments.agents.agent import SILENT, Agent
-from environments.agents.language_model import TEMPERATURE, LanguageModelAgent, revised
-from environments.agents.roster import TOO_LONG
-from environments.core import Act, View
-from environments.sotopia.agents import asked_by, scripted
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.sources.sets import chosen_space
-from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task
-from environments.sotopia.visibility import Visibility
-from foundation.errors import InputError
-from foundation.files import model_digest
-from foundation.settings import Settings
-from llm_client.asker import Asker
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
-from llm_client.styled import StyledModel
-from rlhf.policy.contexts import HistoryText
-from rlhf.policy.opening import check_policy
-from rlhf.policy.window_file import read_window
-from rlhf.policy_settings import Window
-from rlhf.sampling.environment_partner import EnvironmentPartner, Start
-from rlhf.sampling.policy_agent import PolicyAgent
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.agents.agent import SILENT, Agent
+from apportion.environments.agents.language_model import TEMPERATURE, LanguageModelAgent, revised
+from apportion.environments.agents.roster import TOO_LONG
+from apportion.environments.core import Act, View
+from apportion.environments.sotopia.agents import asked_by, scripted
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.sources.sets import chosen_space
+from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task
+from apportion.environments.sotopia.visibility import Visibility
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import model_digest
+from apportion.foundation.settings import Settings
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.styled import StyledModel
+from apportion.rlhf.policy.contexts import HistoryText
+from apportion.rlhf.policy.opening import check_policy
+from apportion.rlhf.policy.window_file import read_window
+from apportion.rlhf.policy_settings import Window
+from apportion.rlhf.sampling.environment_partner import EnvironmentPartner, Start
+from apportion.rlhf.sampling.policy_agent import PolicyAgent
 
 if TYPE_CHECKING:
-    from rlhf.training.job import Asking, Job
+    from apportion.rlhf.training.job import Asking, Job
 
 CALLED = "environment_settings"
 """What the settings are called in errors."""

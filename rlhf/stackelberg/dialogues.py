@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from corpus.session import Episode, Session, Turn
-from corpus.targets import unrated_episode
-from rlhf.policy.prompts import ASSISTANT, USER
-from rlhf.stackelberg.questions import CLOSE, OPEN, Chat, refine_chat, refined_words, speech_chat, spoken_words
-from rlhf.stackelberg.turns.instance import Instance
+from apportion.corpus.session import Episode, Session, Turn
+from apportion.corpus.targets import unrated_episode
+from apportion.rlhf.policy.prompts import ASSISTANT, USER
+from apportion.rlhf.stackelberg.questions import (
+    CLOSE,
+    OPEN,
+    Chat,
+    refine_chat,
+    refined_words,
+    speech_chat,
+    spoken_words,
+)
+from apportion.rlhf.stackelberg.turns.instance import Instance
 
 Stages = Literal["two", "one"]
 """``two``: a Refiner rewrites u_base (Eq. 3); ``one``: the policy itself speaks (appendix D.1)."""
@@ -50,7 +58,7 @@ def follower_episodes(instances: Sequence[Instance]) -> tuple[Episode, ...]:
 
 
 def words_said(reply: str, base: str, stages: Stages) -> str:
-    """u_t: the words of a policy's reply (`rlhf.stackelberg.questions`)."""
+    """u_t: the words of a policy's reply (`apportion.rlhf.stackelberg.questions`)."""
     return refined_words(reply, base) if stages == "two" else spoken_words(reply)
 
 

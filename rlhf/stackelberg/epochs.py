@@ -7,12 +7,12 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.files import place_folder
-from foundation.progress import Progress
-from rlhf.policy.loading import ADAPTER
-from rlhf.stackelberg.refining import CARD
-from rlhf.training.checkpoint_folders import StepFolders
-from rlhf.training.curves_until import STEP
+from apportion.foundation.files import place_folder
+from apportion.foundation.progress import Progress
+from apportion.rlhf.policy.loading import ADAPTER
+from apportion.rlhf.stackelberg.refining import CARD
+from apportion.rlhf.training.checkpoint_folders import StepFolders
+from apportion.rlhf.training.curves_until import STEP
 
 EPOCHS = "epochs"
 _WEIGHTS = "adapter_model.safetensors"

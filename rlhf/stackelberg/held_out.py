@@ -9,14 +9,14 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import Any
 
-from rlhf.policy.contexts import DialogueContext, render, speaker_messages
-from rlhf.policy.loading import Policy
-from rlhf.policy_settings import Window
-from rlhf.sampling.drawn import drawn_replies
-from rlhf.stackelberg.dialogues import Stages, prompt_episodes, words_said
-from rlhf.stackelberg.impact import word_count
-from rlhf.stackelberg.reward import StackelbergReward
-from rlhf.stackelberg.turns.instance import Instance
+from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy_settings import Window
+from apportion.rlhf.sampling.drawn import drawn_replies
+from apportion.rlhf.stackelberg.dialogues import Stages, prompt_episodes, words_said
+from apportion.rlhf.stackelberg.impact import word_count
+from apportion.rlhf.stackelberg.reward import StackelbergReward
+from apportion.rlhf.stackelberg.turns.instance import Instance
 
 AT_ONCE = 8
 """Replies that are sampled together."""

@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from decompose.influence.measurer import Measured, Measurer, Prompt
-from decompose.influence.shift import shift_of
-from foundation.arrays import Floats
-from rlhf.stackelberg.questions import OPEN, speech_chat
-from rlhf.stackelberg.turns.instance import Instance
+from apportion.decompose.influence.measurer import Measured, Measurer, Prompt
+from apportion.decompose.influence.shift import shift_of
+from apportion.foundation.arrays import Floats
+from apportion.rlhf.stackelberg.questions import OPEN, speech_chat
+from apportion.rlhf.stackelberg.turns.instance import Instance
 
 Form = Literal["printed", "released"]
 Side = Literal["both", "positive", "negative"]
@@ -29,7 +29,7 @@ def measured_after(measurer: Measurer, instance: Instance, candidates: Sequence[
     Raises
     ------
     InputError, UnitError, TooLongError
-        As `decompose.influence.measurer.Measurer.measure`.
+        As `apportion.decompose.influence.measurer.Measurer.measure`.
     """
     prompts = [Prompt(speech_chat(instance.after(candidate)), begun=OPEN) for candidate in candidates]
     return measurer.measure(prompts, [*instance.desired, *instance.undesired])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from llm_client.prompts.data import data_json
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.prompts.reasoning import answer_of
-from llm_client.request import ChatMessage
+from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.prompts.reasoning import answer_of
+from apportion.llm_client.request import ChatMessage
 
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",

@@ -8,18 +8,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from environments.core import View
-from foundation.errors import InputError
-from llm_client.asker import Complete
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished
-from llm_client.request import ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.policy_settings import Placement, Window
-from rlhf.stackelberg.questions import refine_chat, refined_words
+from apportion.environments.core import View
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished
+from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.policy_settings import Placement, Window
+from apportion.rlhf.stackelberg.questions import refine_chat, refined_words
 
 if TYPE_CHECKING:
-    from rlhf.policy.loading import Policy
-    from rlhf.stackelberg.dialogues import Stages
+    from apportion.rlhf.policy.loading import Policy
+    from apportion.rlhf.stackelberg.dialogues import Stages
 
 CARD = "refiner.json"
 """What says of a folder that a Refiner was trained there, and how."""
@@ -54,9 +54,9 @@ class TrainedRefiner:
         UnitError
             Probabilities that are no finite numbers.
         """
-        from rlhf.policy.contexts import DialogueContext, render, speaker_messages
-        from rlhf.sampling.drawn import drawn_replies
-        from rlhf.stackelberg.dialogues import asked_chat, prompt_episode, words_said
+        from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
+        from apportion.rlhf.sampling.drawn import drawn_replies
+        from apportion.rlhf.stackelberg.dialogues import asked_chat, prompt_episode, words_said
 
         policy, window, stages = _opened(str(Path(self.folder).expanduser().resolve()))
         episode = prompt_episode("", asked_chat(view.text, base, stages))
@@ -85,7 +85,7 @@ class AskedRefiner:
         ReplyMistakeError
             The reply was cut off or declined.
         InputError, StoppedError, UnitError
-            As `llm_client.asker.Asker.complete`.
+            As `apportion.llm_client.asker.Asker.complete`.
         """
         reply = self.complete(self.request(view, base))
         check_finished(reply, "say less")
@@ -128,8 +128,8 @@ def _card(folder: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=2)
 def _opened(folder: str) -> tuple[Policy, Window, Stages]:
-    from rlhf.policy.opening import open_policy
-    from rlhf.policy.window_file import read_window
+    from apportion.rlhf.policy.opening import open_policy
+    from apportion.rlhf.policy.window_file import read_window
 
     card = _card(Path(folder))
     window = Window.model_validate(read_window(folder))

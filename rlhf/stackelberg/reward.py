@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpus.session import Episode
-from decompose.influence.measurer import Measurer, TooLongError
-from foundation.errors import InputError
-from llm_client.asker import Asker
-from rlhf.policy.contexts import DialogueContext
-from rlhf.stackelberg.dialogues import words_said
-from rlhf.stackelberg.impact import impacts, length_penalty, measured_after, word_count
-from rlhf.stackelberg.settings import MeasurerSettings, RewardSettings
-from rlhf.stackelberg.turns.instance import Instance, read_instances, with_intents
+from apportion.corpus.session import Episode
+from apportion.decompose.influence.measurer import Measurer, TooLongError
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import Asker
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.stackelberg.dialogues import words_said
+from apportion.rlhf.stackelberg.impact import impacts, length_penalty, measured_after, word_count
+from apportion.rlhf.stackelberg.settings import MeasurerSettings, RewardSettings
+from apportion.rlhf.stackelberg.turns.instance import Instance, read_instances, with_intents
 
 if TYPE_CHECKING:
-    from foundation.settings import Settings
-    from rlhf.training.job import Job
+    from apportion.foundation.settings import Settings
+    from apportion.rlhf.training.job import Job
 
 
 _TOO_LONG = "Take a measurer that reads more, or leave the turn out."
@@ -27,7 +27,7 @@ _TOO_LONG = "Take a measurer that reads more, or leave the turn out."
 
 @dataclass(frozen=True)
 class StackelbergReward:
-    """Scores replies to the prompts of `rlhf.stackelberg.dialogues`.
+    """Scores replies to the prompts of `apportion.rlhf.stackelberg.dialogues`.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> Measur
         There is none of that name, or the server cannot be asked: no key, no consent, a file that cannot be read.
     """
     if settings.server is None:
-        from decompose.influence.local import load_measurer
+        from apportion.decompose.influence.local import load_measurer
 
         return load_measurer(
             settings.model, device=settings.device, dtype=settings.dtype, context_tokens=settings.context_tokens
         )
-    from decompose.influence.served import ServedMeasurer, Wording
+    from apportion.decompose.influence.served import ServedMeasurer, Wording
 
     called = "measurer.server"
     asker = Asker(settings.server, cache=cache, budget_usd=settings.budget_usd, called=called, too_long=_TOO_LONG)

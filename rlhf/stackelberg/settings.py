@@ -8,20 +8,20 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from foundation.settings import Settings
-from llm_client.live.prompt_probabilities import Way
-from llm_client.settings import LLMSettings
-from rlhf.policy_settings import Device, Dtype
-from rlhf.settings import AlignSettings
-from rlhf.stackelberg.dialogues import Stages
-from rlhf.stackelberg.impact import FREE_WORDS, LONGEST_WORDS, Form, Side
-from rlhf.stackelberg.turns.intents import K
-from rlhf.stackelberg.turns.sources import INSTANCES
+from apportion.foundation.settings import Settings
+from apportion.llm_client.live.prompt_probabilities import Way
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.policy_settings import Device, Dtype
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.stackelberg.dialogues import Stages
+from apportion.rlhf.stackelberg.impact import FREE_WORDS, LONGEST_WORDS, Form, Side
+from apportion.rlhf.stackelberg.turns.intents import K
+from apportion.rlhf.stackelberg.turns.sources import INSTANCES
 
 REFINER, MEASURER = "Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-72B-Instruct"
 """Section 4.1 and 3.3."""
 REWARD = "stackelberg"
-"""The name of our reward among those of an alignment (`rlhf.named.REWARDS`)."""
+"""The name of our reward among those of an alignment (`apportion.rlhf.named.REWARDS`)."""
 PAPER_ALIGN: Mapping[str, Any] = {
     "policy": REFINER,
     "group": 8,

@@ -1,4 +1,4 @@
-"""The training of a Refiner: turns in, adapters out, by GRPO through `rlhf.align` (section 3.4)."""
+"""The training of a Refiner: turns in, adapters out, by GRPO through `apportion.rlhf.align` (section 3.4)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import ValidationError
 
-from corpus.files.textfile import read_text
-from corpus.schema import SPLITS
-from foundation.errors import InputError
-from foundation.files import check_path, digest, locked, write_atomically
-from foundation.progress import Progress, silent
-from foundation.settings import problems
-from rlhf.policy.loading import Policy
-from rlhf.settings import AlignSettings
-from rlhf.stackelberg.dialogues import prompt_episodes, warmup_episodes
-from rlhf.stackelberg.epochs import EpochKeeper, epoch_folders
-from rlhf.stackelberg.held_out import HeldOut, measured, split
-from rlhf.stackelberg.refining import CARD
-from rlhf.stackelberg.reward import StackelbergReward, counted, measurer_of, reward_with
-from rlhf.stackelberg.settings import RefineSettings, RewardSettings
-from rlhf.stackelberg.turns.instance import Instance, with_intents, write_instances
-from rlhf.stackelberg.turns.sources import turns_of
+from apportion.corpus.files.textfile import read_text
+from apportion.corpus.schema import SPLITS
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path, digest, locked, write_atomically
+from apportion.foundation.progress import Progress, silent
+from apportion.foundation.settings import problems
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.stackelberg.dialogues import prompt_episodes, warmup_episodes
+from apportion.rlhf.stackelberg.epochs import EpochKeeper, epoch_folders
+from apportion.rlhf.stackelberg.held_out import HeldOut, measured, split
+from apportion.rlhf.stackelberg.refining import CARD
+from apportion.rlhf.stackelberg.reward import StackelbergReward, counted, measurer_of, reward_with
+from apportion.rlhf.stackelberg.settings import RefineSettings, RewardSettings
+from apportion.rlhf.stackelberg.turns.instance import Instance, with_intents, write_instances
+from apportion.rlhf.stackelberg.turns.sources import turns_of
 
 LEARNED, UNSEEN, CURVE, METRICS = "learned.jsonl", "held_out.jsonl", "curve.json", "metrics.json"
 PROBABILITIES = "probabilities.sqlite"
@@ -141,8 +141,8 @@ def _some(turns: Sequence[Instance], settings: RefineSettings) -> Sequence[Insta
 def _align(
     settings: RefineSettings, align_by: AlignSettings, learned: Sequence[Instance], steps: int, progress: Progress
 ) -> dict[str, float]:
-    from rlhf.align import align
-    from rlhf.training.job import Asking, Job
+    from apportion.rlhf.align import align
+    from apportion.rlhf.training.job import Asking, Job
 
     out = settings.output
     if (out / METRICS).is_file():
@@ -172,7 +172,7 @@ def _align(
 
 def _curve(settings: RefineSettings, align: AlignSettings, unseen: Sequence[Instance]) -> tuple[HeldOut, ...]:
     """The reward on held-out turns before the training and after each epoch."""
-    from rlhf.policy.opening import open_policy
+    from apportion.rlhf.policy.opening import open_policy
 
     out = settings.output
     reward = _reward(settings, unseen)
@@ -189,16 +189,16 @@ def _curve(settings: RefineSettings, align: AlignSettings, unseen: Sequence[Inst
 
 def start_of(folder: Path) -> str:
     """The Refiner before any learning: the base that the adapters in ``folder`` stand on."""
-    from rlhf.policy.opening import base_of
+    from apportion.rlhf.policy.opening import base_of
 
     return base_of(folder)
 
 
 def opened(folder: Path) -> Policy:
     """The Refiner in a folder, in the window that it was trained with; raises InputError where there is none."""
-    from rlhf.policy.opening import open_policy
-    from rlhf.policy.window_file import read_window
-    from rlhf.policy_settings import Placement, Window
+    from apportion.rlhf.policy.opening import open_policy
+    from apportion.rlhf.policy.window_file import read_window
+    from apportion.rlhf.policy_settings import Placement, Window
 
     return open_policy(str(folder), Window.model_validate(read_window(str(folder))), Placement(), folder.name)
 

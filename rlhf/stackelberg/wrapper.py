@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from environments.agents.agent import UNREVISED, Agent
-from environments.agents.language_model import TOKENS_AN_ACT
-from environments.core import Act, View
-from foundation.errors import InputError
-from llm_client.asker import Complete
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.stackelberg.questions import PROMPTS, REFINE
-from rlhf.stackelberg.refining import AskedRefiner, Refiner, TrainedRefiner, check_refiner
+from apportion.environments.agents.agent import UNREVISED, Agent
+from apportion.environments.agents.language_model import TOKENS_AN_ACT
+from apportion.environments.core import Act, View
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.questions import PROMPTS, REFINE
+from apportion.rlhf.stackelberg.refining import AskedRefiner, Refiner, TrainedRefiner, check_refiner
 
 _STAND_IN = "…"
 """For a price before anybody has said anything."""
@@ -110,7 +110,7 @@ class RefinerWrapper:
         return [PROMPTS.find(REFINE)]
 
     def around(self, agent: Agent, of: str, called: str, asked: LLMSettings | None, complete: Complete | None) -> Agent:
-        """The agent with its speeches refined; as `environments.agents.wrapped.Wrapper.around`."""
+        """The agent with its speeches refined; as `apportion.environments.agents.wrapped.Wrapper.around`."""
         trained = is_folder(of)
         if trained:
             check_refiner(of)

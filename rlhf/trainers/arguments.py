@@ -7,8 +7,8 @@ from typing import Any
 
 from trl import GRPOConfig, RLOOConfig, SFTConfig
 
-from rlhf.settings import AlignSettings
-from rlhf.training.run import Run
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.run import Run
 
 
 def updates_a_step(settings: AlignSettings) -> int:

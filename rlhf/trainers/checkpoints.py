@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from transformers import TrainerState
 from transformers.trainer_pt_utils import safe_globals
 
-from rlhf.training.checkpoint_folders import StepFolders
-from rlhf.training.curves_until import STATE
+from apportion.rlhf.training.checkpoint_folders import StepFolders
+from apportion.rlhf.training.curves_until import STATE
 
 
 def tensor_files(processes: int) -> tuple[str, ...]:

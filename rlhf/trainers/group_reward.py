@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from foundation.processes import Processes
-from rlhf.policy.contexts import DialogueContext
-from rlhf.settings import AlignSettings
-from rlhf.trainers.arguments import updates_a_step
-from rlhf.training.reward import Reward, finite_scores
-from rlhf.training.score_norm import ScoreNorm
+from apportion.foundation.processes import Processes
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.trainers.arguments import updates_a_step
+from apportion.rlhf.training.reward import Reward, finite_scores
+from apportion.rlhf.training.score_norm import ScoreNorm
 
 
 class GroupReward:

@@ -15,23 +15,23 @@ from peft import PeftModel
 from torch import Tensor
 from trl import GRPOTrainer, RLOOTrainer
 
-from rlhf.policy.contexts import DialogueContext, as_chat
-from rlhf.policy.loading import Policy
-from rlhf.policy.lora import adapter_config
-from rlhf.sampling.partner import Partner
-from rlhf.sampling.rollout import Ending, finite_probabilities
-from rlhf.sampling.several_turns import sample_dialogues
-from rlhf.settings import AlignSettings
-from rlhf.trainers.arguments import group_arguments
-from rlhf.trainers.group_reward import GroupReward
-from rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
-from rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
-from rlhf.training.alarms import repetition, sameness
-from rlhf.training.masked import masked_mean
-from rlhf.training.reward import Reward
-from rlhf.training.run import Run
-from rlhf.training.score_norm import ScoreNorm
-from rlhf.training.shuffled import Shuffled
+from apportion.rlhf.policy.contexts import DialogueContext, as_chat
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.lora import adapter_config
+from apportion.rlhf.sampling.partner import Partner
+from apportion.rlhf.sampling.rollout import Ending, finite_probabilities
+from apportion.rlhf.sampling.several_turns import sample_dialogues
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.trainers.arguments import group_arguments
+from apportion.rlhf.trainers.group_reward import GroupReward
+from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
+from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
+from apportion.rlhf.training.alarms import repetition, sameness
+from apportion.rlhf.training.masked import masked_mean
+from apportion.rlhf.training.reward import Reward
+from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.score_norm import ScoreNorm
+from apportion.rlhf.training.shuffled import Shuffled
 
 
 def train_groups(

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from transformers import PrinterCallback
 
-from foundation.errors import UnitError
-from rlhf.policy.loading import Policy
-from rlhf.policy.sharding import shard_for_trainer, sharding_asked
-from rlhf.policy.writing import write_adapter
-from rlhf.trainers.arguments import updates_a_step
-from rlhf.trainers.checkpoints import TrainerCheckpoints
-from rlhf.trainers.step_callback import StepCallback, TrainerHooks
-from rlhf.training.run import Run
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.sharding import shard_for_trainer, sharding_asked
+from apportion.rlhf.policy.writing import write_adapter
+from apportion.rlhf.trainers.arguments import updates_a_step
+from apportion.rlhf.trainers.checkpoints import TrainerCheckpoints
+from apportion.rlhf.trainers.step_callback import StepCallback, TrainerHooks
+from apportion.rlhf.training.run import Run
 
 
 class AdapterSaving:

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from foundation.errors import UnitError
-from rlhf.trainers.checkpoints import TrainerCheckpoints
-from rlhf.training.alarms import Alarms, gamed
-from rlhf.training.progress_line import progress_line
-from rlhf.training.run import Run
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.trainers.checkpoints import TrainerCheckpoints
+from apportion.rlhf.training.alarms import Alarms, gamed
+from apportion.rlhf.training.progress_line import progress_line
+from apportion.rlhf.training.run import Run
 
 
 class TrainerHooks(Protocol):

@@ -10,16 +10,16 @@ from datasets import Dataset
 from peft import PeftModel
 from trl import SFTTrainer
 
-from corpus.session import Episode
-from foundation.errors import UnitError
-from rlhf.policy.answers import answer_tokens
-from rlhf.policy.contexts import DialogueContext, merge_turns
-from rlhf.policy.loading import Policy
-from rlhf.policy.lora import adapter_config
-from rlhf.trainers.arguments import supervised_arguments
-from rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
-from rlhf.training.run import Run
-from rlhf.training.shuffled import Shuffled
+from apportion.corpus.session import Episode
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.answers import answer_tokens
+from apportion.rlhf.policy.contexts import DialogueContext, merge_turns
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.lora import adapter_config
+from apportion.rlhf.trainers.arguments import supervised_arguments
+from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
+from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.shuffled import Shuffled
 
 IGNORED = -100
 """A label that has no part in the loss."""

@@ -15,5 +15,5 @@ From the ground up:
 - `isolation`: a run's random numbers and terminal kept from others
 - `progress_line`, `event_files`, `weights_and_biases`: what a person sees of a run
 - `tiny_policy`: the small LLaMA that is built on the spot
-- `memory_estimate`: how much memory PPO needs (`python -m rlhf.training.memory_estimate`)
+- `memory_estimate`: how much memory PPO needs (`python -m apportion.rlhf.training.memory_estimate`)
 """

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from rlhf.alarm_settings import AlarmSettings
-from rlhf.settings import AlignSettings
+from apportion.rlhf.alarm_settings import AlarmSettings
+from apportion.rlhf.settings import AlignSettings
 
 WATCHED = ("kl", "response_tokens", "repetition", "sameness", "entropy")
 

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from torch import nn
 
-from foundation.errors import UnitError
-from foundation.files import place_folder
-from rlhf.training.curves_until import STATE, STEP
+from apportion.foundation.errors import UnitError
+from apportion.foundation.files import place_folder
+from apportion.rlhf.training.curves_until import STATE, STEP
 
 BASE = "base"
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.extras import check_extra
+from apportion.foundation.errors import InputError
+from apportion.foundation.extras import check_extra
 
 FLUSH_S = 2
 CALLED = "tensorboard"

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpus.session import Episode
-from rlhf.settings import AlignSettings
+from apportion.corpus.session import Episode
+from apportion.rlhf.settings import AlignSettings
 
 
 @dataclass(frozen=True)
 class Asking:
     """How what asks a language model is lent it: where replies are kept or come from, and what they may cost.
 
-    ``cache``, ``recorded``, ``record`` and ``prices`` are files as `llm_client.asker.Asker` takes them, ``budget_usd``
+    ``cache``, ``recorded``, ``record`` and ``prices`` are files as `apportion.llm_client.asker.Asker` takes them, ``budget_usd``
     the US dollars that everything ever paid into ``cache`` may not pass. Without a cache a killed training cannot go
     on to the same policy, since a server may say something else the next time.
     """
@@ -35,7 +35,7 @@ class Job:
     Parameters
     ----------
     episodes : sequence of Episode
-        Every session of the corpus, seen through one rating; one without a score as `corpus.targets` sees it.
+        Every session of the corpus, seen through one rating; one without a score as `apportion.corpus.targets` sees it.
     splits : pa.Table
         ``session_id`` and ``split`` (schema SPLITS).
     reward_model : Path or None
@@ -51,7 +51,7 @@ class Job:
     called : str
         What the caller calls this job: its errors begin with that.
     prompts : sequence of Episode
-        What the policy answers in place of its split's sessions (`rlhf.policy.prompts`); none of them, and it answers
+        What the policy answers in place of its split's sessions (`apportion.rlhf.policy.prompts`); none of them, and it answers
         in those.
     asking : Asking
         For a partner, or a reward, that asks a language model.

@@ -1,6 +1,6 @@
 """How much memory PPO needs on each GPU, from the policy's sizes.
 
-`python -m rlhf.training.memory_estimate` prints the table.
+`python -m apportion.rlhf.training.memory_estimate` prints the table.
 
 What is counted, in bytes (w of a frozen weight: 4, or 2 with bfloat16; b responses of S = prompt + reply tokens go
 through the model at once, in each process):
@@ -27,8 +27,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reward_model.network.backbones import TEXTS_AT_ONCE
-from rlhf.settings import AlignSettings
+from apportion.reward_model.network.backbones import TEXTS_AT_ONCE
+from apportion.rlhf.settings import AlignSettings
 
 GB = 1e9
 
@@ -173,7 +173,7 @@ def _vocabulary(shape: Shape, settings: AlignSettings, w: int) -> int:
 
 def table() -> list[str]:
     """The Markdown table of docs/align.md: LLaMA-2-7B in bfloat16 and BART-large as reward model, on 1 and 4 cards."""
-    from rlhf.settings import PAPER
+    from apportion.rlhf.settings import PAPER
 
     plain = {"device": "cuda", "dtype": "bfloat16"}
     short = {"max_context_tokens": 192, "max_new_tokens": 64}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-from corpus.schema import HISTORY
+from apportion.corpus.schema import HISTORY
 
 
 class Metrics:

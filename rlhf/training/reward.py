@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from corpus.session import Episode
-from foundation.errors import UnitError
-from reward_model.history_windows import reply_text
-from reward_model.model import RewardModel
-from rlhf.policy.contexts import DialogueContext
-from rlhf.policy_settings import Device
+from apportion.corpus.session import Episode
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.history_windows import reply_text
+from apportion.reward_model.model import RewardModel
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy_settings import Device
 
 if TYPE_CHECKING:
-    from foundation.settings import Settings
-    from rlhf.training.job import Job
+    from apportion.foundation.settings import Settings
+    from apportion.rlhf.training.job import Job
 
 
 class Reward(Protocol):

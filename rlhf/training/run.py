@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from foundation.processes import Processes
-from foundation.progress import Progress, silent
-from rlhf.settings import AlignSettings
-from rlhf.training.metrics import Metrics
+from apportion.foundation.processes import Processes
+from apportion.foundation.progress import Progress, silent
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.metrics import Metrics
 
 Watcher = Callable[[int, Mapping[str, float]], None]
 """``watcher(step, metrics)`` after every step, from 1."""

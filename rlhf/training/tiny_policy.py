@@ -13,15 +13,15 @@ import torch
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from corpus.session import Episode
-from foundation.errors import UnitError
-from rlhf.policy.contexts import merge_turns
-from rlhf.policy.dialogue_chunks import dialogue_chunks
-from rlhf.policy.loading import Policy, on_device
-from rlhf.policy_settings import TinySettings
-from rlhf.settings import AlignSettings
-from rlhf.training.metrics import Metrics
-from rlhf.training.shuffled import Shuffled
+from apportion.corpus.session import Episode
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.contexts import merge_turns
+from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
+from apportion.rlhf.policy.loading import Policy, on_device
+from apportion.rlhf.policy_settings import TinySettings
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.shuffled import Shuffled
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.extras import check_extra
-from rlhf.settings import AlignSettings
+from apportion.foundation.errors import InputError
+from apportion.foundation.extras import check_extra
+from apportion.rlhf.settings import AlignSettings
 
 CALLED = "wandb"
 """What a project is called where the caller has no name for it."""

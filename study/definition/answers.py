@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 from unicodedata import category
 
-from foundation.errors import InputError
-from study.definition.criteria import Criterion, CriterionSet
-from study.definition.items import Item
+from apportion.foundation.errors import InputError
+from apportion.study.definition.criteria import Criterion, CriterionSet
+from apportion.study.definition.items import Item
 
 TIE = "tie"
 MOST_REASON = 4_000
@@ -117,7 +117,7 @@ def values_of(criterion: Criterion, item: Item, value: Value) -> dict[str, float
     ``select`` gives 1 where a response is marked, else 0, and the other way round where it is reversed; ``pair`` 1 and
     0, or 0.5 each for a tie; numbers stay, or are mirrored on their scale where they are reversed.
 
-    >>> from study.definition.items import Response
+    >>> from apportion.study.definition.items import Response
     >>> item = Item("i0001", "s1", 3, "user: hi", (Response("r1", "Hello."), Response("r2", "No.")))
     >>> values_of(Criterion(name="odd", question="Which is odd?", kind="select", reversed=True), item, ["r2"])
     {'r1': 1.0, 'r2': 0.0}
@@ -141,7 +141,7 @@ def value_from(criterion: Criterion, item: Item, values: Mapping[str, float]) ->
         No answer to the criterion says that: a response without a value where every one has to have one, a number
         between two values, a pair that nobody and both win.
 
-    >>> from study.definition.items import Response
+    >>> from apportion.study.definition.items import Response
     >>> item = Item("i0001", "s1", 3, "user: hi", (Response("r1", "Hello."), Response("r2", "No.")))
     >>> value_from(Criterion(name="odd", question="Which is odd?", kind="select"), item, {"r1": 0.0, "r2": 1.0})
     ['r2']

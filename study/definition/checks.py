@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from foundation.errors import InputError
-from rlhf.compare.responses import context_text
-from rlhf.policy.contexts import Said
-from study.definition.answers import Value
-from study.definition.criteria import Criterion, CriterionSet
-from study.definition.items import Item, Response, response_id
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.responses import context_text
+from apportion.rlhf.policy.contexts import Said
+from apportion.study.definition.answers import Value
+from apportion.study.definition.criteria import Criterion, CriterionSet
+from apportion.study.definition.items import Item, Response, response_id
 
 _CHECKED = "(attention check)"
 

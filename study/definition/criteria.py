@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
-from corpus.files.textfile import read_text
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from foundation.settings import Place, Settings, problems
-from study.definition.negotiation import negotiation_toml
+from apportion.corpus.files.textfile import read_text
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.settings import Place, Settings, problems
+from apportion.study.definition.negotiation import negotiation_toml
 
 SETS = ("geli", "pairs", "turns", "savoir", "negotiation")
 """The sets that ship, by name."""
@@ -88,7 +88,7 @@ class CriterionSet(Settings):
     """What is asked of an item: at least one criterion, and perhaps a reason in words.
 
     ``source`` is where the wording is from, for reports. Instructions are a text of their own beside it
-    (`study.definition.folder.StudyFolder.instructions`).
+    (`apportion.study.definition.folder.StudyFolder.instructions`).
     """
 
     title: Wording

@@ -6,17 +6,17 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from corpus.session import Episode
-from corpus.targets import answered_episodes, credited
-from environments.episode_log import LOG, read_log
-from foundation.errors import InputError
-from foundation.listing import counted
-from rlhf.compare.responses import context_text
-from rlhf.policy.contexts import Said, known_messages, of_targets, spoken
-from study.definition.criteria import CriterionSet
-from study.definition.items import AGENT, Item, MadeItems, Response, drawn_order, names_in, response_id
-from study.definition.key import KeyRow
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Episode
+from apportion.corpus.targets import answered_episodes, credited
+from apportion.environments.episode_log import LOG, read_log
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import counted
+from apportion.rlhf.compare.responses import context_text
+from apportion.rlhf.policy.contexts import Said, known_messages, of_targets, spoken
+from apportion.study.definition.criteria import CriterionSet
+from apportion.study.definition.items import AGENT, Item, MadeItems, Response, drawn_order, names_in, response_id
+from apportion.study.definition.key import KeyRow
 
 
 def items_of_dialogues(

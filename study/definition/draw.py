@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from study.definition.items import Item, Response
+from apportion.study.definition.items import Item, Response
 
 
 def items_for(annotator: str, seed: int, load: Mapping[str, int], wanted: int, most: int) -> tuple[str, ...]:

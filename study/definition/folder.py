@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from corpus.files.textfile import read_jsonl, read_text
-from foundation.errors import InputError
-from foundation.files import digest
-from study.definition.answers import problem_of
-from study.definition.checks import Check
-from study.definition.criteria import CriterionSet, read_criteria
-from study.definition.items import Item
-from study.definition.settings import StudySettings
-from study.definition.toml_file import read_settings
+from apportion.corpus.files.textfile import read_jsonl, read_text
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.study.definition.answers import problem_of
+from apportion.study.definition.checks import Check
+from apportion.study.definition.criteria import CriterionSet, read_criteria
+from apportion.study.definition.items import Item
+from apportion.study.definition.settings import StudySettings
+from apportion.study.definition.toml_file import read_settings
 
 SETTINGS, CRITERIA, ITEMS, CHECKS = "study.toml", "criteria.toml", "items.jsonl", "checks.jsonl"
 INSTRUCTIONS, CONSENT = "instructions.md", "consent.md"
@@ -28,7 +28,7 @@ _Row = TypeVar("_Row", Item, Check)
 
 @dataclass(frozen=True)
 class StudyFolder:
-    """A study as its folder says it; ``key.jsonl`` in it is never opened here (`study.definition.key` is for reports).
+    """A study as its folder says it; ``key.jsonl`` in it is never opened here (`apportion.study.definition.key` is for reports).
 
     ``items`` has all of them by id, in the file's order: those that count (`counted`), those of practice, and the
     attention checks. ``checks`` has what those expect, by the id of their item. ``instructions`` and ``consent`` are

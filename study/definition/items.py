@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from foundation.errors import InputError
-from foundation.listing import counted
-from rlhf.compare.blind import LETTERS
-from rlhf.compare.responses import messages_of
-from rlhf.policy.contexts import KNOWN, Said
-from study.definition.criteria import CriterionSet
-from study.definition.key import KeyRow
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import counted
+from apportion.rlhf.compare.blind import LETTERS
+from apportion.rlhf.compare.responses import messages_of
+from apportion.rlhf.policy.contexts import KNOWN, Said
+from apportion.study.definition.criteria import CriterionSet
+from apportion.study.definition.key import KeyRow
 
 _T = TypeVar("_T")
 AGENT = "assistant"

@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from corpus.files.textfile import read_jsonl
-from foundation.errors import InputError
-from foundation.files import canonical_json
+from apportion.corpus.files.textfile import read_jsonl
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json
 
 KEY_FILE = "key.jsonl"
 

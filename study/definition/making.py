@@ -13,19 +13,26 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import ValidationError
 
-from corpus.corpus import Corpus
-from corpus.files.textfile import read_text
-from foundation.errors import InputError
-from foundation.files import canonical_json, sync, sync_folder
-from foundation.settings import problems
-from study.definition.checks import made_checks
-from study.definition.criteria import HOME, SETS, CriterionSet, parse_criteria, shipped_instructions, shipped_toml
-from study.definition.dialogues import items_of_dialogues
-from study.definition.folder import CHECKS, CONSENT, CRITERIA, INSTRUCTIONS, ITEMS, SETTINGS, StudyFolder
-from study.definition.items import Item, items_of, response_id
-from study.definition.key import KEY_FILE, key_text, read_key
-from study.definition.settings import StudySettings
-from study.definition.toml_file import settings_text
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.files.textfile import read_text
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json, sync, sync_folder
+from apportion.foundation.settings import problems
+from apportion.study.definition.checks import made_checks
+from apportion.study.definition.criteria import (
+    HOME,
+    SETS,
+    CriterionSet,
+    parse_criteria,
+    shipped_instructions,
+    shipped_toml,
+)
+from apportion.study.definition.dialogues import items_of_dialogues
+from apportion.study.definition.folder import CHECKS, CONSENT, CRITERIA, INSTRUCTIONS, ITEMS, SETTINGS, StudyFolder
+from apportion.study.definition.items import Item, items_of, response_id
+from apportion.study.definition.key import KEY_FILE, key_text, read_key
+from apportion.study.definition.settings import StudySettings
+from apportion.study.definition.toml_file import settings_text
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from environments.negotiation.study.survey import HIGH, LOW, SURVEY, Question
-from foundation.toml_text import toml_text
+from apportion.environments.negotiation.study.survey import HIGH, LOW, SURVEY, Question
+from apportion.foundation.toml_text import toml_text
 
 HEAD = """\
 # Ten questions on an agent that negotiated: the wording of Table 1 of Kwon et al. The paper gives no scales but
@@ -15,7 +15,7 @@ source = "Kwon et al., Table 1; section 6.2 (5-point Likert scale)"
 
 
 def negotiation_toml() -> str:
-    """The set as TOML; `environments.negotiation.study.survey` says the questions."""
+    """The set as TOML; `apportion.environments.negotiation.study.survey` says the questions."""
     parts = [HEAD]
     parts += [_criterion(question) for question in SURVEY if question.scaled]
     (words,) = (question for question in SURVEY if not question.scaled)

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints, model_validator
 
-from foundation.settings import Settings
+from apportion.foundation.settings import Settings
 
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z][0-9]{4,6}$")]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from corpus.files.textfile import read_text
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from foundation.settings import Place, problems
-from foundation.toml_text import toml_text
-from study.definition.settings import StudySettings
+from apportion.corpus.files.textfile import read_text
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.settings import Place, problems
+from apportion.foundation.toml_text import toml_text
+from apportion.study.definition.settings import StudySettings
 
 HEAD = """\
 # A study. After the first answer it is refused when it was changed, but for the settings marked with (*);

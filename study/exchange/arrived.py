@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from study.definition.folder import StudyFolder
-from study.rows import IMPORTED, AnswerRow, is_reserved, read_row_file, rows_text
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.rows import IMPORTED, AnswerRow, is_reserved, read_row_file, rows_text
 
 HOURS = {"PST": -8, "PDT": -7, "UTC": 0, "GMT": 0}
 """Zones of times in files from elsewhere, in hours from UTC."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import InputError
-from study.definition.folder import StudyFolder
-from study.exchange.arrived import Arrived, keep
-from study.exchange.label_studio_answers import read_export
-from study.exchange.mturk_results import read_results
-from study.exchange.table_answers import is_answer_table, read_answer_lines, read_answer_table
-from study.gathered import database_rows
+from apportion.foundation.errors import InputError
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.exchange.arrived import Arrived, keep
+from apportion.study.exchange.label_studio_answers import read_export
+from apportion.study.exchange.mturk_results import read_results
+from apportion.study.exchange.table_answers import is_answer_table, read_answer_lines, read_answer_table
+from apportion.study.gathered import database_rows
 
 
 def _read_csv(source: Path, study: StudyFolder) -> Arrived:

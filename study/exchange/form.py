@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from foundation.errors import InputError
-from rlhf.compare.blind import LETTERS
-from study.definition.answers import TIE, Value, problem_of
-from study.definition.criteria import Criterion
-from study.definition.draw import lettered
-from study.definition.folder import StudyFolder
-from study.definition.items import Item
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.blind import LETTERS
+from apportion.study.definition.answers import TIE, Value, problem_of
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.draw import lettered
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.items import Item
 
 REASON = "reason"
 """What the field of the reason is called in forms."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from study.definition.folder import StudyFolder
-from study.definition.key import read_key
-from study.exchange.form import shown_items
-from study.exchange.label_studio_tasks import interface_xml, tasks_json
-from study.exchange.mturk_batch import batch_csv, layout_html
-from study.exchange.table import write_answers
-from study.gathered import gathered
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.key import read_key
+from apportion.study.exchange.form import shown_items
+from apportion.study.exchange.label_studio_tasks import interface_xml, tasks_json
+from apportion.study.exchange.mturk_batch import batch_csv, layout_html
+from apportion.study.exchange.table import write_answers
+from apportion.study.gathered import gathered
 
 ANSWERS, MTURK, LABEL_STUDIO = "answers", "mturk", "label-studio"
 

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.files.textfile import read_json
-from foundation.errors import InputError
-from study.definition.criteria import Criterion
-from study.definition.folder import StudyFolder
-from study.exchange.arrived import Arrived, annotator_from, in_utc, seconds_of
-from study.exchange.form import REASON, Form, numbered_turns
-from study.exchange.label_studio_tasks import WHERE, control_name
-from study.rows import AnswerRow
+from apportion.corpus.files.textfile import read_json
+from apportion.foundation.errors import InputError
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.exchange.arrived import Arrived, annotator_from, in_utc, seconds_of
+from apportion.study.exchange.form import REASON, Form, numbered_turns
+from apportion.study.exchange.label_studio_tasks import WHERE, control_name
+from apportion.study.rows import AnswerRow
 
 _WHOLE = re.compile(r"-?[0-9]{1,6}")
 AGAIN = "Export the project as JSON."
 
 
 def read_export(path: Path, study: StudyFolder) -> Arrived:
-    """The answers in a JSON export whose tasks `study.exchange.label_studio_tasks` made.
+    """The answers in a JSON export whose tasks `apportion.study.exchange.label_studio_tasks` made.
 
     Annotators are called ``label-studio-ID``; an address is kept as a hash of it. Skipped tasks, drafts and predictions
     are passed over; of several annotations of a task by one person the last one counts.

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from pipeline.report.text import clean
-from study.definition.answers import TIE
-from study.definition.criteria import Criterion
-from study.definition.folder import StudyFolder
-from study.definition.items import Item
-from study.exchange.form import REASON, form_of, most_responses, most_turns, shown_items
+from apportion.pipeline.report.text import clean
+from apportion.study.definition.answers import TIE
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.items import Item
+from apportion.study.exchange.form import REASON, form_of, most_responses, most_turns, shown_items
 
 WHERE = "label-studio"
 MOST_CHARACTERS = 20_000

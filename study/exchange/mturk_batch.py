@@ -1,7 +1,7 @@
 """A batch for Amazon Mechanical Turk: the input file, a row an item, and the layout of its page.
 
 The service puts cells into the layout as they are, so that they are written as HTML that shows them and does nothing.
-The layout is plain HTML: its fields come back as columns ``Answer.NAME`` (`study.exchange.mturk_results`).
+The layout is plain HTML: its fields come back as columns ``Answer.NAME`` (`apportion.study.exchange.mturk_results`).
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from corpus.files.csvfile import inert
-from study.definition.criteria import Criterion
-from study.definition.folder import StudyFolder
-from study.definition.items import Item
-from study.exchange.form import REASON, Form, form_of, most_responses, most_turns, shown_items
-from study.exchange.table import csv_text
+from apportion.corpus.files.csvfile import inert
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.items import Item
+from apportion.study.exchange.form import REASON, Form, form_of, most_responses, most_turns, shown_items
+from apportion.study.exchange.table import csv_text
 
 WHERE = "mturk"
 HEAD = """\

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.files.csvfile import original, read_table
-from foundation.errors import InputError, UnitError
-from rlhf.compare.blind import LETTERS
-from study.definition.criteria import Criterion
-from study.definition.folder import StudyFolder
-from study.definition.items import Item
-from study.exchange.arrived import Arrived, annotator_from, in_utc, seconds_of
-from study.exchange.form import REASON, Form, form_of, numbered_turns
-from study.exchange.mturk_batch import WHERE
-from study.rows import AnswerRow
+from apportion.corpus.files.csvfile import original, read_table
+from apportion.foundation.errors import InputError, UnitError
+from apportion.rlhf.compare.blind import LETTERS
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.items import Item
+from apportion.study.exchange.arrived import Arrived, annotator_from, in_utc, seconds_of
+from apportion.study.exchange.form import REASON, Form, form_of, numbered_turns
+from apportion.study.exchange.mturk_batch import WHERE
+from apportion.study.rows import AnswerRow
 
 YES, NO = frozenset(["on", "true", "1", "yes"]), frozenset(["", "off", "false", "0", "no"])
 """What a box that is checked, and one that is not, may come back as (in small letters)."""
@@ -29,7 +29,7 @@ def read_results(path: Path, study: StudyFolder) -> Arrived:
     """The answers of a results file.
 
     A worker's id becomes the annotator's. Letters are read by the ids that came back beside them (``Input.id_A``), or
-    as `study.exchange.mturk_batch` drew them. Rejected assignments are passed over; where a worker did an item twice,
+    as `apportion.study.exchange.mturk_batch` drew them. Rejected assignments are passed over; where a worker did an item twice,
     the later one counts. A field that was left empty is no answer to its criterion.
 
     Raises

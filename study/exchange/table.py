@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.files.csvfile import inert
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from study.definition.answers import values_of
-from study.definition.folder import StudyFolder
-from study.definition.key import Key
-from study.rows import AnswerRow, rows_text
+from apportion.corpus.files.csvfile import inert
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.study.definition.answers import values_of
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.key import Key
+from apportion.study.rows import AnswerRow, rows_text
 
 SUFFIXES = (".csv", ".parquet", ".jsonl")
 SCHEMA = pa.schema(

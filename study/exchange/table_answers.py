@@ -1,4 +1,4 @@
-"""A table of all answers, as `study.exchange.table` writes it, read back: of a study that was served elsewhere."""
+"""A table of all answers, as `apportion.study.exchange.table` writes it, read back: of a study that was served elsewhere."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.files.csvfile import BLANK, number, original, read_head, read_table
-from foundation.errors import InputError, UnitError
-from study.definition.answers import value_from
-from study.definition.folder import StudyFolder
-from study.definition.items import Item
-from study.exchange.arrived import MOST_SECONDS, Arrived, in_utc
-from study.gathered import check_row
-from study.rows import PREFIX, AnswerRow, check_annotator_id, read_row_file
+from apportion.corpus.files.csvfile import BLANK, number, original, read_head, read_table
+from apportion.foundation.errors import InputError, UnitError
+from apportion.study.definition.answers import value_from
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.items import Item
+from apportion.study.exchange.arrived import MOST_SECONDS, Arrived, in_utc
+from apportion.study.gathered import check_row
+from apportion.study.rows import PREFIX, AnswerRow, check_annotator_id, read_row_file
 
 NEEDED = ("annotator", "item", "criterion", "judged", "value")
-"""Columns that a table of answers has; of the others those that `study.exchange.table.SCHEMA` names are read."""
+"""Columns that a table of answers has; of the others those that `apportion.study.exchange.table.SCHEMA` names are read."""
 JUDGES = "answers of language models (they belong into STUDY/judged)"
 
 _Cells = Mapping[str, str]

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from corpus.corpus import Corpus
-from corpus.session import Turn
-from foundation.errors import InputError
-from rlhf.policy.contexts import KNOWN
-from study.definition.criteria import Criterion
-from study.definition.folder import StudyFolder
-from study.definition.items import Item
-from study.rows import AnswerRow
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Turn
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import KNOWN
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.items import Item
+from apportion.study.rows import AnswerRow
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from foundation.errors import UnitError
-from foundation.files import write_atomically
-from foundation.progress import Progress, silent
-from llm_client.asker import Complete
-from llm_client.chosen import Called, ChosenModel
-from llm_client.cost.estimate import CostEstimate, estimate
-from llm_client.cost.prices import find_price
-from llm_client.errors import prefixed
-from llm_client.kept.lookup import kept_replies
-from llm_client.preview import Preview
-from llm_client.settings import LLMSettings
-from study.definition.answers import Value, values_of
-from study.definition.draw import lettered
-from study.definition.folder import StudyFolder
-from study.judge.question import Question
-from study.rows import AGAIN, JUDGED, PREFIX, AnswerRow, check_annotator_id, rows_text
+from apportion.foundation.errors import UnitError
+from apportion.foundation.files import write_atomically
+from apportion.foundation.progress import Progress, silent
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.cost.estimate import CostEstimate, estimate
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.kept.lookup import kept_replies
+from apportion.llm_client.preview import Preview
+from apportion.llm_client.settings import LLMSettings
+from apportion.study.definition.answers import Value, values_of
+from apportion.study.definition.draw import lettered
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.judge.question import Question
+from apportion.study.rows import AGAIN, JUDGED, PREFIX, AnswerRow, check_annotator_id, rows_text
 
 TOO_LONG = "Use a model with a longer context."
 JUDGE = "judge"

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foundation.characters import whole_text
-from foundation.errors import InputError, UnitError
-from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
-from llm_client.prompts.data import data_json
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.compare.blind import LETTERS
-from rlhf.compare.responses import speaker_of
-from study.definition.answers import TIE, Value, checked
-from study.definition.criteria import Criterion, CriterionSet
-from study.definition.folder import StudyFolder
-from study.definition.items import Item, Response
+from apportion.foundation.characters import whole_text
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.compare.blind import LETTERS
+from apportion.rlhf.compare.responses import speaker_of
+from apportion.study.definition.answers import TIE, Value, checked
+from apportion.study.definition.criteria import Criterion, CriterionSet
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.items import Item, Response
 
 PROMPTS = PromptKind(
     folder=Path(__file__).resolve().parent / "prompts",

@@ -9,13 +9,13 @@ from statistics import median
 
 import numpy as np
 
-from evaluation.people.kappa import kappas_with_others
-from study.definition.criteria import Criterion
-from study.definition.draw import lettered
-from study.definition.folder import StudyFolder
-from study.report.tables import Unblinded
-from study.rows import AnswerRow
-from study.simulated import is_simulated
+from apportion.evaluation.people.kappa import kappas_with_others
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.draw import lettered
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.report.tables import Unblinded
+from apportion.study.rows import AnswerRow
+from apportion.study.simulated import is_simulated
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from study.report.results import StudyReport
+from apportion.study.report.results import StudyReport
 
 FORMAT = 1
 """Counted up where a field changes its meaning."""
 
 
 def as_json(report: StudyReport) -> str:
-    """Fields as `study.report.results` has them; what is no number is null."""
+    """Fields as `apportion.study.report.results` has them; what is no number is null."""
     document = {"format": FORMAT, "simulated_annotators": report.simulated, **asdict(report)}
     return json.dumps(_plain(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

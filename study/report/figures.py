@@ -6,16 +6,16 @@ from itertools import permutations
 
 import numpy as np
 
-from evaluation.people.alpha import Level, krippendorff_alpha
-from evaluation.people.answers import Answers
-from evaluation.people.comparison import Compared, compare_to
-from evaluation.people.shares import SplitMean, over_splits, share_interval
-from evaluation.people.two_way import mean_of_answers
-from foundation.arrays import Floats
-from foundation.intervals.resampling import Sampling
-from study.definition.criteria import Kind
-from study.report.results import SPLITS, Cell, CriterionTable, PairCell, StudyTable
-from study.report.tables import CriterionAnswers, Unblinded
+from apportion.evaluation.people.alpha import Level, krippendorff_alpha
+from apportion.evaluation.people.answers import Answers
+from apportion.evaluation.people.comparison import Compared, compare_to
+from apportion.evaluation.people.shares import SplitMean, over_splits, share_interval
+from apportion.evaluation.people.two_way import mean_of_answers
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.resampling import Sampling
+from apportion.study.definition.criteria import Kind
+from apportion.study.report.results import SPLITS, Cell, CriterionTable, PairCell, StudyTable
+from apportion.study.report.tables import CriterionAnswers, Unblinded
 
 MARKS: dict[Kind, tuple[float, ...]] = {"select": (0.0, 1.0), "pair": (0.0, 0.5, 1.0)}
 """What a single answer may be where McNemar's test can be made of it: marked or not; preferred, or a tie."""

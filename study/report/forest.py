@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from pipeline.report.chart import ticks
-from pipeline.report.text import clean
-from study.report.results import CriterionTable, StudyTable
-from study.report.units import UNITS, Unit
+from apportion.pipeline.report.chart import ticks
+from apportion.pipeline.report.text import clean
+from apportion.study.report.results import CriterionTable, StudyTable
+from apportion.study.report.units import UNITS, Unit
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BOTTOM = 360.0, 112.0, 14.0, 8.0, 26.0, 22.0
 TICKS, MOST_NAME = 6, 17

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from evaluation.people.comparison import Compared
-from evaluation.table import Grid
-from foundation.tables.numbers import NO_FIGURE, fixed
-from study.definition.criteria import Kind
-from study.report.results import SPLITS, CriterionTable, Judge, StudyReport, StudyTable
-from study.report.units import UNITS, Unit, p_text, stars
+from apportion.evaluation.people.comparison import Compared
+from apportion.evaluation.table import Grid
+from apportion.foundation.tables.numbers import NO_FIGURE, fixed
+from apportion.study.definition.criteria import Kind
+from apportion.study.report.results import SPLITS, CriterionTable, Judge, StudyReport, StudyTable
+from apportion.study.report.units import UNITS, Unit, p_text, stars
 
 CONFIDENCE = "95 %"
 FEW = 10

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.people.answers import Answers
-from evaluation.people.kappa import kappas_with_others
-from foundation.arrays import Floats
-from study.report.figures import alpha_of
-from study.report.results import JudgeAgreement
-from study.report.tables import CriterionAnswers, Unblinded
-from study.rows import AGAIN, PREFIX
+from apportion.evaluation.people.answers import Answers
+from apportion.evaluation.people.kappa import kappas_with_others
+from apportion.foundation.arrays import Floats
+from apportion.study.report.figures import alpha_of
+from apportion.study.report.results import JudgeAgreement
+from apportion.study.report.tables import CriterionAnswers, Unblinded
+from apportion.study.rows import AGAIN, PREFIX
 
 JUDGE = -1
 """The judge's number among annotators, who are counted from 0."""

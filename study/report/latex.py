@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from evaluation.table import Grid
-from pipeline.report.text import clean
-from study.report.grids import agreement_grid, figure_grids, judge_grid, paper_grids
-from study.report.results import StudyReport
+from apportion.evaluation.table import Grid
+from apportion.pipeline.report.text import clean
+from apportion.study.report.grids import agreement_grid, figure_grids, judge_grid, paper_grids
+from apportion.study.report.results import StudyReport
 
 MOST_ROWS = 36
 """Rows that a page has room for; a longer table is set in parts."""

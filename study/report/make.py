@@ -6,18 +6,18 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from foundation.errors import InputError
-from foundation.intervals.resampling import Sampling
-from foundation.listing import counted
-from foundation.nearest import did_you_mean
-from study.definition.folder import StudyFolder
-from study.definition.key import Key
-from study.report.annotators import AnnotatorFigures, FlagRules, annotator_figures
-from study.report.figures import study_table
-from study.report.judges import agreement_with_people, as_one_voice, judge_of
-from study.report.results import Judge, StudyReport, StudyTable, Times
-from study.report.tables import Unblinded, unblinded
-from study.rows import AnswerRow
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.resampling import Sampling
+from apportion.foundation.listing import counted
+from apportion.foundation.nearest import did_you_mean
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.key import Key
+from apportion.study.report.annotators import AnnotatorFigures, FlagRules, annotator_figures
+from apportion.study.report.figures import study_table
+from apportion.study.report.judges import agreement_with_people, as_one_voice, judge_of
+from apportion.study.report.results import Judge, StudyReport, StudyTable, Times
+from apportion.study.report.tables import Unblinded, unblinded
+from apportion.study.rows import AnswerRow
 
 
 def report_of(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evaluation.table import Grid
-from foundation.tables.markdown import escaped, markdown_table
-from study.report.grids import (
+from apportion.evaluation.table import Grid
+from apportion.foundation.tables.markdown import escaped, markdown_table
+from apportion.study.report.grids import (
     agreement_grid,
     annotator_grid,
     difference_grids,
@@ -17,7 +17,7 @@ from study.report.grids import (
     pair_grids,
     paper_grids,
 )
-from study.report.results import StudyReport
+from apportion.study.report.results import StudyReport
 
 
 def as_markdown(report: StudyReport) -> str:

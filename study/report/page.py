@@ -11,10 +11,10 @@ from typing import Any
 
 import jinja2
 
-from evaluation.table import Grid
-from pipeline.report.text import clean
-from study.report.forest import forests
-from study.report.grids import (
+from apportion.evaluation.table import Grid
+from apportion.pipeline.report.text import clean
+from apportion.study.report.forest import forests
+from apportion.study.report.grids import (
     agreement_grid,
     annotator_grid,
     difference_grids,
@@ -25,7 +25,7 @@ from study.report.grids import (
     pair_grids,
     paper_grids,
 )
-from study.report.results import StudyReport, StudyTable
+from apportion.study.report.results import StudyReport, StudyTable
 
 MOST_CELL = 400
 """Characters of a cell: names and questions are somebody else's words."""
@@ -69,11 +69,11 @@ def as_html(report: StudyReport) -> str:
 def framed(template: str, title: str, values: Mapping[str, Any]) -> str:
     """A page in the report's style, by a template that extends ``frame.html``; its policy forbids scripts and requests.
 
-    ``values`` are the template's; what `inert` and `pipeline.report.text.clean` have not seen is none of them.
+    ``values`` are the template's; what `inert` and `apportion.pipeline.report.text.clean` have not seen is none of them.
     """
     # The study's own rules stand last: they go before the page's.
-    style = _source("pipeline.report", "tokens.css") + _source("pipeline.report", "page.css")
-    style += _source("study.report", "page.css")
+    style = _source("apportion.pipeline.report", "tokens.css") + _source("apportion.pipeline.report", "page.css")
+    style += _source("apportion.study.report", "page.css")
     frame = {
         "style": style,
         "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
@@ -113,7 +113,7 @@ def _cell(text: str) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("study.report", ""),
+        loader=jinja2.PackageLoader("apportion.study.report", ""),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evaluation.people.comparison import Compared
-from evaluation.people.shares import SplitMean
-from study.definition.criteria import Kind
-from study.report.annotators import AnnotatorFigures
+from apportion.evaluation.people.comparison import Compared
+from apportion.evaluation.people.shares import SplitMean
+from apportion.study.definition.criteria import Kind
+from apportion.study.report.annotators import AnnotatorFigures
 
 SPLITS = 3
 """As LLM-GELI's tables have it."""

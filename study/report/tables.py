@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.people.answers import Answers
-from foundation.arrays import Floats
-from foundation.errors import InputError
-from study.definition.answers import values_of
-from study.definition.criteria import Criterion
-from study.definition.folder import StudyFolder
-from study.definition.items import Item, response_id
-from study.definition.key import Key
-from study.rows import AnswerRow
+from apportion.evaluation.people.answers import Answers
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
+from apportion.study.definition.answers import values_of
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.items import Item, response_id
+from apportion.study.definition.key import Key
+from apportion.study.rows import AnswerRow
 
 AGENT = "the agent"
 """What is judged where turns are rated: who speaks in the context, and no policy that answers it."""
@@ -114,7 +114,7 @@ def _check_names(study: StudyFolder, policy_of: Mapping[tuple[str, str], str]) -
 
 
 def answers_by_criterion(rows: Iterable[AnswerRow], key: Key, study: StudyFolder) -> dict[str, Answers]:
-    """Only the answers by policy, as `evaluation.people.comparison.compare_to` takes them; raises as `unblinded`."""
+    """Only the answers by policy, as `apportion.evaluation.people.comparison.compare_to` takes them; raises as `unblinded`."""
     return {name: one.answers for name, one in unblinded(study, key, rows).criteria.items()}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foundation.tables.numbers import NO_FIGURE, fixed, p_value
-from study.definition.criteria import Kind
+from apportion.foundation.tables.numbers import NO_FIGURE, fixed, p_value
+from apportion.study.definition.criteria import Kind
 
 
 @dataclass(frozen=True)

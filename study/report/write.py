@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.files import make_folder, write_atomically
-from study.definition.folder import StudyFolder
-from study.definition.key import read_key
-from study.gathered import gathered
-from study.report.document import as_json
-from study.report.grids import facts
-from study.report.latex import as_latex
-from study.report.make import report_of
-from study.report.markdown import as_markdown
-from study.report.page import as_html
-from study.report.results import StudyReport
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import make_folder, write_atomically
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.key import read_key
+from apportion.study.gathered import gathered
+from apportion.study.report.document import as_json
+from apportion.study.report.grids import facts
+from apportion.study.report.latex import as_latex
+from apportion.study.report.make import report_of
+from apportion.study.report.markdown import as_markdown
+from apportion.study.report.page import as_html
+from apportion.study.report.results import StudyReport
 
 WRITERS: dict[str, Callable[[StudyReport], str]] = {
     "html": as_html,

@@ -14,9 +14,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from foundation.errors import InputError
-from study.store.rows import DatabaseAwayError
-from study.store.schema import TABLES
+from apportion.foundation.errors import InputError
+from apportion.study.store.rows import DatabaseAwayError
+from apportion.study.store.schema import TABLES
 
 WAIT_S = 15
 """How long a write waits for the others."""

@@ -8,7 +8,7 @@ import secrets
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 PATH = "/a/"
 """Where the pages take a token."""

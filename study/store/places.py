@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, union, update
 
-from study.definition.draw import items_for, with_checks
-from study.definition.folder import StudyFolder
-from study.store.rows import Place
-from study.store.schema import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
+from apportion.study.definition.draw import items_for, with_checks
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.store.rows import Place
+from apportion.study.store.schema import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
 
 _UNANSWERED = (
     select(ASSIGNMENTS.c.annotator, ASSIGNMENTS.c.item)

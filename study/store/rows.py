@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from foundation.errors import ApportionError, InputError
-from study.rows import AnswerRow
+from apportion.foundation.errors import ApportionError, InputError
+from apportion.study.rows import AnswerRow
 
 ANNOTATOR = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """An annotator's id: ours (``a001``), or a platform's."""
@@ -71,7 +71,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Answer:
-    """What somebody answers on an item: by criterion (`study.definition.answers`), in words, and how it came about.
+    """What somebody answers on an item: by criterion (`apportion.study.definition.answers`), in words, and how it came about.
 
     ``seconds`` and ``focus_lost`` (how often the page was left) are of this visit of the item.
     """

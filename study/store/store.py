@@ -10,16 +10,16 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from foundation.errors import InputError
-from foundation.files import canonical_json
-from study.definition.answers import checked
-from study.definition.folder import ANSWERS as DEFAULT_FILE
-from study.definition.folder import StudyFolder
-from study.rows import AnswerRow, is_reserved
-from study.store.database import Database
-from study.store.links import TOKEN, Link, hashed, new_token
-from study.store.places import answered, draw_items, give_back, is_away, next_of, own_items, touch
-from study.store.rows import (
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json
+from apportion.study.definition.answers import checked
+from apportion.study.definition.folder import ANSWERS as DEFAULT_FILE
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.rows import AnswerRow, is_reserved
+from apportion.study.store.database import Database
+from apportion.study.store.links import TOKEN, Link, hashed, new_token
+from apportion.study.store.places import answered, draw_items, give_back, is_away, next_of, own_items, touch
+from apportion.study.store.rows import (
     ANNOTATOR,
     Annotator,
     Answer,
@@ -31,7 +31,7 @@ from study.store.rows import (
     StaleError,
     StudyChangedError,
 )
-from study.store.schema import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
+from apportion.study.store.schema import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
 
 MOST_NONCE, MOST_SECONDS, MOST_FOCUS = 64, 86_400.0, 10_000
 Clock = Callable[[], float]

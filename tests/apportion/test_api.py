@@ -8,13 +8,13 @@ import sys
 import pytest
 
 import apportion
-import reward_model
+from apportion import reward_model
 from tests.behaviour.command import environment
 
 
 def test_the_reward_model_is_found_under_both_names() -> None:
     from apportion import RewardModel
-    from reward_model.model import RewardModel as Home
+    from apportion.reward_model.model import RewardModel as Home
 
     assert RewardModel is Home is reward_model.RewardModel
 

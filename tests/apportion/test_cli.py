@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from apportion.cli import cli, main
-from pipeline.stages.declared import STAGES
+from apportion.pipeline.stages.declared import STAGES
 from tests.behaviour.command import ROOT, environment
 from tests.behaviour.small import write_small_corpus
 
@@ -72,7 +72,7 @@ def test_the_demo_without_its_corpus(tmp_path, capsys, monkeypatch):
 
 
 def test_a_failure_that_stops_the_work_is_exit_code_one(capsys, monkeypatch):
-    from foundation.errors import UnitError
+    from apportion.foundation.errors import UnitError
 
     def fails(**kwargs):
         raise UnitError("the store was changed by hand")

@@ -1,9 +1,9 @@
 import pytest
 
 from apportion.cli import _options
+from apportion.foundation.errors import InputError
 from apportion.hints import HINTS, hint_for
-from foundation.errors import InputError
-from llm_client.errors import ConsentError, DamagedCacheError, InBatchError, LostBatchError
+from apportion.llm_client.errors import ConsentError, DamagedCacheError, InBatchError, LostBatchError
 
 
 def test_a_command_s_own_options_are_told():

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from corpus.corpus import Corpus
-from corpus.rows import CorpusRows
-from features.names import EMOTION_FEATURES
-from features.precomputed import EMOTION_COLUMNS, PERSON, TIME
-from features.vocal_intensity.model import IntensityModel
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.rows import CorpusRows
+from apportion.features.names import EMOTION_FEATURES
+from apportion.features.precomputed import EMOTION_COLUMNS, PERSON, TIME
+from apportion.features.vocal_intensity.model import IntensityModel
 from tests.behaviour.small import BAD, GOOD
 from tests.features.clips import write_wav
 from tests.features.vocal_intensity.synthetic import buzz

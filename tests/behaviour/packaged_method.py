@@ -2,9 +2,9 @@
 
 from pydantic import Field
 
-from decompose import Judgement, Method, RequestMeta
-from foundation.settings import Settings
-from llm_client import ChatMessage, ChatRequest, ReplyMistakeError, ask_until_usable, strict_json
+from apportion.decompose import Judgement, Method, RequestMeta
+from apportion.foundation.settings import Settings
+from apportion.llm_client import ChatMessage, ChatRequest, ReplyMistakeError, ask_until_usable, strict_json
 
 
 class KindnessSettings(Settings):

@@ -14,10 +14,10 @@ from itertools import pairwise
 
 from pydantic import Field
 
-from decompose import Judgement, Method, RequestMeta, shapley_values
-from environments.simulator import Ending
-from foundation.settings import Settings
-from llm_client import ChatMessage, ChatRequest
+from apportion.decompose import Judgement, Method, RequestMeta, shapley_values
+from apportion.environments.simulator import Ending
+from apportion.foundation.settings import Settings
+from apportion.llm_client import ChatMessage, ChatRequest
 
 MADE = "haggling, simulated: scripted seller and buyer, judge rules"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpus.corpus import Corpus
-from corpus.schema import RATINGS, SESSIONS, TURN_LABELS, UTTERANCES, TableSchema
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RATINGS, SESSIONS, TURN_LABELS, UTTERANCES, TableSchema
 
 GOOD = (
     ("Here is the table you asked for, booked for eight.", "Great, thank you so much!"),

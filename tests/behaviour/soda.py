@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
 
 NAMES = ("Ann", "Bob", "Cy", "Di", "Eve", "Flo", "Gus", "Hal")
 OPENINGS = ("Hey, how was your exam?", "Did you hear about the party?", "I lost my keys again.", "Look at this garden!")

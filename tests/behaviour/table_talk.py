@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from corpus.rows import CorpusRows
-from corpus.session import ENVIRONMENT
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.rows import CorpusRows
+from apportion.corpus.session import ENVIRONMENT
 
 NAMES = ("Dora", "P0412", "Ann Lee", "emil", "user", "Zoë", "Bot-7")
 """A name, a number, two words, a lower case, a role, an accent, a role with a number: what speakers are called."""

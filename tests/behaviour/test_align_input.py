@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-import pipeline.running.runner
+import apportion.pipeline.running.runner
 from apportion.cli import main
-from pipeline.assembly import _engine
-from rlhf.training.reward import ModelReward
+from apportion.pipeline.assembly import _engine
+from apportion.rlhf.training.reward import ModelReward
 from tests.behaviour.command import apportion, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.rlhf.hub import hub
@@ -54,7 +54,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def align(trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Align:
     """`apportion align` in this process: its exit code, and all that it said."""
-    monkeypatch.setattr(pipeline.running.runner, "_process_pool", lambda config, progress: ThreadPoolExecutor(1))
+    monkeypatch.setattr(
+        apportion.pipeline.running.runner, "_process_pool", lambda config, progress: ThreadPoolExecutor(1)
+    )
 
     def run(policy: Path | None = None, tokens: int = 96) -> tuple[int, str]:
         config = trained / "config.toml"

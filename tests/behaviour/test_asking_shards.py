@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from llm_client.kept.cache import ReplyCache
-from pipeline.config import load_config
-from pipeline.running.local import run_locally
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.local import run_locally
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -25,8 +25,8 @@ JITTER_S = 1.0
 SHARDS = 8
 SHARD = f"""
 import json, sys
-from foundation.errors import StoppedError
-from pipeline.running.shards import run_shard
+from apportion.foundation.errors import StoppedError
+from apportion.pipeline.running.shards import run_shard
 
 try:
     print(json.dumps(run_shard(sys.argv[1], sys.argv[2], int(sys.argv[3]), {SHARDS})))

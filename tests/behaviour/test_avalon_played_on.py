@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from environments.deduction.avalon.kind import AVALON
-from environments.deduction.events import MODERATOR
-from environments.deduction.simulation import DeductionChoice
-from environments.simulation import write_corpus
+from apportion.corpus.corpus import Corpus
+from apportion.environments.deduction.avalon.kind import AVALON
+from apportion.environments.deduction.events import MODERATOR
+from apportion.environments.deduction.simulation import DeductionChoice
+from apportion.environments.simulation import write_corpus
 from tests.behaviour.command import config, in_process
 
 CREDIT = """corpus = "play"

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import MEDIA
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import MEDIA
 from tests.behaviour.command import ROOT, apportion, config, environment, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.features.clips import flat, tone, write_movie, write_wav

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
 from tests.behaviour.command import apportion, config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.batch_server import BatchServer

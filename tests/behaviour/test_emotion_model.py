@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from features.precomputed import EMOTION_COLUMNS
-from foundation.errors import InputError
-from pipeline.assembly import assemble
-from pipeline.config import Config, load_config, shown_config
-from pipeline.engine.stage import Unit
-from pipeline.preflight import check
+from apportion.features.precomputed import EMOTION_COLUMNS
+from apportion.foundation.errors import InputError
+from apportion.pipeline.assembly import assemble
+from apportion.pipeline.config import Config, load_config, shown_config
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.preflight import check
 from tests.behaviour.command import in_process
 from tests.behaviour.small import film_one_person, write_small_corpus
 from tests.features.emotion_models import small_model

@@ -5,8 +5,8 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config import load_config
-from pipeline.running.local import run_locally
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.local import run_locally
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.decompose.judging.test_llm import good

@@ -11,15 +11,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.session import Episode
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.identity import configured
-from decompose.learning.ircr import IRCR
-from decompose.learning.rudder import RUDDER
-from decompose.methods import METHODS, Method
-from decompose.projection import project
-from decompose.settings import DecomposeSettings, RudderSettings
-from reward_model.learning.objective import Batch
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.identity import configured
+from apportion.decompose.learning.ircr import IRCR
+from apportion.decompose.learning.rudder import RUDDER
+from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.projection import project
+from apportion.decompose.settings import DecomposeSettings, RudderSettings
+from apportion.reward_model.learning.objective import Batch
 from tests.decompose.sessions import judgements, of_length, splits
 
 TARGETS = ("relative", "score")

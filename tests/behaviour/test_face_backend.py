@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import InputError
-from pipeline.assembly import assemble, decided
-from pipeline.config import Config, load_config, shown_config
-from pipeline.engine.stage import Unit
-from pipeline.preflight import check
-from pipeline.running import shards
-from pipeline.running.decisions import FILE, as_decided
-from pipeline.template import render_template
+from apportion.foundation.errors import InputError
+from apportion.pipeline.assembly import assemble, decided
+from apportion.pipeline.config import Config, load_config, shown_config
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.preflight import check
+from apportion.pipeline.running import shards
+from apportion.pipeline.running.decisions import FILE, as_decided
+from apportion.pipeline.template import render_template
 from tests.behaviour.command import in_process
 from tests.behaviour.small import film_one_person, write_small_corpus
 
@@ -34,7 +34,7 @@ def filmed(corpus: Path) -> Path:
 
 def with_mesh(monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on this machine has the mesh, as far as the choice looks."""
-    monkeypatch.setattr("features.face.choice.find_mesh", lambda: Path("there"))
+    monkeypatch.setattr("apportion.features.face.choice.find_mesh", lambda: Path("there"))
 
 
 def config(corpus: Path, **features: str) -> Config:

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.session import Media, Rating, Session, Turn
-from demo.making.planted import Planted
-from demo.making.tables import to_corpus
-from features.extract import extract_session
-from features.settings import FeatureSettings
+from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.demo.making.planted import Planted
+from apportion.demo.making.tables import to_corpus
+from apportion.features.extract import extract_session
+from apportion.features.settings import FeatureSettings
 from tests.behaviour.command import apportion, config, in_process
 from tests.behaviour.test_planted_truth import events, frames_of
 from tests.features.clips import astronaut, flat, write_movie
@@ -117,8 +117,8 @@ def test_work_a_picture_does_not_grow_with_its_place(tmp_path):
     # py-feat#182: seeking makes later frames dearer. We decode once, forwards: every packet is read once.
     import av
 
-    from features.recording.media import open_recording
-    from features.recording.video import read_pictures
+    from apportion.features.recording.media import open_recording
+    from apportion.features.recording.video import read_pictures
 
     path = write_movie(tmp_path / "a.mp4", [flat()] * 250)
     with open_recording(tmp_path, path.name, 1.0) as recording:

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from foundation.errors import InputError
-from pipeline.benchmark.benchmark import choose_methods
-from pipeline.config import load_config
+from apportion.corpus.corpus import Corpus
+from apportion.foundation.errors import InputError
+from apportion.pipeline.benchmark.benchmark import choose_methods
+from apportion.pipeline.config import load_config
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.decompose.influence.measurers import small_model, tokenizer
@@ -153,7 +153,7 @@ def test_no_batch_answers_it_and_no_audit_changes_it(folder, apportion):
 
 
 def test_a_benchmark_takes_it_where_a_model_is_named(folder):
-    from decompose import DecomposeSettings
+    from apportion.decompose import DecomposeSettings
 
     sessions = list(Corpus.open(folder / "corpus").iter_sessions())
     assert "influence" in choose_methods((), (), sessions).left_out

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from apportion.corpus.corpus import Corpus
 from benchmarks.language_model_rows import CORPORA, JUDGED
-from corpus.corpus import Corpus
 from tests.behaviour.command import in_process
 from tests.shared import shared
 

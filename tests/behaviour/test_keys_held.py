@@ -5,12 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import BACKGROUNDS
-from decompose.prompting.prompt import Prompt
-from pipeline.assembly import open_engine
-from pipeline.config import load_config
-from pipeline.engine.stage import Unit
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import BACKGROUNDS
+from apportion.decompose.prompting.prompt import Prompt
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import load_config
+from apportion.pipeline.engine.stage import Unit
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 

@@ -10,15 +10,15 @@ from functools import lru_cache
 import pytest
 import torch
 
-from rlhf.policy.loading import Policy
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings, TinySettings
-from rlhf.ppo.ppo import PPO
-from rlhf.settings import AlarmSettings, AlignSettings
-from rlhf.trainers.groups import train_groups
-from rlhf.training.metrics import Metrics
-from rlhf.training.run import Run
-from rlhf.training.tiny_policy import build_tiny
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings, TinySettings
+from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.settings import AlarmSettings, AlignSettings
+from apportion.rlhf.trainers.groups import train_groups
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.toy import chats, contexts, quiet
 
 SEEDS = range(3)

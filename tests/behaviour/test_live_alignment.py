@@ -8,8 +8,8 @@ from functools import partial
 import pyarrow.parquet as pq
 import pytest
 
-from environments.sotopia.game import Rules
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from tests.behaviour.command import config, in_process
 
 TEXT = """corpus = "play"

@@ -6,10 +6,10 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from foundation import registry
-from pipeline.assembly import assemble
-from pipeline.config import load_config, shown_config
-from rlhf.named import REWARDS
+from apportion.foundation import registry
+from apportion.pipeline.assembly import assemble
+from apportion.pipeline.config import load_config, shown_config
+from apportion.rlhf.named import REWARDS
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, completion, serving

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from foundation.errors import InputError
-from pipeline.config import load_config
-from pipeline.preflight import check
-from pipeline.running.local import dry_run_text
+from apportion.foundation.errors import InputError
+from apportion.pipeline.config import load_config
+from apportion.pipeline.preflight import check
+from apportion.pipeline.running.local import dry_run_text
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 

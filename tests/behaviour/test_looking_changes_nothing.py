@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.files import file_digest
+from apportion.foundation.files import file_digest
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.kept.test_claims import rows

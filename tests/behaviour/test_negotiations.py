@@ -12,16 +12,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.session import Session
-from environments.core import ActError
-from environments.episode_log import LOG, read_log
-from environments.negotiation.agents import ROSTER
-from environments.negotiation.game import Negotiation
-from environments.negotiation.simulation import NegotiationChoice
-from environments.negotiation.simulator import game_of
-from environments.play import play
-from environments.simulation import write_corpus
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Session
+from apportion.environments.core import ActError
+from apportion.environments.episode_log import LOG, read_log
+from apportion.environments.negotiation.agents import ROSTER
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.environments.negotiation.simulator import game_of
+from apportion.environments.play import play
+from apportion.environments.simulation import write_corpus
 from tests.behaviour.command import config, in_process
 
 CREDIT = """corpus = "play"

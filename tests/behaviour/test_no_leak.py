@@ -18,17 +18,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import TURN_LABELS
-from decompose import Judgement, Method, RequestMeta
-from decompose.methods import METHODS, _Registry, needs_features
-from environments.sotopia.game import Rules
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from llm_client import ChatMessage, ChatRequest
-from pipeline.assembly import open_engine
-from pipeline.config import load_config
-from pipeline.engine.progress import StageProgress
-from pipeline.running.runner import run_stages
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import TURN_LABELS
+from apportion.decompose import Judgement, Method, RequestMeta
+from apportion.decompose.methods import METHODS, _Registry, needs_features
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.llm_client import ChatMessage, ChatRequest
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import load_config
+from apportion.pipeline.engine.progress import StageProgress
+from apportion.pipeline.running.runner import run_stages
 from tests.behaviour.command import config
 from tests.behaviour.filmed_talk import write_filmed_talk, write_intensity_model
 from tests.behaviour.small import write_small_corpus

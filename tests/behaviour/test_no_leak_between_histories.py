@@ -7,20 +7,20 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations, count
 
-from environments.agents.agent import Scripted
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import Act
-from environments.play import play
-from environments.reopened import Reopened
-from environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
-from environments.sotopia.characters import Character
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.judging.language_model import ModelJudge
-from environments.sotopia.judging.of_environment import JudgedByModel
-from environments.sotopia.sources import bundled_tasks
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import Act
+from apportion.environments.play import play
+from apportion.environments.reopened import Reopened
+from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.judging.language_model import ModelJudge
+from apportion.environments.sotopia.judging.of_environment import JudgedByModel
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.settings import LLMSettings
 
 CANARY = re.compile(r"canary-[\w-]+")
 

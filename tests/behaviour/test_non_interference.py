@@ -8,19 +8,19 @@ import pyarrow as pa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from corpus.corpus import SCHEMAS, Corpus
-from corpus.session import BACKGROUND_KINDS, Episode
-from corpus.targets import unrated_episode
-from corpus.validate import validate
-from reward_model.history_windows import history_windows, said_by, window
-from reward_model.network.dialogue import DialogueTokenizer
-from reward_model.network.tokens import PairTokenizer
-from rlhf.compare.shared_contexts import share_contexts
-from rlhf.compare.win_rate import history_of
-from rlhf.policy.contexts import as_chat, make_contexts
-from rlhf.policy_settings import Window
-from rlhf.sampling.partner import RecordedPartner
-from rlhf.training.tiny_policy import train_tokenizer
+from apportion.corpus.corpus import SCHEMAS, Corpus
+from apportion.corpus.session import BACKGROUND_KINDS, Episode
+from apportion.corpus.targets import unrated_episode
+from apportion.corpus.validate import validate
+from apportion.reward_model.history_windows import history_windows, said_by, window
+from apportion.reward_model.network.dialogue import DialogueTokenizer
+from apportion.reward_model.network.tokens import PairTokenizer
+from apportion.rlhf.compare.shared_contexts import share_contexts
+from apportion.rlhf.compare.win_rate import history_of
+from apportion.rlhf.policy.contexts import as_chat, make_contexts
+from apportion.rlhf.policy_settings import Window
+from apportion.rlhf.sampling.partner import RecordedPartner
+from apportion.rlhf.training.tiny_policy import train_tokenizer
 from tests.reward_model.tiny import tokenizer as small_tokenizer
 
 PEOPLE = ("ann", "bob", "eve")

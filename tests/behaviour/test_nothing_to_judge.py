@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 

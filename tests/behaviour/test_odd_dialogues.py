@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.reward_model.tiny import save_tiny

@@ -6,12 +6,12 @@ from functools import partial
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from reward_model.history_windows import history_windows, said_by, window
-from reward_model.network.dialogue import DialogueTokenizer
-from rlhf.policy.contexts import as_chat, make_contexts
-from rlhf.training.tiny_policy import train_tokenizer
+from apportion.corpus.corpus import Corpus
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.reward_model.history_windows import history_windows, said_by, window
+from apportion.reward_model.network.dialogue import DialogueTokenizer
+from apportion.rlhf.policy.contexts import as_chat, make_contexts
+from apportion.rlhf.training.tiny_policy import train_tokenizer
 from tests.environments.sotopia.test_canaries import OF_A, OF_B, TASKS
 from tests.reward_model.tiny import tokenizer
 

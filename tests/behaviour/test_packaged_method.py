@@ -8,12 +8,12 @@ from importlib.metadata import EntryPoint
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from decompose import DecomposeSettings, methods
-from decompose.identity import settings_identity
-from decompose.methods import Method
-from foundation.errors import InputError
-from pipeline.config import load_config
+from apportion.corpus.corpus import Corpus
+from apportion.decompose import DecomposeSettings, methods
+from apportion.decompose.identity import settings_identity
+from apportion.decompose.methods import Method
+from apportion.foundation.errors import InputError
+from apportion.pipeline.config import load_config
 from tests.behaviour.command import config, in_process
 from tests.behaviour.packaged_method import KINDNESS
 from tests.llm_client.batch_server import BatchServer

@@ -9,13 +9,13 @@ import pytest
 import torch
 from transformers import BartModel, LlamaConfig, LlamaForCausalLM
 
-from corpus.splitting.episodes import SplitEpisodes
-from reward_model.learning.distil import train_reward_model
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
-from rlhf.align import align
-from rlhf.settings import AlignSettings
-from rlhf.training.job import Job
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.reward_model.learning.distil import train_reward_model
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
+from apportion.rlhf.align import align
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.job import Job
 from tests.reward_model.network.test_preflight import save_bart
 from tests.reward_model.tiny import ignore, planted, rewards_of, splits_of, values_of
 from tests.rlhf.toy import chats, small_policy, splits

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import load_config
-from pipeline.running import shards
-from pipeline.stages.declared import STAGES
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running import shards
+from apportion.pipeline.stages.declared import STAGES
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 
@@ -71,7 +71,7 @@ def test_a_failed_alignment_leaves_a_report_with_its_curves_up_to_the_alarm(fold
         calls.append(metrics)
         return "an alarm on purpose" if len(calls) > 1 else None
 
-    monkeypatch.setattr("rlhf.training.alarms.Alarms.check", rings)
+    monkeypatch.setattr("apportion.rlhf.training.alarms.Alarms.check", rings)
     done = apportion("run", config(folder, TEXT))
     assert done.returncode == 1, done.stderr
     assert done.stdout.splitlines()[-1] == f"next: open {folder / 'run' / 'report.html'}"
@@ -107,8 +107,11 @@ def test_a_failed_alignment_leaves_a_report_with_its_curves_up_to_the_alarm(fold
 @pytest.mark.parametrize(
     ("broken", "missing"),
     [
-        ("reward_model.learning.distil.train_reward_model", {"reward models", "evaluation", "aligned policy"}),
-        ("evaluation.evaluate.evaluate", {"evaluation"}),
+        (
+            "apportion.reward_model.learning.distil.train_reward_model",
+            {"reward models", "evaluation", "aligned policy"},
+        ),
+        ("apportion.evaluation.evaluate.evaluate", {"evaluation"}),
     ],
 )
 def test_whatever_fails_after_the_judgements_there_is_a_report(folder, apportion, monkeypatch, broken, missing):
@@ -124,12 +127,12 @@ def test_whatever_fails_after_the_judgements_there_is_a_report(folder, apportion
 
 
 def test_an_input_that_one_stage_cannot_use_does_not_end_the_run(folder, apportion, monkeypatch):
-    from foundation.errors import InputError
+    from apportion.foundation.errors import InputError
 
     def fails(*arguments, **named):
         raise InputError("the policy cannot be loaded")
 
-    monkeypatch.setattr("rlhf.align.align", fails)
+    monkeypatch.setattr("apportion.rlhf.align.align", fails)
     done = apportion("run", config(folder, TEXT))
     assert done.returncode == 1 and "align (uniform, seed 0): the policy cannot be loaded" in done.stdout
     assert told_missing(folder) == {"aligned policy": "failed: the policy cannot be loaded"}
@@ -217,8 +220,8 @@ def test_orchestrators_give_no_shards_to_a_stage_that_nothing_that_runs_would_re
 
 
 def test_whether_a_run_aligns_is_in_no_key_of_a_policy(folder):
-    from pipeline.assembly import assemble
-    from pipeline.engine.stage import Unit
+    from apportion.pipeline.assembly import assemble
+    from apportion.pipeline.engine.stage import Unit
 
     on = assemble(load_config(config(folder, TEXT)))
     unit = Unit(method="uniform", seed=0)

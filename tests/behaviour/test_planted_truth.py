@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.session import Media, Session, Turn
-from features.extract import extract_session
-from features.settings import FeatureSettings
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Media, Session, Turn
+from apportion.features.extract import extract_session
+from apportion.features.settings import FeatureSettings
 from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401
 from tests.features.planted import CLIPS, DURATION_S, Clip, Span, f1, happenings, matched, spans, truth_at, write_clip
 from tests.made_once import made_once

@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from environments.cast import Cast
-from environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
-from environments.sotopia.game import Rules
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from environments.sotopia.simulator import SIMULATOR
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply
-from pipeline.assembly import assemble
-from pipeline.config import load_config
-from pipeline.running.shards import list_shards, time_limit_s
+from apportion.corpus.corpus import Corpus
+from apportion.environments.cast import Cast
+from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulator import SIMULATOR
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply
+from apportion.pipeline.assembly import assemble
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.shards import list_shards, time_limit_s
 from tests.behaviour.command import config, in_process
 from tests.behaviour.test_social_episodes_played_on import TEXT
 from tests.llm_client.openai_server import OpenAIServer, completion, serving

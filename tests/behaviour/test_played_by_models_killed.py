@@ -11,8 +11,8 @@ from collections import Counter
 
 import pytest
 
-from environments.sotopia.game import Rules
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from tests.behaviour.command import ROOT, apportion, config, environment
 from tests.behaviour.test_played_by_models import answered, text
 from tests.llm_client.openai_server import OpenAIServer, serving

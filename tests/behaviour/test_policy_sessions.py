@@ -5,15 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-import rlhf.alignment
-from corpus.corpus import Corpus
-from corpus.splitting.settings import SplitSettings
-from corpus.splitting.splits import split
-from pipeline.assembly import open_engine
-from pipeline.config import load_config
-from pipeline.engine.progress import StageProgress
-from pipeline.running.runner import run_stages
-from rlhf.policy.contexts import make_contexts
+import apportion.rlhf.alignment
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.splitting.settings import SplitSettings
+from apportion.corpus.splitting.splits import split
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import load_config
+from apportion.pipeline.engine.progress import StageProgress
+from apportion.pipeline.running.runner import run_stages
+from apportion.rlhf.policy.contexts import make_contexts
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 
@@ -74,7 +74,7 @@ def answered(monkeypatch):
         made.append({context.session_id for context in found.contexts})
         return found
 
-    monkeypatch.setattr(rlhf.alignment, "make_contexts", watching)
+    monkeypatch.setattr(apportion.rlhf.alignment, "make_contexts", watching)
     return made
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from features.settings import FeatureSettings
-from features.voice.measures import measure_voice
+from apportion.features.settings import FeatureSettings
+from apportion.features.voice.measures import measure_voice
 from tests.features.voice.test_measures import read
 from tests.shared import shared
 

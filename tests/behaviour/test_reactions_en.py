@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from decompose.methods import REACTIONS_EN
-from decompose.reactions.prior import read_prior
-from demo.reactions_en.learn import DIALOGUES, JUDGEMENTS, learn, request, sessions
-from llm_client.kept.recorded import RecordedReplies
+from apportion.decompose.methods import REACTIONS_EN
+from apportion.decompose.reactions.prior import read_prior
+from apportion.demo.reactions_en.learn import DIALOGUES, JUDGEMENTS, learn, request, sessions
+from apportion.llm_client.kept.recorded import RecordedReplies
 from tests.behaviour.command import config, in_process
 
 TEXT = """corpus = "chats"

@@ -6,14 +6,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from decompose.settings import DecomposeSettings
-from environments.sotopia.game import Rules
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from environments.sotopia.simulator import SIMULATOR
-from pipeline.assembly import assemble
-from pipeline.config import load_config
-from pipeline.template import render_template
+from apportion.corpus.corpus import Corpus
+from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulator import SIMULATOR
+from apportion.pipeline.assembly import assemble
+from apportion.pipeline.config import load_config
+from apportion.pipeline.template import render_template
 from tests.behaviour.command import config, in_process
 from tests.behaviour.test_social_episodes_played_on import TEXT, by_permutations
 

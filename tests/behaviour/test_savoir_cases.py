@@ -11,21 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from decompose.shapley.values import shapley_values
-from environments.acts import Act
-from environments.agents.agent import Scripted
-from environments.core import View
-from environments.play import play
-from environments.reopened import Reopened
-from environments.rollout import Rollouts, Utility
-from environments.sotopia.characters import Character
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.observation import LEAVE, NONE, SPEAK
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.tasks import Task
-from environments.sotopia.terms import PHYSICAL, OneNumber, Terms
-from environments.sotopia.visibility import Relationship
-from environments.verdict import Verdict
+from apportion.decompose.shapley.values import shapley_values
+from apportion.environments.acts import Act
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import View
+from apportion.environments.play import play
+from apportion.environments.reopened import Reopened
+from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.observation import LEAVE, NONE, SPEAK
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.terms import PHYSICAL, OneNumber, Terms
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.verdict import Verdict
 
 ANN, BOB = "Ann Lee", "Bob Ray"
 

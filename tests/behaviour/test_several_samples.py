@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
-from corpus.schema import SAMPLES
-from evaluation.figures.consistency import consistency
-from pipeline.report.page import render_report
+from apportion.corpus.schema import SAMPLES
+from apportion.evaluation.figures.consistency import consistency
+from apportion.pipeline.report.page import render_report
 from tests.behaviour.command import config, threads
 from tests.behaviour.small import write_small_corpus
 from tests.decompose.judging.test_llm import good
@@ -65,7 +65,7 @@ def command(capsys, *arguments):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.running.runner._process_pool", threads)
+    monkeypatch.setattr("apportion.pipeline.running.runner._process_pool", threads)
     write_small_corpus(tmp_path / "corpus", sessions=24)
     with serving(OpenAIServer(answer=Moody())) as server:
         yield config(tmp_path, TEXT.format(url=server.url, temperature=1)), tmp_path / "run", server

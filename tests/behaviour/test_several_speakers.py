@@ -6,22 +6,22 @@ import hashlib
 import json
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from corpus.session import Episode, Rating, Turn
-from decompose.prompting.disguise import disguise
-from decompose.prompting.prompt import load_prompt
-from decompose.settings import LLMMethodSettings
-from llm_client.settings import LLMSettings
-from reward_model.history_windows import history_text, history_windows, said_by, window
-from rlhf.compare.disguise import disguised
-from rlhf.compare.judge import requests_for
-from rlhf.compare.pairs import Pair
-from rlhf.compare.responses import context_text, messages_of
-from rlhf.compare.shared_contexts import share_contexts
-from rlhf.compare.win_rate import history_of
-from rlhf.policy.contexts import Said, make_contexts, merge_turns, opening_window, speaker_messages
-from rlhf.sampling.partner import RecordedPartner
-from rlhf.training.tiny_policy import train_tokenizer
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.prompting.disguise import disguise
+from apportion.decompose.prompting.prompt import load_prompt
+from apportion.decompose.settings import LLMMethodSettings
+from apportion.llm_client.settings import LLMSettings
+from apportion.reward_model.history_windows import history_text, history_windows, said_by, window
+from apportion.rlhf.compare.disguise import disguised
+from apportion.rlhf.compare.judge import requests_for
+from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.responses import context_text, messages_of
+from apportion.rlhf.compare.shared_contexts import share_contexts
+from apportion.rlhf.compare.win_rate import history_of
+from apportion.rlhf.policy.contexts import Said, make_contexts, merge_turns, opening_window, speaker_messages
+from apportion.rlhf.sampling.partner import RecordedPartner
+from apportion.rlhf.training.tiny_policy import train_tokenizer
 from tests.rlhf.toy import SMALL
 
 TABLE = Episode(

@@ -10,18 +10,18 @@ from importlib.metadata import EntryPoint
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import RATINGS, SESSIONS, UTTERANCES
-from decompose import DecomposeSettings, decompose, methods
-from decompose.judging.sessions import judge_session
-from environments import simulators
-from environments.simulators import SIMULATORS, maker_of
-from foundation import registry
-from foundation.errors import InputError, UnitError
-from pipeline.assembly import assemble
-from pipeline.config import load_config
-from pipeline.stages.simulated import played_session
-from pipeline.template import render_template
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RATINGS, SESSIONS, UTTERANCES
+from apportion.decompose import DecomposeSettings, decompose_dialogue, methods
+from apportion.decompose.judging.sessions import judge_session
+from apportion.environments import simulators
+from apportion.environments.simulators import SIMULATORS, maker_of
+from apportion.foundation import registry
+from apportion.foundation.errors import InputError, UnitError
+from apportion.pipeline.assembly import assemble
+from apportion.pipeline.config import load_config
+from apportion.pipeline.stages.simulated import played_session
+from apportion.pipeline.template import render_template
 from tests.behaviour import simulating_method as toy
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import table
@@ -168,7 +168,7 @@ def test_a_corpus_without_any_is_refused_before_anything_is_done(folder, apporti
 def test_one_conversation_by_itself_has_nothing_to_play_on():
     chat = [{"role": "assistant", "content": "I ask 3."}, {"role": "user", "content": "Hm."}]
     with pytest.raises(InputError, match=r"messages: no environment made it, so that 'played' has nothing"):
-        decompose(chat, 2, scale=(1, 5), method="played")
+        decompose_dialogue(chat, 2, scale=(1, 5), method="played")
 
 
 def test_a_partner_that_is_asked_is_priced_before_and_asked_through_the_run_s_client(folder, apportion):

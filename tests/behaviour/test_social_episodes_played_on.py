@@ -7,14 +7,14 @@ from importlib.metadata import EntryPoint
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from decompose import methods
-from environments.sotopia.game import Rules
-from environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
-from environments.sotopia.simulator import SIMULATOR
-from foundation import registry
-from pipeline.assembly import assemble
-from pipeline.config import load_config
+from apportion.corpus.corpus import Corpus
+from apportion.decompose import methods
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulator import SIMULATOR
+from apportion.foundation import registry
+from apportion.pipeline.assembly import assemble
+from apportion.pipeline.config import load_config
 from tests.behaviour import simulating_method as toy
 from tests.behaviour.command import config, in_process
 

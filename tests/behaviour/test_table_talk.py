@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from decompose.methods import METHODS
-from evaluation.evaluation import Evaluation
+from apportion.decompose.methods import METHODS
+from apportion.evaluation.evaluation import Evaluation
 from tests.behaviour.command import config, in_process
 from tests.behaviour.table_talk import NAMES, write_table_talk
 from tests.decompose.influence.measurers import small_model, tokenizer

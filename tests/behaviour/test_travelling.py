@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import RATINGS
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RATINGS
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 

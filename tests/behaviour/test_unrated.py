@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
 from tests.behaviour.command import in_process
 from tests.behaviour.small import write_small_corpus
 from tests.behaviour.soda import joined, soda_corpus

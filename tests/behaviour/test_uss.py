@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.importers.uss import import_corpus
-from corpus.splitting.episodes import SplitEpisodes
-from evaluation.evaluate import evaluate
-from evaluation.inputs import Evidence, MethodValues
-from evaluation.intervals.figure import Estimate
-from evaluation.settings import EvaluationSettings
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers.uss import import_corpus
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.evaluation.evaluate import evaluate
+from apportion.evaluation.inputs import Evidence, MethodValues
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import rewards, splits
 from tests.shared import shared
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from apportion.environments.deduction.onuw.claims import all_accounts, sentence
 from benchmarks import deduction_injection as injection
 from benchmarks.judge_injection import CLEAN, PARAPHRASED, PLANTED
-from environments.deduction.onuw.claims import all_accounts, sentence
 
 POSITIONS = tuple(injection.positions())
 

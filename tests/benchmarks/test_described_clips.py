@@ -4,8 +4,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 
+from apportion.features.settings import DescriptorSettings, FeatureSettings
 from benchmarks.described_clips import OTHER, SEEN, Window, conversation, described, page
-from features.settings import DescriptorSettings, FeatureSettings
 from tests.features.clips import write_movie
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.reward_model.history_windows import history_windows
+from apportion.reward_model.network.embed import embedding_table
 from benchmarks import direct_models
-from corpus.session import Rating, Session, Turn
-from evaluation.ground.held_out import HeldOut
-from reward_model.history_windows import history_windows
-from reward_model.network.embed import embedding_table
 
 
 def session(name: str, turns: int) -> Session:

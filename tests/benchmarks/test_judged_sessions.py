@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from apportion.decompose.reactions.read import arrange
 from benchmarks import judged_sessions as curve
 from benchmarks.reaction import folds_of
-from decompose.reactions.read import arrange
 from tests.decompose.reactions.test_model import table_of
 from tests.decompose.sources.felt import felt
 

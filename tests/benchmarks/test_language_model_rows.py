@@ -9,17 +9,17 @@ from functools import cache
 import numpy as np
 import pytest
 
+from apportion.corpus.corpus import Corpus
+from apportion.decompose.judging.requests import session_requests
+from apportion.decompose.methods import METHODS
+from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import read_labels
+from apportion.evaluation.intervals.bootstrap import estimate
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.llm_client.kept.recorded import RecordedReplies, read_header
+from apportion.pipeline.config import load_config
 from benchmarks import language_model_rows as rows
-from corpus.corpus import Corpus
-from decompose.judging.requests import session_requests
-from decompose.methods import METHODS
-from evaluation.figures.agreement import within_session
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import read_labels
-from evaluation.intervals.bootstrap import estimate
-from evaluation.settings import EvaluationSettings
-from llm_client.kept.recorded import RecordedReplies, read_header
-from pipeline.config import load_config
 from tests.behaviour.command import ROOT
 from tests.decompose.sessions import session
 from tests.shared import shared

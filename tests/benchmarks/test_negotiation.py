@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import torch
 
+from apportion.foundation.files import locked
+from apportion.rlhf.negotiation.cell import Cell
 from benchmarks.negotiation import Choice, changed, kept_rows, main, run, seeds_from, settings_of
 from benchmarks.negotiation_cells import BESIDE, CELLS, FIGURES, OTHERS, SHOWN
 from benchmarks.negotiation_kept import KeptFigures, key_of
 from benchmarks.negotiation_report import by_seed, compared, last_epoch, report
-from foundation.files import locked
-from rlhf.negotiation.cell import Cell
 
 SMALL: dict[str, Any] = {
     "data": {"scripted": 600},

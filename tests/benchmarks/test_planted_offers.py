@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import Act
+from apportion.environments.negotiation.language_model import FORM
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from benchmarks import planted_offers as planted
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import Act
-from environments.negotiation.language_model import FORM
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 

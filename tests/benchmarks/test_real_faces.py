@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from apportion.features.face.measures import FaceMeasures
+from apportion.features.face.nods import HeadEvents
+from apportion.features.series import Series
 from benchmarks.real_faces import NOT_SEEN, rates, read_moments, says_faces_camera, says_smile, show
-from features.face.measures import FaceMeasures
-from features.face.nods import HeadEvents
-from features.series import Series
 
 NAN = float("nan")
 

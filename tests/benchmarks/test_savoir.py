@@ -5,9 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from apportion.decompose.shapley.coalitions import all_coalitions
+from apportion.environments.simulators import open_session
 from benchmarks import savoir, savoir_episodes, savoir_learning
-from decompose.shapley.coalitions import all_coalitions
-from environments.simulators import open_session
 
 
 @pytest.mark.parametrize("kind", [savoir.pairwise, savoir.saturating, savoir.prefix_dependent])

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from apportion.corpus.schema import SPLITS
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.settings import DecomposeSettings
+from apportion.reward_model.settings import RewardModelSettings
 from benchmarks import sources
-from corpus.schema import SPLITS
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.settings import DecomposeSettings
-from reward_model.settings import RewardModelSettings
 from tests.decompose.learning.test_mixed import EPISODES, LLM, READ, judgements
 from tests.evaluation.made_up import episode
 from tests.shared import shared

@@ -1,10 +1,10 @@
 """The synthetic run of the viewer's benchmark is one that the viewer takes for a run."""
 
+from apportion.viewer.reading.listing import Query, listing
+from apportion.viewer.reading.place import open_place
+from apportion.viewer.reading.run import serve_run
+from apportion.viewer.reading.session import read_session
 from benchmarks.viewer_run import METHODS, write_synthetic_run
-from viewer.reading.listing import Query, listing
-from viewer.reading.place import open_place
-from viewer.reading.run import serve_run
-from viewer.reading.session import read_session
 
 
 def test_a_small_one_is_read_whole(tmp_path):

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from corpus.corpus import SCHEMAS, Corpus
+from apportion.corpus.corpus import SCHEMAS, Corpus
 
 
 def session(session_id, **values):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from corpus.corpus import SCHEMAS, Corpus
-from corpus.session import Background, Media, Rating, Turn
-from foundation.errors import InputError
+from apportion.corpus.corpus import SCHEMAS, Corpus
+from apportion.corpus.session import Background, Media, Rating, Turn
+from apportion.foundation.errors import InputError
 from tests.corpus.tables import corpus_of, rating, session, turns
 
 
@@ -150,7 +150,9 @@ def test_a_write_leaves_no_stale_or_temporary_file(tmp_path):
 
 def test_an_interrupted_write_leaves_the_old_corpus_or_says_so(tmp_path, monkeypatch):
     small().write(tmp_path)
-    monkeypatch.setattr("corpus.corpus.write_table", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(
+        "apportion.corpus.corpus.write_table", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
+    )
     with pytest.raises(InputError, match=r"No space left.*Free some space"):
         small().write(tmp_path)
     assert Corpus.open(tmp_path).session_ids() == ["a", "b"]

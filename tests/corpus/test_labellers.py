@@ -3,8 +3,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from corpus.labellers import computed_labels, is_computed, peoples_labels
-from corpus.schema import TURN_LABELS
+from apportion.corpus.labellers import computed_labels, is_computed, peoples_labels
+from apportion.corpus.schema import TURN_LABELS
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.letters import letters
+from apportion.corpus.letters import letters
 
 SPEAKERS = st.lists(st.integers(0, 60), max_size=120)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.moments import mean, spread, total
+from apportion.corpus.moments import mean, spread, total
 
 numbers = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20)
 

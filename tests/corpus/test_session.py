@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Background, Episode, Rating, Session, Turn
+from apportion.corpus.session import Background, Episode, Rating, Session, Turn
 
 
 def episode(speakers, **rating):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.sotopia_marks import seat_viewer, shown_to
+from apportion.corpus.sotopia_marks import seat_viewer, shown_to
 
 HIDDEN = "canary"
 PIECES = st.sampled_from(

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import ENVIRONMENT, Rating, Session, Turn
-from corpus.targets import (
+from apportion.corpus.session import ENVIRONMENT, Rating, Session, Turn
+from apportion.corpus.targets import (
     Credited,
     answered_episodes,
     as_if_rated,

@@ -3,8 +3,8 @@ import os
 import pyarrow as pa
 import pytest
 
-from corpus.corpus import SCHEMAS
-from corpus.validate import validate
+from apportion.corpus.corpus import SCHEMAS
+from apportion.corpus.validate import validate
 from tests.corpus.tables import corpus_of, rating, session, turns
 
 

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import ApportionError, InputError
-from pipeline.engine.stage import Inputs, Outputs, Stage, Work
+from apportion.foundation.errors import ApportionError, InputError
+from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Work
 
 
 def _nothing(inputs: Inputs, config: object, work: Work) -> Outputs:

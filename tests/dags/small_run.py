@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpus.corpus import Corpus
-from corpus.schema import RATINGS, SESSIONS, UTTERANCES
-from foundation.files import file_digest
-from pipeline.config import load_config
-from pipeline.engine.store import MANIFEST
-from pipeline.running.local import run_locally
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RATINGS, SESSIONS, UTTERANCES
+from apportion.foundation.files import file_digest
+from apportion.pipeline.config import load_config
+from apportion.pipeline.engine.store import MANIFEST
+from apportion.pipeline.running.local import run_locally
 from tests.llm_client.openai_server import OpenAIServer, serving
 from tests.pipeline.llm_run import good
 

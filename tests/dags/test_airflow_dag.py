@@ -12,12 +12,12 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
-from dags.airflow_dag import build_dag
-from foundation.errors import StoppedError
-from pipeline.config import load_config
-from pipeline.running.local import run_locally
-from pipeline.running.shards import MAX_SHARDS, StoppedForNowError
-from pipeline.stages.declared import STAGES
+from apportion.dags.airflow_dag import build_dag
+from apportion.foundation.errors import StoppedError
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.running.shards import MAX_SHARDS, StoppedForNowError
+from apportion.pipeline.stages.declared import STAGES
 from tests.dags.chain import CHAIN, WrittenDown, assert_complete
 from tests.dags.conftest import ROOT
 from tests.dags.small_run import artifacts, write_config, write_corpus, write_replies

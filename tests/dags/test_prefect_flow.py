@@ -13,13 +13,13 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.task_runners import ProcessPoolTaskRunner, ThreadPoolTaskRunner
 from prefect.testing.utilities import prefect_test_harness
 
-from dags import prefect_flow
-from dags.prefect_flow import build_flow
-from foundation.errors import InputError, StoppedError, UnitError
-from pipeline.config import load_config
-from pipeline.running.local import run_locally
-from pipeline.running.shards import StoppedForNowError
-from pipeline.stages.declared import STAGES
+from apportion.dags import prefect_flow
+from apportion.dags.prefect_flow import build_flow
+from apportion.foundation.errors import InputError, StoppedError, UnitError
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.running.shards import StoppedForNowError
+from apportion.pipeline.stages.declared import STAGES
 from tests.dags.chain import CHAIN, WrittenDown, assert_complete
 from tests.dags.small_run import artifacts, write_config, write_corpus, write_replies
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from corpus.schema import DESCRIPTORS, EPISODE_KEY, REWARDS, SPLITS
-from corpus.session import Episode, Rating, Session, Turn
+from apportion.corpus.schema import DESCRIPTORS, EPISODE_KEY, REWARDS, SPLITS
+from apportion.corpus.session import Episode, Rating, Session, Turn
 
 
 def session(session_id: str = "s1", score: float = 4.0, turns: tuple[tuple[str, str], ...] | None = None) -> Session:

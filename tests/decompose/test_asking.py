@@ -2,10 +2,10 @@
 
 import pytest
 
-from decompose.asking import asker_of
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError, UnitError
-from llm_client.request import ChatMessage, ChatRequest
+from apportion.decompose.asking import asker_of
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.request import ChatMessage, ChatRequest
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 

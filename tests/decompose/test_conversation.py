@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import decompose as package
-from decompose import Asker, DecomposeSettings, Decomposition, TurnReward, decompose
-from decompose.judgement import Judgement
-from decompose.methods import METHODS, Method
-from foundation.errors import InputError, UnitError
+import apportion.decompose as package
+from apportion.decompose import Asker, DecomposeSettings, Decomposition, TurnReward, decompose_dialogue
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.methods import METHODS, Method
+from apportion.foundation.errors import InputError, UnitError
 from tests.decompose.judging.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
@@ -27,14 +27,14 @@ CHAT = [
 
 def test_the_environment_may_have_given_the_score():
     ours, scored = (
-        decompose(CHAT, 2, scale=(1, 5), rater=rater, target="assistant", method="sentiment")
+        decompose_dialogue(CHAT, 2, scale=(1, 5), rater=rater, target="assistant", method="sentiment")
         for rater in ("user", "environment")
     )
     assert scored.per_message() == ours.per_message()
 
 
 def test_messages_and_a_score_give_turn_rewards():
-    found = decompose(CHAT, 2, scale=(1, 5), method="sentiment")
+    found = decompose_dialogue(CHAT, 2, scale=(1, 5), method="sentiment")
     assert isinstance(found, Decomposition)
     first, second = found.turns
     assert (first.index, second.index, first.speaker) == (1, 3, "assistant")
@@ -49,34 +49,34 @@ def test_messages_and_a_score_give_turn_rewards():
 
 
 def test_uniform_shares_are_equal_and_relative_to_the_mean_where_it_is_given():
-    assert [turn.reward for turn in decompose(CHAT, 2, scale=(1, 5), method="uniform").turns] == [1.0, 1.0]
-    relative = decompose(CHAT, 2, scale=(1, 5), method="uniform", mean_score=3)
+    assert [turn.reward for turn in decompose_dialogue(CHAT, 2, scale=(1, 5), method="uniform").turns] == [1.0, 1.0]
+    relative = decompose_dialogue(CHAT, 2, scale=(1, 5), method="uniform", mean_score=3)
     assert (relative.total, [turn.reward for turn in relative.turns]) == (-1.0, [-0.5, -0.5])
 
 
 def test_a_score_where_less_is_better_is_turned_round():
-    assert decompose(CHAT, 2, scale=(1, 5), method="uniform", higher_is_better=False).total == 4.0
+    assert decompose_dialogue(CHAT, 2, scale=(1, 5), method="uniform", higher_is_better=False).total == 4.0
 
 
 def test_the_spread_of_a_run_may_be_given():
-    found = decompose(CHAT, 2, scale=(1, 5), spread=0.25)
+    found = decompose_dialogue(CHAT, 2, scale=(1, 5), spread=0.25)
     first, second = found.turns
     assert first.reward - second.reward == pytest.approx(0.25 * (first.raw_reward - second.raw_reward))
 
 
 def test_people_are_named_as_they_are():
     chat = [{"speaker": who, "content": text} for who, text in (("ann", "Hi."), ("bob", "Great!"), ("ann", "Bye."))]
-    found = decompose(chat, 7, scale=(0, 10), target="ann")
+    found = decompose_dialogue(chat, 7, scale=(0, 10), target="ann")
     assert [turn.index for turn in found.turns] == [0, 2]
-    assert found.turns == decompose(chat, 7, scale=(0, 10), rater="bob").turns
-    assert decompose(chat, 7, scale=(0, 10), rater="ann").turns[0].speaker == "bob"
+    assert found.turns == decompose_dialogue(chat, 7, scale=(0, 10), rater="bob").turns
+    assert decompose_dialogue(chat, 7, scale=(0, 10), rater="ann").turns[0].speaker == "bob"
 
 
 def test_a_language_model_is_asked_with_the_settings_given():
     server = OpenAIServer(answer=good)
     with serving(server):
         chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "samples": 2})
-        found = decompose(CHAT, 4, scale=(1, 5), method="llm", rating="goal", settings=chosen)
+        found = decompose_dialogue(CHAT, 4, scale=(1, 5), method="llm", rating="goal", settings=chosen)
     assert [turn.raw_reward for turn in found.turns] == [-2.0, 0.0]
     assert [turn.rationale for turn in found.turns] == ["because 1", "because 3"]
     assert [turn.sd for turn in found.turns] == [0.0, 0.0]
@@ -91,7 +91,7 @@ def test_tools_are_kept_for_many_calls(tmp_path):
         chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url})
         with Asker(chosen.llm, cache=tmp_path / "cache.sqlite") as asker:
             first, second = (
-                decompose(CHAT, 4, scale=(1, 5), method="llm", settings=chosen, asker=asker) for _ in range(2)
+                decompose_dialogue(CHAT, 4, scale=(1, 5), method="llm", settings=chosen, asker=asker) for _ in range(2)
             )
     assert first == second
     assert len(server.requests) == 1
@@ -103,7 +103,7 @@ def test_shares_and_attributions_sum_too(prompt, values):
     server = OpenAIServer(answer=lambda body: good(body, answers.__getitem__))
     with serving(server):
         chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "prompt": prompt})
-        found = decompose(CHAT, 2, scale=(1, 5), method="llm", settings=chosen)
+        found = decompose_dialogue(CHAT, 2, scale=(1, 5), method="llm", settings=chosen)
     assert [turn.raw_reward for turn in found.turns] == values
     assert [turn.reward for turn in found.turns] == {"paper": [2.5, -0.5], "attribution": [1.5, 0.5]}[prompt]
     assert found.residual == {"paper": -1.0, "attribution": 0.0}[prompt]
@@ -111,14 +111,14 @@ def test_shares_and_attributions_sum_too(prompt, values):
 
 def test_the_soft_constraint_keeps_the_method_s_own_numbers():
     soft = DecomposeSettings(constraint="soft")
-    found = decompose(CHAT, 2, scale=(1, 5), settings=soft)
+    found = decompose_dialogue(CHAT, 2, scale=(1, 5), settings=soft)
     assert [turn.reward for turn in found.turns] == [turn.raw_reward for turn in found.turns]
     assert (found.spread, found.total) == (1.0, 2.0)
     assert found.residual == pytest.approx(2 - sum(turn.reward for turn in found.turns))
     server = OpenAIServer(answer=lambda body: good(body, {1: 3.0, 3: None}.__getitem__))
     with serving(server):
         soft = DecomposeSettings(constraint="soft", llm={"model": "m", "base_url": server.url, "prompt": "paper"})
-        handed_out = decompose(CHAT, 3, scale=(1, 5), method="llm", mean_score=2.5, settings=soft)
+        handed_out = decompose_dialogue(CHAT, 3, scale=(1, 5), method="llm", mean_score=2.5, settings=soft)
     assert [turn.reward for turn in handed_out.turns] == [3.0, 0.0]
     assert (handed_out.total, handed_out.residual) == (3.0, 0.0)
 
@@ -127,13 +127,13 @@ def test_a_bad_reply_is_raised_with_what_was_replied():
     server = OpenAIServer(answer=lambda body: completion("no"))
     with serving(server), pytest.raises(UnitError) as caught:
         chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "attempts": 1})
-        decompose(CHAT, 2, scale=(1, 5), method="llm", settings=chosen)
+        decompose_dialogue(CHAT, 2, scale=(1, 5), method="llm", settings=chosen)
     assert json.loads(caught.value.evidence)[0]["reply"] == "no"
 
 
 def test_no_text_leaves_the_machine_without_consent():
     with pytest.raises(InputError, match=r"api\.openai\.com.*Nothing was sent"):
-        decompose(CHAT, 2, scale=(1, 5), method="llm")
+        decompose_dialogue(CHAT, 2, scale=(1, 5), method="llm")
 
 
 @given(st.lists(st.sampled_from(["user", "assistant"]), min_size=1, max_size=40), st.floats(-50, 50), st.data())
@@ -143,7 +143,7 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
     score = data.draw(st.floats(-7, 93))
     if "assistant" not in roles:
         return
-    found = decompose(chat, score, scale=(-7, 93), mean_score=mean)
+    found = decompose_dialogue(chat, score, scale=(-7, 93), mean_score=mean)
     column = found.per_message()
     if not found.turns:  # Nobody replied to any message.
         assert (column, found.residual) == ([None] * len(chat), found.total)
@@ -182,7 +182,7 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
 )
 def test_what_cannot_be_used_is_told(messages, options, problem):
     with pytest.raises(InputError, match=problem):
-        decompose(messages, 2, **{"scale": (1, 5), **options})
+        decompose_dialogue(messages, 2, **{"scale": (1, 5), **options})
 
 
 def lengths(episode, descriptors, settings, asker):
@@ -193,37 +193,40 @@ def test_a_method_that_does_not_say_its_scale_needs_a_spread(monkeypatch):
     brought = Method("lengths", "judge", "Lengths", "tests.decompose.test_conversation:lengths")
     monkeypatch.setattr(type(METHODS), "_ours", {**METHODS._ours, "lengths": brought})
     with pytest.raises(InputError, match=r"method 'lengths' does not say how wide its scale is .*give spread="):
-        decompose(CHAT, 2, scale=(1, 5), method="lengths")
-    assert [turn.reward for turn in decompose(CHAT, 2, scale=(1, 5), method="lengths", spread=0.5).turns] == [0.5, 1.5]
+        decompose_dialogue(CHAT, 2, scale=(1, 5), method="lengths")
+    assert [turn.reward for turn in decompose_dialogue(CHAT, 2, scale=(1, 5), method="lengths", spread=0.5).turns] == [
+        0.5,
+        1.5,
+    ]
 
 
 def test_attributions_share_out_what_is_above_the_lower_end_of_the_scale():
     server = OpenAIServer(answer=lambda body: good(body, {1: 3, 3: 1}.__getitem__))
     with serving(server):
         chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "prompt": "attribution"})
-        found = decompose(CHAT, 2, scale=(1, 5), method="llm", mean_score=1, settings=chosen)
+        found = decompose_dialogue(CHAT, 2, scale=(1, 5), method="llm", mean_score=1, settings=chosen)
         with pytest.raises(InputError, match=r"mean_score = 3 with attributions: .* the lower end of the scale, 1\."):
-            decompose(CHAT, 2, scale=(1, 5), method="llm", mean_score=3, settings=chosen)
+            decompose_dialogue(CHAT, 2, scale=(1, 5), method="llm", mean_score=3, settings=chosen)
     assert [turn.reward for turn in found.turns] == [0.75, 0.25]
 
 
 def test_a_conversation_that_holds_nothing_to_judge_by_has_no_rewards():
-    found = decompose(CHAT[:2], 2, scale=(1, 5), method="sentiment")
+    found = decompose_dialogue(CHAT[:2], 2, scale=(1, 5), method="sentiment")
     assert (found.turns, found.per_message(), found.total, found.residual) == ((), [None, None], 2.0, 2.0)
-    assert decompose(CHAT[:2], 2, scale=(1, 5), method="uniform").per_message() == [None, 2.0]
+    assert decompose_dialogue(CHAT[:2], 2, scale=(1, 5), method="uniform").per_message() == [None, 2.0]
 
 
 def test_text_parts_are_joined():
     parts = [{"type": "text", "text": "Rome,"}, {"type": "text", "text": "great!"}]
     chat = [*CHAT[:2], {"role": "user", "content": parts}, *CHAT[3:]]
-    assert decompose(chat, 2, scale=(1, 5)) == decompose(CHAT, 2, scale=(1, 5))
+    assert decompose_dialogue(chat, 2, scale=(1, 5)) == decompose_dialogue(CHAT, 2, scale=(1, 5))
 
 
 def test_the_names_are_found_where_they_are_promised():
     import apportion
-    from reward_model.model import RewardModel
+    from apportion.reward_model.model import RewardModel
 
-    assert apportion.decompose is decompose
+    assert apportion.decompose_dialogue is decompose_dialogue
     assert apportion.RewardModel is RewardModel
     assert package.TurnReward is TurnReward
     for module in (package, apportion):
@@ -234,14 +237,14 @@ def test_the_names_are_found_where_they_are_promised():
 
 
 def test_importing_the_packages_imports_nothing_else():
-    code = "import sys, decompose, apportion; print(sorted(m for m in sys.modules if m.partition('.')[0] in HEAVY))"
+    code = "import sys, apportion.decompose; print(sorted(m for m in sys.modules if m.partition('.')[0] in HEAVY))"
     heavy = "HEAVY = {'pyarrow', 'numpy', 'torch', 'pydantic', 'jinja2', 'openai', 'corpus', 'click'}; "
     done = subprocess.run([sys.executable, "-c", heavy + code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_a_signal_alone_is_the_reward_whatever_the_mean_score():
-    signal = decompose(CHAT, 2, scale=(1, 5), method="sentiment", mean_score=1.0)
-    alone = decompose(CHAT, 2, scale=(1, 5), method="sentiment-raw", mean_score=1.0)
+    signal = decompose_dialogue(CHAT, 2, scale=(1, 5), method="sentiment", mean_score=1.0)
+    alone = decompose_dialogue(CHAT, 2, scale=(1, 5), method="sentiment-raw", mean_score=1.0)
     assert [turn.reward for turn in alone.turns] == [turn.raw_reward for turn in signal.turns]
     assert alone.total == 2.0 and alone.residual == 2.0 - sum(turn.reward for turn in alone.turns)

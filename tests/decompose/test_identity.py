@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from decompose.identity import configured, settings_identity
-from decompose.methods import METHODS
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError
+from apportion.decompose.identity import configured, settings_identity
+from apportion.decompose.methods import METHODS
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError
 from tests.decompose.reactions.made_up import write_made_up
 
 DEFAULT = DecomposeSettings()

@@ -3,9 +3,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from decompose import methods
-from decompose.methods import METHODS, Method, find_method, needs_face, needs_features, needs_voice
-from foundation.errors import InputError
+from apportion.decompose import methods
+from apportion.decompose.methods import METHODS, Method, find_method, needs_face, needs_features, needs_voice
+from apportion.foundation.errors import InputError
 
 MINE = Method("mine", "judge", "Mine", "tests.decompose.test_methods:MINE")
 NOT_A_METHOD = "text"
@@ -52,7 +52,7 @@ def test_a_package_brings_its_own_method(installed):
 
 def test_ours_come_before_a_package_s_of_the_same_name(installed):
     installed(uniform="tests.decompose.test_methods:MINE")
-    assert find_method("uniform").load == "decompose.judging.uniform:judge"
+    assert find_method("uniform").load == "apportion.decompose.judging.uniform:judge"
     assert list(METHODS).count("uniform") == 1
 
 
@@ -71,7 +71,9 @@ def test_a_package_that_is_broken_is_named_when_it_is_used(installed):
         find_method("also")
 
 
-@pytest.mark.parametrize("load", ["no.such.module:x", "decompose.judging.uniform:nothing", "decompose.uniform", ":x"])
+@pytest.mark.parametrize(
+    "load", ["no.such.module:x", "apportion.decompose.judging.uniform:nothing", "decompose.uniform", ":x"]
+)
 def test_code_that_cannot_be_imported_is_told(load):
     with pytest.raises(InputError, match="method 'x': cannot load"):
         Method("x", "judge", "X", load).resolve()

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from decompose.settings import DecomposeSettings, MixSettings
+from apportion.decompose.settings import DecomposeSettings, MixSettings
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Episode, Rating, Turn
-from decompose.identity import settings_identity
-from decompose.methods import find_method
-from decompose.notes import longest_episode, method_notes, own_units, same_as
-from decompose.settings import DecomposeSettings, RRDSettings
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.identity import settings_identity
+from apportion.decompose.methods import find_method
+from apportion.decompose.notes import longest_episode, method_notes, own_units, same_as
+from apportion.decompose.settings import DecomposeSettings, RRDSettings
 
 FAMILY = ("rrd", "rrd-published", "rrd-160", "rrd-160-published")
 ALL = DecomposeSettings(methods=("uniform", *FAMILY, "rrd-va", "ircr-va"))

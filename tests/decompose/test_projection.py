@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.schema import EPISODE_KEY, REWARDS
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.methods import Method, find_method
-from decompose.projection import project
-from decompose.prompting.reply import parse_reply
-from foundation.errors import InputError, UnitError
-from llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.corpus.schema import EPISODE_KEY, REWARDS
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.methods import Method, find_method
+from apportion.decompose.projection import project
+from apportion.decompose.prompting.reply import parse_reply
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from tests.decompose.sessions import judgements, of_length, splits
 
 IN_UNITS = {

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from decompose import reward_models as module
-from decompose.methods import METHODS, find_method
-from decompose.reward_models import direct_notes, reward_models, taught_by
-from foundation.errors import InputError
+from apportion.decompose import reward_models as module
+from apportion.decompose.methods import METHODS, find_method
+from apportion.decompose.reward_models import direct_notes, reward_models, taught_by
+from apportion.foundation.errors import InputError
 
 NAMES = ("uniform", "rrd-ls", "llm", "rudder", "reaction")
 

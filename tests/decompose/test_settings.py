@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from decompose.settings import DecomposeSettings
+from apportion.decompose.settings import DecomposeSettings
 
 
 def test_the_defaults_need_no_model_and_no_network():

@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from decompose.audit.ask import audit_cases, judge_session
-from decompose.audit.perturbations import PERTURBATIONS
-from decompose.methods import METHODS
-from llm_client.asker import Asker
-from llm_client.kept.recorded import RecordedReplies
-from pipeline.assembly import open_engine
-from pipeline.config import load_config
+from apportion.decompose.audit.ask import audit_cases, judge_session
+from apportion.decompose.audit.perturbations import PERTURBATIONS
+from apportion.decompose.methods import METHODS
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import load_config
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

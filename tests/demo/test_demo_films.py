@@ -14,9 +14,9 @@ import cv2.data
 import numpy as np
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.session import Session
-from demo.making.planted import EVENT_KINDS
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Session
+from apportion.demo.making.planted import EVENT_KINDS
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 SMILE_HITS = 20

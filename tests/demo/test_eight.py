@@ -8,13 +8,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from environments.cast import Cast
-from environments.rollout import Rollouts, Utility
-from environments.sotopia.simulator import SIMULATOR
-from llm_client.chosen import ChosenModel
-from llm_client.kept.recorded import RecordedReplies
-from llm_client.request import ChatReply
+from apportion.corpus.corpus import Corpus
+from apportion.environments.cast import Cast
+from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.sotopia.simulator import SIMULATOR
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.request import ChatReply
 from tests.behaviour.command import ROOT, in_process
 
 SOCIAL = ROOT / "demo" / "social"

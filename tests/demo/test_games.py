@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from corpus.corpus import Corpus
-from environments.deduction.league.reading import read_matches
-from environments.simulators import maker_of
+from apportion.corpus.corpus import Corpus
+from apportion.environments.deduction.league.reading import read_matches
+from apportion.environments.simulators import maker_of
 from tests.behaviour.command import ROOT, in_process
 
 GAMES = ROOT / "demo" / "deduction" / "games"

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from decompose.judging.llm import requests_for
-from decompose.prompting.prompt import Prompt
-from pipeline.config import load_config
-from pipeline.running.shards import open_engine
+from apportion.decompose.judging.llm import requests_for
+from apportion.decompose.prompting.prompt import Prompt
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.shards import open_engine
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

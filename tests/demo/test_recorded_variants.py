@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import EPISODE_KEY
-from pipeline.config import Config, load_config
-from pipeline.running.local import run_locally
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.pipeline.config import Config, load_config
+from apportion.pipeline.running.local import run_locally
 from tests.demo.measured import demo_films_measured
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"

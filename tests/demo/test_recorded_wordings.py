@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from decompose.judging.llm import requests_for
-from decompose.prompting.reply import parse_reply
-from demo.making.record_replies import WORDINGS
-from llm_client.kept.recorded import RecordedReplies
-from pipeline.assembly import open_engine
-from pipeline.config import load_config
+from apportion.decompose.judging.llm import requests_for
+from apportion.decompose.prompting.reply import parse_reply
+from apportion.demo.making.record_replies import WORDINGS
+from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import load_config
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from apportion.corpus.corpus import Corpus
+from apportion.environments.sotopia.judging.judging import JudgingChoice, judge_corpus
 from benchmarks import judge_injection
-from corpus.corpus import Corpus
-from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
 
 ROOT = Path(__file__).resolve().parents[2]
 SOCIAL = ROOT / "demo" / "social"

@@ -3,10 +3,9 @@ from pathlib import Path
 
 import pytest
 
-import decompose
-import llm_client
-from corpus.session import Episode, Rating, Session, Turn
-from decompose import Method
+from apportion import decompose, llm_client
+from apportion.corpus.session import Episode, Rating, Session, Turn
+from apportion.decompose import Method
 from tests.behaviour.simulating_method import Haggled
 from tests.decompose.judging.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, serving

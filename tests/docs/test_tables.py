@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.importers.run import KINDS
-from corpus.schema import CORPUS_TABLES, RESPONSE_TABLES, RUN_TABLES
+from apportion.corpus.importers.run import KINDS
+from apportion.corpus.schema import CORPUS_TABLES, RESPONSE_TABLES, RUN_TABLES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TYPES = {"string": "text", "double": "number", "int32": "whole number", "bool": "truth"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from environments.core import Act, Environment, Step
+from apportion.environments.core import Act, Environment, Step
 
 
 class Countdown(Environment):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.acts import Act, ActError, Move, in_order
+from apportion.environments.acts import Act, ActError, Move, in_order
 
 JSON = st.recursive(st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3), max_leaves=5)
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from environments.agents.language_model import TOKENS_AN_ACT, LanguageModelAgent
-from environments.ahead import Foretold, NotKeptError, kept_alone
-from environments.verdict import BY_RULES
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import TOKENS_AN_ACT, LanguageModelAgent
+from apportion.environments.ahead import Foretold, NotKeptError, kept_alone
+from apportion.environments.verdict import BY_RULES
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.test_reopened import social
 
 SPOKEN = '{"act": "speak", "text": "So it goes."}'

@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.chance import Chance
+from apportion.environments.chance import Chance
 
 
 @given(st.lists(st.sampled_from("abc") | st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=30))

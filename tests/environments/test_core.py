@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.core import Act, ActError, View
-from foundation.errors import InputError
+from apportion.environments.core import Act, ActError, View
+from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, Matching, take
 
 

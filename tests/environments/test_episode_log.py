@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from environments.core import Act, Move
-from environments.episode_log import EpisodeLog, check_same, read_log
-from foundation.errors import InputError, UnitError
+from apportion.environments.core import Act, Move
+from apportion.environments.episode_log import EpisodeLog, check_same, read_log
+from apportion.foundation.errors import InputError, UnitError
 
 MOVES = (Move("ann", Act("speak", "half a pair \ud83d and </done>")), Move("bob", Act("vote", "", {"for": [1, 2]})))
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from environments.agents.agent import Scripted
-from environments.core import Act, Step
-from environments.play import play
-from foundation.errors import InputError, UnitError
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act, Step
+from apportion.environments.play import play
+from apportion.foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown, take
 
 

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.agents.agent import AnyLegal, Scripted
-from environments.core import Act, ActError, Environment
-from environments.play import play
-from environments.reopened import Absent, Place, Reopened
-from environments.sotopia.game import Sotopia
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.sources import bundled_tasks
-from environments.verdict import Verdict
-from foundation.errors import UnitError
+from apportion.environments.agents.agent import AnyLegal, Scripted
+from apportion.environments.core import Act, ActError, Environment
+from apportion.environments.play import play
+from apportion.environments.reopened import Absent, Place, Reopened
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.verdict import Verdict
+from apportion.foundation.errors import UnitError
 from tests.environments.games import Countdown, Matching, take
 
 THREES = Scripted("threes", lambda view: take(3))

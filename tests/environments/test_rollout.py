@@ -6,13 +6,13 @@ from itertools import combinations
 
 import pytest
 
-from environments.agents.agent import AnyLegal, Scripted
-from environments.core import Act
-from environments.reopened import Reopened
-from environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
-from environments.simulator import Ending
-from environments.verdict import Verdict
-from foundation.errors import InputError, UnitError
+from apportion.environments.agents.agent import AnyLegal, Scripted
+from apportion.environments.core import Act
+from apportion.environments.reopened import Reopened
+from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
+from apportion.environments.simulator import Ending
+from apportion.environments.verdict import Verdict
+from apportion.foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown
 from tests.environments.test_reopened import played, social
 

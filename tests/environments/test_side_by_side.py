@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-import environments.side_by_side as side_by_side_module
-from environments.side_by_side import mapped, side_by_side
-from foundation.errors import StoppedError, UnitError
+import apportion.environments.side_by_side as side_by_side_module
+from apportion.environments.side_by_side import mapped, side_by_side
+from apportion.foundation.errors import StoppedError, UnitError
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 16])

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from corpus.rows import LeftOut
-from environments.agents.agent import Agent, AnyLegal, Scripted
-from environments.core import Act, View
-from environments.episode_log import read_log
-from environments.simulate import EpisodePlan, simulate
-from environments.sotopia.game import Sotopia
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.sources import bundled_tasks
-from environments.to_corpus import to_corpus
-from foundation.errors import InputError
+from apportion.corpus.rows import LeftOut
+from apportion.environments.agents.agent import Agent, AnyLegal, Scripted
+from apportion.environments.core import Act, View
+from apportion.environments.episode_log import read_log
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.to_corpus import to_corpus
+from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, take
 
 

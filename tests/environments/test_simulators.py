@@ -4,11 +4,11 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from corpus.session import Session
-from environments.cast import Cast
-from environments.simulators import SIMULATORS, asked_of, identity_of, maker_of
-from foundation import registry
-from foundation.errors import InputError
+from apportion.corpus.session import Session
+from apportion.environments.cast import Cast
+from apportion.environments.simulators import SIMULATORS, asked_of, identity_of, maker_of
+from apportion.foundation import registry
+from apportion.foundation.errors import InputError
 from tests.behaviour.simulating_method import MADE
 
 

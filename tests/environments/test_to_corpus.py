@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from corpus.session import ENVIRONMENT
-from corpus.validate import validate
-from environments.agents.agent import UNREVISED, UNUSABLE, Scripted
-from environments.core import Act
-from environments.simulate import EpisodePlan, Played, simulate
-from environments.to_corpus import source_of, to_corpus
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import ENVIRONMENT
+from apportion.corpus.validate import validate
+from apportion.environments.agents.agent import UNREVISED, UNUSABLE, Scripted
+from apportion.environments.core import Act
+from apportion.environments.simulate import EpisodePlan, Played, simulate
+from apportion.environments.to_corpus import source_of, to_corpus
 from tests.environments.games import Countdown, take
 from tests.environments.test_simulate import countdowns
 

@@ -1,6 +1,6 @@
 """Who scores an episode."""
 
-from environments.verdict import BY_RULES, Verdict
+from apportion.environments.verdict import BY_RULES, Verdict
 from tests.environments.games import Countdown, take
 
 

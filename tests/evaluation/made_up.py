@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import REWARDS, SPLITS, TURN_LABELS, UTTERANCE_FEATURES
-from corpus.session import Episode, Rating, Turn
-from corpus.splitting.episodes import SplitEpisodes
-from evaluation.evaluate import evaluate
-from evaluation.evaluation import Evaluation
-from evaluation.inputs import Evidence, MethodRemarks, MethodValues
+from apportion.corpus.schema import REWARDS, SPLITS, TURN_LABELS, UTTERANCE_FEATURES
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.evaluation.evaluate import evaluate
+from apportion.evaluation.evaluation import Evaluation
+from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues
 
 
 def episode(session_id: str, turns: int, score: float, rater: str = "user", target: str = "bot") -> Episode:

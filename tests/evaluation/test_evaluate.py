@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluation.evaluation import Evaluation, FaceCounts, MethodFigures
-from evaluation.intervals.figure import Estimate, Figure, Missing
-from evaluation.settings import EvaluationSettings
-from foundation.errors import InputError
+from apportion.evaluation.evaluation import Evaluation, FaceCounts, MethodFigures
+from apportion.evaluation.intervals.figure import Estimate, Figure, Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.errors import InputError
 from tests.evaluation.made_up import corpus, episode, evaluated, features, labels, rewards, splits
 
 SETTINGS = EvaluationSettings(bootstrap=300, random_draws=5)

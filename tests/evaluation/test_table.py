@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluation.intervals.figure import Estimate
-from evaluation.table import footnotes, grids, render, render_markdown
-from foundation.tables.numbers import NO_FIGURE
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.table import footnotes, grids, render, render_markdown
+from apportion.foundation.tables.numbers import NO_FIGURE
 from tests.evaluation.made_up import evaluated, rewards, splits
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people
 

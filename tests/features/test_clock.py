@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.clock import Clock, hold_s, interval
+from apportion.features.clock import Clock, hold_s, interval
 
 
 def test_it_ticks_at_the_first_moment_of_each_interval():

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from features.emotions import EMOTIONS
-from features.names import EMOTION_FEATURES
+from apportion.features.emotions import EMOTIONS
+from apportion.features.names import EMOTION_FEATURES
 
 PAGE = Path(__file__).parents[2] / "docs" / "features.md"
 

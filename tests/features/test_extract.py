@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.schema import FRAMES, UTTERANCE_FEATURES
-from corpus.session import Media, Rating, Session, Turn
-from features.extract import extract_session
-from features.names import (
+from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
+from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.features.extract import extract_session
+from apportion.features.names import (
     EMOTION_FEATURES,
     EXPRESSION_FEATURES,
     EYE_FEATURES,
@@ -20,8 +20,8 @@ from features.names import (
     RATES,
     VOICE_FEATURES,
 )
-from features.settings import FeatureSettings
-from foundation.errors import UnitError
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.errors import UnitError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
 from tests.shared import shared
 
@@ -330,7 +330,7 @@ class Flickering:
         self.asked = 0
 
     def find(self, picture, small, near):
-        from features.face.face import Face
+        from apportion.features.face.face import Face
 
         self.asked += 1
         return [Face(90.0, 20.0, 120.0)] if self.asked % 2 else []
@@ -338,7 +338,7 @@ class Flickering:
 
 def test_a_flickering_detector_leaves_what_it_confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_movie(tmp_path / "a.mp4", [astronaut(320)] * 250)
-    monkeypatch.setattr("features.face.measures.open_detector", lambda settings: Flickering())
+    monkeypatch.setattr("apportion.features.face.measures.open_detector", lambda settings: Flickering())
     media = [Media("ann", "video", "a.mp4")]
     cells = _cells(extract_session(_session(media, ("bob", 0.0, 10.0)), tmp_path, SETTINGS)[1])
     assert cells[0, "ann", "during", "nod_yes"][1] > 0.95

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from corpus.session import Media, Session, Turn
-from features.overlap import check_overlap
-from features.series import Series
-from foundation.errors import UnitError
+from apportion.corpus.session import Media, Session, Turn
+from apportion.features.overlap import check_overlap
+from apportion.features.series import Series
+from apportion.foundation.errors import UnitError
 
 FILM = Media("ann", "video", "a.mp4", 100.0)
 

@@ -5,10 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Media
-from features.names import EMOTION_FEATURES
-from features.precomputed import EMOTION_COLUMNS, GAZE, precomputed_behaviour, read_precomputed, unmeasured_faces
-from foundation.errors import UnitError
+from apportion.corpus.session import Media
+from apportion.features.names import EMOTION_FEATURES
+from apportion.features.precomputed import (
+    EMOTION_COLUMNS,
+    GAZE,
+    precomputed_behaviour,
+    read_precomputed,
+    unmeasured_faces,
+)
+from apportion.foundation.errors import UnitError
 from tests.corpus.importers.candor_tree import BEHAVIOUR, talk, write_table, write_tree
 
 HEADER = "timedelta,user_id,gaze_on"

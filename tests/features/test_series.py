@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.series import Series, sampled, smoothed
+from apportion.features.series import Series, sampled, smoothed
 
 numbers = st.floats(-100, 100)
 times = st.lists(st.integers(0, 2000), min_size=1, max_size=40, unique=True).map(lambda v: [x / 100 for x in sorted(v)])

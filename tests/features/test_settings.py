@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from features.settings import DescriptorSettings, FeatureSettings
+from apportion.features.settings import DescriptorSettings, FeatureSettings
 
 
 def test_every_setting_is_described_and_has_a_default():

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Episode, Rating, Session, Turn
-from features.spans import TurnSpan, floor_spans, intersect, turn_spans
+from apportion.corpus.session import Episode, Rating, Session, Turn
+from apportion.features.spans import TurnSpan, floor_spans, intersect, turn_spans
 
 
 def _session(*turns: tuple[str, float | None, float | None]) -> Session:

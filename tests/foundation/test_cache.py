@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from foundation.cache import cache_folder
-from foundation.errors import InputError
+from apportion.foundation.cache import cache_folder
+from apportion.foundation.errors import InputError
 
 
 def test_the_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.characters import IN_TABLES, whole_text
+from apportion.foundation.characters import IN_TABLES, whole_text
 
 TEXTS = st.text(st.characters() | st.characters(categories=["Cs"]))
 

@@ -1,6 +1,6 @@
 from types import SimpleNamespace
 
-from foundation.control_marks import control_marks, defused
+from apportion.foundation.control_marks import control_marks, defused
 
 
 def token(content, special=True):

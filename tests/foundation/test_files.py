@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import InputError
-from foundation.files import (
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import (
     canonical_json,
     check_file,
     check_path,

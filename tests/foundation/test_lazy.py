@@ -1,6 +1,6 @@
 import pytest
 
-from foundation.lazy import lazy_names
+from apportion.foundation.lazy import lazy_names
 
 
 def test_a_name_comes_from_its_home_and_another_is_refused():

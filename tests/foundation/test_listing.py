@@ -1,4 +1,4 @@
-from foundation.listing import counted, first_few, indented, listed, some
+from apportion.foundation.listing import counted, first_few, indented, listed, some
 
 
 def test_what_is_left_out_is_counted():

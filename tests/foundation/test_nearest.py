@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.nearest import did_you_mean, nearest, slips
+from apportion.foundation.nearest import did_you_mean, nearest, slips
 
 words = st.text("abc", max_size=6)
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from foundation.presets import Preset, PresetSettings, Published, items
-from foundation.settings import Settings
+from apportion.foundation.presets import Preset, PresetSettings, Published, items
+from apportion.foundation.settings import Settings
 
 
 class Shoes(Settings):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foundation.processes import Processes
+from apportion.foundation.processes import Processes
 
 
 def test_one_process_shares_with_nobody() -> None:

@@ -5,9 +5,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from foundation import registry
-from foundation.errors import InputError
-from foundation.registry import Registry, load_named
+from apportion.foundation import registry
+from apportion.foundation.errors import InputError
+from apportion.foundation.registry import Registry, load_named
 
 OURS = {"root": "math:sqrt"}
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError, model_validator
 
-from foundation.settings import Settings, problems
+from apportion.foundation.settings import Settings, problems
 
 
 class Inner(Settings):

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.toml_text import toml_key, toml_text
+from apportion.foundation.toml_text import toml_key, toml_text
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 plain = st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | texts

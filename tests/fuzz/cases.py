@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 from apportion.cli import main
-from pipeline import assembly
+from apportion.pipeline import assembly
 from tests.behaviour.small import write_small_corpus
 from tests.fuzz.configurations import write_configuration
 from tests.fuzz.mutations import damage, write

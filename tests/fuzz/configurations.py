@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from pipeline.config import Config
+from apportion.pipeline.config import Config
 from tests.fuzz.mutations import ODD_NUMBERS, ODD_TEXTS
 
 Place = tuple[str, ...]

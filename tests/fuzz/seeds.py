@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
 from tests.behaviour.small import write_small_corpus
 from tests.fuzz.mutations import Files
 

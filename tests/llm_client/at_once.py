@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from llm_client.client import Client
-from llm_client.errors import LLMError
-from llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import LLMError
+from apportion.llm_client.request import ChatMessage, ChatRequest
 
 
 def request(number: int = 0) -> ChatRequest:

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from llm_client.batch.batches import Batches
-from llm_client.cost.prices import Price
-from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.batch.batches import Batches
+from apportion.llm_client.cost.prices import Price
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 CANARY = "sk-canary-0123456789abcdef"

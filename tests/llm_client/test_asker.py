@@ -4,13 +4,13 @@ from contextlib import closing
 
 import pytest
 
-from foundation.errors import InputError, UnitError
-from llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
-from llm_client.errors import RequestError
-from llm_client.kept.cache import ReplyCache
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.errors import RequestError
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 

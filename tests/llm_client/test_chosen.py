@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import InputError
-from llm_client.chosen import CACHE, NO_MODEL, ChosenModel
-from llm_client.request import ChatMessage, ChatRequest
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import CACHE, NO_MODEL, ChosenModel
+from apportion.llm_client.request import ChatMessage, ChatRequest
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 

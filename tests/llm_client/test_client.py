@@ -4,11 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.errors import MissingReplyError, RequestError, SetupError
-from llm_client.kept.recorded import read_header
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import MissingReplyError, RequestError, SetupError
+from apportion.llm_client.kept.recorded import read_header
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from foundation.errors import InputError, StoppedError, UnitError
-from llm_client.errors import BudgetError, ContextLengthError, LLMError, RequestError, SetupError, prefixed
+from apportion.foundation.errors import InputError, StoppedError, UnitError
+from apportion.llm_client.errors import BudgetError, ContextLengthError, LLMError, RequestError, SetupError, prefixed
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
-from llm_client.client import Client
-from llm_client.preview import Preview, named
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.preview import Preview, named
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 REQUEST = ChatRequest("m", (ChatMessage("system", "be brief"), ChatMessage("user", "héllo")), temperature=0.5)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 REQUEST = ChatRequest(
     "m", (ChatMessage("system", "s"), ChatMessage("user", "u")), {"type": "object"}, 0.5, 10, 1, "about"

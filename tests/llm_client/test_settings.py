@@ -3,8 +3,8 @@ from datetime import date
 import pytest
 from pydantic import ValidationError
 
-from llm_client.request import ChatRequest
-from llm_client.settings import OPENAI_URL, LLMSettings
+from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.settings import OPENAI_URL, LLMSettings
 
 
 def test_openai_is_the_default_server():

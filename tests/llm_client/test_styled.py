@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import InputError
-from llm_client.chosen import ChosenModel
-from llm_client.styled import StyledModel, style_and_model
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.styled import StyledModel, style_and_model
 
 CHOSEN = ChosenModel("small", max_tokens=7)
 

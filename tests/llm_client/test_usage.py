@@ -1,6 +1,6 @@
 import pytest
 
-from llm_client.usage import Overrun, Usage, budget_text, exceeded_text, usd_text
+from apportion.llm_client.usage import Overrun, Usage, budget_text, exceeded_text, usd_text
 
 
 def test_usage_is_told_in_words():

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import DESCRIPTORS, REWARDS, SOURCES, SPLITS
-from corpus.session import Episode, Rating, Turn
-from corpus.splitting.episodes import SplitEpisodes
-from evaluation.evaluate import evaluate
-from evaluation.inputs import Evidence, MethodValues
-from evaluation.settings import EvaluationSettings
-from pipeline.report.page import ReportInputs, Sample
+from apportion.corpus.schema import DESCRIPTORS, REWARDS, SOURCES, SPLITS
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.evaluation.evaluate import evaluate
+from apportion.evaluation.inputs import Evidence, MethodValues
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.pipeline.report.page import ReportInputs, Sample
 from tests.evaluation.made_up import features, labels
 
 METHODS = ("llm", "llm-multimodal", "rrd", "sentiment", "uniform")

@@ -2,11 +2,11 @@ import tomllib
 
 import pytest
 
-from decompose.settings import AuditSettings, ReactionSettings
-from foundation.errors import InputError
-from pipeline.config import Config, key_of, load_config, shown_config
-from pipeline.template import render_template
-from reward_model.settings import RewardModelSettings
+from apportion.decompose.settings import AuditSettings, ReactionSettings
+from apportion.foundation.errors import InputError
+from apportion.pipeline.config import Config, key_of, load_config, shown_config
+from apportion.pipeline.template import render_template
+from apportion.reward_model.settings import RewardModelSettings
 
 
 def written(tmp_path, text: str):

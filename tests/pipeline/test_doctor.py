@@ -1,6 +1,6 @@
 import sys
 
-from pipeline.doctor import examine
+from apportion.pipeline.doctor import examine
 
 
 def test_keys_are_named_and_never_shown(monkeypatch):
@@ -31,7 +31,7 @@ def test_the_needed_packages_and_models_are_there():
 
 
 def test_a_missing_package_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr("pipeline.doctor.NEEDED", ("no-such-package",))
+    monkeypatch.setattr("apportion.pipeline.doctor.NEEDED", ("no-such-package",))
     findings = {finding.name: finding for finding in examine()}
     assert findings["no-such-package"].state == "warning"
     assert "pip install" in findings["no-such-package"].text
@@ -42,7 +42,7 @@ def test_the_emotion_model_is_found_or_the_command_named(monkeypatch, tmp_path):
     assert findings["onnxruntime"].state == "ok" and "CPU" in findings["onnxruntime"].text
     assert findings["emotion model"].state == "missing"
     assert "apportion models fetch emotion" in findings["emotion model"].text
-    monkeypatch.setattr("pipeline.doctor.resolve_emotion_model", lambda setting: tmp_path / "m.onnx")
+    monkeypatch.setattr("apportion.pipeline.doctor.resolve_emotion_model", lambda setting: tmp_path / "m.onnx")
     findings = {finding.name: finding for finding in examine()}
     assert (findings["emotion model"].state, str(tmp_path / "m.onnx") in findings["emotion model"].text) == ("ok", True)
 
@@ -52,13 +52,13 @@ def test_the_face_mesh_is_found_or_the_command_named(monkeypatch, tmp_path):
     findings = {finding.name: finding for finding in examine()}
     assert findings["face mesh"].state == "missing"
     assert findings["face mesh"].text == "not here; haar stands in for it: apportion models fetch mesh"
-    monkeypatch.setattr("pipeline.doctor.find_mesh", lambda: tmp_path / "mesh")
+    monkeypatch.setattr("apportion.pipeline.doctor.find_mesh", lambda: tmp_path / "mesh")
     findings = {finding.name: finding for finding in examine()}
     assert (findings["face mesh"].state, findings["face mesh"].text) == ("ok", f"{tmp_path / 'mesh'} (verified)")
 
 
 def test_two_builds_of_onnxruntime_at_once_are_warned_of(monkeypatch):
-    monkeypatch.setattr("pipeline.doctor._version", lambda name: "1.2.3")
+    monkeypatch.setattr("apportion.pipeline.doctor._version", lambda name: "1.2.3")
     findings = {finding.name: finding for finding in examine()}
     assert findings["onnxruntime"].state == "warning"
     assert "docs/install.md" in findings["onnxruntime"].text
@@ -69,16 +69,3 @@ def test_no_onnxruntime_at_all(monkeypatch):
     findings = {finding.name: finding for finding in examine()}
     assert findings["onnxruntime"].state == "warning"
     assert "pip install onnxruntime" in findings["onnxruntime"].text
-
-
-def test_a_package_of_ours_that_another_distribution_writes_into_is_named(monkeypatch):
-    findings = {finding.name: finding for finding in examine()}
-    assert findings["apportion"].state == "ok"
-    installed = {"corpus": ["apportion", "corpus-tools"], "features": ["apportion", "apportion"], "numpy": ["numpy"]}
-    monkeypatch.setattr("pipeline.doctor.packages_distributions", lambda: installed)
-    findings = {finding.name: finding for finding in examine()}
-    assert findings["apportion"].state == "warning"
-    assert "`corpus` is also of corpus-tools: install apportion in an environment of its own" in (
-        findings["apportion"].text
-    )
-    assert "features" not in findings["apportion"].text

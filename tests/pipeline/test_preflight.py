@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from corpus.session import Media, Session
-from features.vocal_intensity.model import IntensityModel
-from foundation.errors import InputError
-from pipeline import assembly
-from pipeline.config import Config
-from pipeline.engine.facts import has_sound
-from pipeline.preflight import check
-from pipeline.stages.declared import STAGES
+from apportion.corpus.session import Media, Session
+from apportion.features.vocal_intensity.model import IntensityModel
+from apportion.foundation.errors import InputError
+from apportion.pipeline import assembly
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.facts import has_sound
+from apportion.pipeline.preflight import check
+from apportion.pipeline.stages.declared import STAGES
 from tests.behaviour.small import write_small_corpus
 
 

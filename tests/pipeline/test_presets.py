@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import InputError
-from foundation.presets import items
-from pipeline.config import Config, load_config, sections_with, shown_config
-from pipeline.engine.stage import Unit
-from pipeline.preflight import check
-from pipeline.presets import preset_notes, table
+from apportion.foundation.errors import InputError
+from apportion.foundation.presets import items
+from apportion.pipeline.config import Config, load_config, sections_with, shown_config
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.preflight import check
+from apportion.pipeline.presets import preset_notes, table
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.stages.planned import BY_NAME
 from tests.reward_model.tiny import save_tiny

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from reward_model.model import RewardModel
+from apportion.corpus.corpus import Corpus
+from apportion.reward_model.model import RewardModel
 from tests.behaviour.command import apportion, config
 from tests.shared import shared
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from reward_model.model import RewardModel
+from apportion.reward_model.model import RewardModel
 from tests.behaviour.command import apportion, config
 from tests.shared import shared
 

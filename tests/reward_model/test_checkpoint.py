@@ -10,8 +10,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from foundation.errors import InputError
-from reward_model.model import RewardModel
+from apportion.foundation.errors import InputError
+from apportion.reward_model.model import RewardModel
 from tests.reward_model.test_model import MESSAGES, random_head
 from tests.reward_model.tiny import save_tiny, small
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reward_model.history_windows import history_text, history_windows, reply_text, window
+from apportion.reward_model.history_windows import history_text, history_windows, reply_text, window
 from tests.reward_model.tiny import episode
 
 SAID = [("user", "one"), ("bot", "two"), ("user", "three"), ("third", "four"), ("bot", "five")]

@@ -3,11 +3,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import BACKGROUND_KINDS, Background, Episode, Rating, Turn
-from reward_model.history_windows import history_text, history_windows, last_window, said_by, said_in, window
-from reward_model.known import MARKS, fair_shares, known_head, known_lines, split_known
-from reward_model.network.dialogue import DialogueTokenizer
-from reward_model.network.tokens import PairTokenizer
+from apportion.corpus.session import BACKGROUND_KINDS, Background, Episode, Rating, Turn
+from apportion.reward_model.history_windows import history_text, history_windows, last_window, said_by, said_in, window
+from apportion.reward_model.known import MARKS, fair_shares, known_head, known_lines, split_known
+from apportion.reward_model.network.dialogue import DialogueTokenizer
+from apportion.reward_model.network.tokens import PairTokenizer
 from tests.reward_model.tiny import SPECIALS, WORDS, tokenizer
 
 NAMES = [*SPECIALS, *WORDS]

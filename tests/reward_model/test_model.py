@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from foundation.errors import InputError
-from reward_model.learning.dataset import read_turns
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
+from apportion.foundation.errors import InputError
+from apportion.reward_model.learning.dataset import read_turns
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import episode, small
 
 SAID = [("user", "hotel ?"), ("bot", "yes good"), ("user", "train ?"), ("bot", "no bad .")]

@@ -8,10 +8,10 @@ import pytest
 import torch
 from transformers import BartForConditionalGeneration
 
-from foundation.errors import InputError
-from reward_model.model import RewardModel
-from reward_model.network.backbones import load_backbone
-from reward_model.settings import RewardModelSettings
+from apportion.foundation.errors import InputError
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.network.backbones import load_backbone
+from apportion.reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import CONFIGS, tokenizer
 
 NAMES = ("facebook/bart-large", "kabita-choudhary/finetuned-bart-for-conversation-summary")

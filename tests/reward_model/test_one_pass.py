@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 import torch
 
-from corpus.session import Session
-from foundation.errors import InputError
-from reward_model.learning.dataset import Dataset, read_turns
-from reward_model.learning.loop import Training
-from reward_model.learning.training import predict, train
-from reward_model.learning.turn_mse import TurnMSE
-from reward_model.model import RewardModel
-from reward_model.network.embed import embed_session
+from apportion.corpus.session import Session
+from apportion.foundation.errors import InputError
+from apportion.reward_model.learning.dataset import Dataset, read_turns
+from apportion.reward_model.learning.loop import Training
+from apportion.reward_model.learning.training import predict, train
+from apportion.reward_model.learning.turn_mse import TurnMSE
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.network.embed import embed_session
 from tests.reward_model.test_model import MESSAGES, SAID, random_head
 from tests.reward_model.tiny import CAUSAL, episode, ignore, planted, save_tiny, small, values_of
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from foundation.processes import Processes
-from reward_model.learning.dataset import Dataset, read_turns
-from reward_model.learning.loop import Training, _Run, _steps
-from reward_model.learning.training import train
-from reward_model.learning.turn_mse import TurnMSE
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
+from apportion.foundation.processes import Processes
+from apportion.reward_model.learning.dataset import Dataset, read_turns
+from apportion.reward_model.learning.loop import Training, _Run, _steps
+from apportion.reward_model.learning.training import train
+from apportion.reward_model.learning.turn_mse import TurnMSE
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import ignore, planted, save_tiny, signal_embeddings, small, values_of
 
 PAPER = RewardModelSettings(preset="paper")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from corpus.schema import REWARDS
-from foundation.errors import InputError
-from reward_model.score_journal import SessionScores, identity_of, open_journal
+from apportion.corpus.schema import REWARDS
+from apportion.foundation.errors import InputError
+from apportion.reward_model.score_journal import SessionScores, identity_of, open_journal
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from foundation.errors import InputError
-from reward_model.scoring import scored, write_scores
+from apportion.foundation.errors import InputError
+from apportion.reward_model.scoring import scored, write_scores
 from tests.behaviour.small import write_small_corpus
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from reward_model.settings import RewardModelSettings
+from apportion.reward_model.settings import RewardModelSettings
 
 
 def test_defaults_train_the_head_of_the_embedded_model() -> None:

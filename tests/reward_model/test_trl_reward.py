@@ -10,9 +10,9 @@ import torch
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from foundation.errors import InputError
-from reward_model.model import RewardModel
-from reward_model.trl_reward import GRPOReward
+from apportion.foundation.errors import InputError
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.trl_reward import GRPOReward
 from tests.reward_model.test_model import MESSAGES, random_head
 from tests.reward_model.tiny import SIZES, save_tiny, small, tokenizer
 

@@ -20,11 +20,11 @@ from transformers import (
     RobertaConfig,
 )
 
-from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
-from corpus.session import Episode, Rating, Turn
-from reward_model.history_windows import history_windows
-from reward_model.network.embed import embedding_table
-from reward_model.settings import RewardModelSettings
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.reward_model.history_windows import history_windows
+from apportion.reward_model.network.embed import embedding_table
+from apportion.reward_model.settings import RewardModelSettings
 
 WORDS = [
     *("good", "bad", "train", "hotel", "at", "nine", "yes", "no", "A", "B", ":", ".", "?"),

@@ -1,4 +1,4 @@
-"""What `rlhf.launch.child` does, but for a mishap; started by test_trainer_processes.py as MISHAP STEP FOLDER."""
+"""What `apportion.rlhf.launch.child` does, but for a mishap; started by test_trainer_processes.py as MISHAP STEP FOLDER."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import signal
 import sys
 from pathlib import Path
 
-from rlhf.launch import child as launched
-from rlhf.training import reward
-from rlhf.training.reward import ModelReward
+from apportion.rlhf.launch import child as launched
+from apportion.rlhf.training import reward
+from apportion.rlhf.training.reward import ModelReward
 
 
 class Failing(ModelReward):

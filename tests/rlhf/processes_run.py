@@ -11,14 +11,14 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from foundation.processes import Processes
-from rlhf.policy.contexts import DialogueContext
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings
-from rlhf.ppo.checkpoints import Checkpoints
-from rlhf.ppo.ppo import PPO
-from rlhf.sampling.rollout import Rollout
-from rlhf.training.metrics import Metrics
+from apportion.foundation.processes import Processes
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.ppo.checkpoints import Checkpoints
+from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.sampling.rollout import Rollout
+from apportion.rlhf.training.metrics import Metrics
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 
 SETTINGS = SMALL.model_copy(

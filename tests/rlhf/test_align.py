@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 import torch
 
-from corpus.session import Session
-from corpus.targets import unrated_episode
-from foundation.errors import InputError
-from reward_model.history_windows import window
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
-from rlhf.align import align
-from rlhf.alignment import align_here
-from rlhf.training.job import Job
-from rlhf.training.reward import ModelReward
+from apportion.corpus.session import Session
+from apportion.corpus.targets import unrated_episode
+from apportion.foundation.errors import InputError
+from apportion.reward_model.history_windows import window
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
+from apportion.rlhf.align import align
+from apportion.rlhf.alignment import align_here
+from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.reward import ModelReward
 from tests.rlhf.toy import SMALL, Scored, chats, splits
 
 SPLITS = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
@@ -49,12 +49,12 @@ def test_errors_begin_with_what_the_caller_calls_the_job(tmp_path):
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_the_reward_model_reads_where_the_policy_is(tmp_path, monkeypatch, device):
     placed = []
-    monkeypatch.setattr("reward_model.model.RewardModel.place", lambda model, where: placed.append(where))
+    monkeypatch.setattr("apportion.reward_model.model.RewardModel.place", lambda model, where: placed.append(where))
     monkeypatch.setattr(
-        "reward_model.model.RewardModel.from_pretrained", lambda folder: RewardModel.__new__(RewardModel)
+        "apportion.reward_model.model.RewardModel.from_pretrained", lambda folder: RewardModel.__new__(RewardModel)
     )
-    monkeypatch.setattr("rlhf.align.check_alignment", lambda settings: None)
-    monkeypatch.setattr("rlhf.align.align_here", lambda job, reward, **others: reward)
+    monkeypatch.setattr("apportion.rlhf.align.check_alignment", lambda settings: None)
+    monkeypatch.setattr("apportion.rlhf.align.align_here", lambda job, reward, **others: reward)
     settings = SMALL.model_copy(update={"device": device})
     reward = align(Job(chats(1), splits(policy=["chat-0"]), tmp_path, settings, 0, tmp_path))
     assert isinstance(reward, ModelReward) and placed == ([] if device == "cpu" else ["cuda"])

@@ -13,9 +13,9 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from foundation.errors import InputError, UnitError
-from rlhf.alignment import align_here
-from rlhf.training.job import Job
+from apportion.foundation.errors import InputError, UnitError
+from apportion.rlhf.alignment import align_here
+from apportion.rlhf.training.job import Job
 from tests.rlhf.toy import QUESTIONS, SMALL, Scored, chats, quiet, small_policy, splits
 
 SPLITS = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])

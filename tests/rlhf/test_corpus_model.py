@@ -1,12 +1,12 @@
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.session import Session
-from decompose.influence.local import load_measurer
-from decompose.influence.measurer import Prompt
-from foundation.errors import InputError
-from llm_client.request import ChatMessage
-from rlhf.corpus_model import CorpusModelSettings, sessions_of, train_corpus_model
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Session
+from apportion.decompose.influence.local import load_measurer
+from apportion.decompose.influence.measurer import Prompt
+from apportion.foundation.errors import InputError
+from apportion.llm_client.request import ChatMessage
+from apportion.rlhf.corpus_model import CorpusModelSettings, sessions_of, train_corpus_model
 from tests.behaviour.small import write_small_corpus
 
 SMALL = CorpusModelSettings(steps=60, hidden=64, layers=1, vocabulary=400, tokens=192)

@@ -6,15 +6,15 @@ from importlib.metadata import EntryPoint
 import pytest
 from pydantic import Field, ValidationError
 
-from foundation import registry
-from foundation.errors import InputError
-from foundation.settings import Settings
-from rlhf.align import align
-from rlhf.named import PARTNERS, REWARDS, Named
-from rlhf.sampling.partner import RecordedPartner, answers
-from rlhf.settings import AlignSettings
-from rlhf.training.job import Job
-from rlhf.training.reward import lent_reward
+from apportion.foundation import registry
+from apportion.foundation.errors import InputError
+from apportion.foundation.settings import Settings
+from apportion.rlhf.align import align
+from apportion.rlhf.named import PARTNERS, REWARDS, Named
+from apportion.rlhf.sampling.partner import RecordedPartner, answers
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.reward import lent_reward
 from tests.rlhf.test_alignment import SPLITS
 from tests.rlhf.toy import SMALL, chats, no_history
 

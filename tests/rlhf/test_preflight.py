@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from foundation.errors import InputError
-from rlhf.align import align
-from rlhf.preflight import TINY_LAYERS, check_alignment
-from rlhf.settings import AlignSettings
-from rlhf.training.job import Job
-from rlhf.training.metrics import Metrics
-from rlhf.training.tiny_policy import build_tiny
+from apportion.foundation.errors import InputError
+from apportion.rlhf.align import align
+from apportion.rlhf.preflight import TINY_LAYERS, check_alignment
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.saved import save_model
 from tests.rlhf.toy import SMALL, chats, small_policy, splits
 
@@ -100,7 +100,7 @@ def test_a_policy_that_cannot_be_aligned_is_told_without_its_weights(model, monk
 
 
 def test_a_tokenizer_larger_than_the_embeddings_is_told_where_the_model_is_loaded_too(model):
-    from rlhf.policy.loading import load_policy
+    from apportion.rlhf.policy.loading import load_policy
 
     with_more_tokens(model)
     with pytest.raises(InputError, match="writes 'word39' as token 339"):

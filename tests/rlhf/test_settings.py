@@ -5,9 +5,9 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from rlhf.policy_settings import LoraSettings, Placement, Window
-from rlhf.ppo.kl_control import KLControl
-from rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings
+from apportion.rlhf.policy_settings import LoraSettings, Placement, Window
+from apportion.rlhf.ppo.kl_control import KLControl
+from apportion.rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings
 
 
 def test_the_papers_settings():

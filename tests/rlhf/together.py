@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
-from rlhf.align import align
-from rlhf.launch.parent import align_together
-from rlhf.training.job import Job
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
+from apportion.rlhf.align import align
+from apportion.rlhf.launch.parent import align_together
+from apportion.rlhf.training.job import Job
 from tests.rlhf.toy import SMALL, chats, quiet, small_policy, splits
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,13 +8,13 @@ import pyarrow as pa
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM
 
-from corpus.schema import SPLITS
-from corpus.session import Episode, Rating, Turn
-from rlhf.policy.contexts import DialogueContext, make_contexts
-from rlhf.policy.loading import Policy
-from rlhf.policy_settings import LoraSettings, TinySettings
-from rlhf.settings import AlignSettings
-from rlhf.training.tiny_policy import train_tokenizer
+from apportion.corpus.schema import SPLITS
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.rlhf.policy.contexts import DialogueContext, make_contexts
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy_settings import LoraSettings, TinySettings
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.tiny_policy import train_tokenizer
 
 QUESTIONS = ("where is the train", "when does it leave", "is it late again", "may I take a dog along")
 ANSWERS = ("at nine", "with pleasure on track four", "no", "yes of course")

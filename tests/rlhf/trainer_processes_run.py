@@ -11,20 +11,20 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from foundation.processes import Processes
-from rlhf.policy.sharding import claim_accelerate_flags, is_sharded, sharding_asked
-from rlhf.policy_settings import LoraSettings
-from rlhf.sampling import several_turns as dialogue
-from rlhf.sampling.partner import RecordedPartner
-from rlhf.settings import AlignSettings
-from rlhf.trainers import groups as group_training
-from rlhf.trainers import running as trainer_run
-from rlhf.trainers.groups import train_groups
-from rlhf.trainers.step_callback import StepCallback
-from rlhf.trainers.supervised import train_supervised
-from rlhf.training.isolation import own_randomness
-from rlhf.training.metrics import Metrics
-from rlhf.training.run import Run
+from apportion.foundation.processes import Processes
+from apportion.rlhf.policy.sharding import claim_accelerate_flags, is_sharded, sharding_asked
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.sampling import several_turns as dialogue
+from apportion.rlhf.sampling.partner import RecordedPartner
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.trainers import groups as group_training
+from apportion.rlhf.trainers import running as trainer_run
+from apportion.rlhf.trainers.groups import train_groups
+from apportion.rlhf.trainers.step_callback import StepCallback
+from apportion.rlhf.trainers.supervised import train_supervised
+from apportion.rlhf.training.isolation import own_randomness
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.run import Run
 from tests.rlhf.processes_run import by_sum, recited
 from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy
 

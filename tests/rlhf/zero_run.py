@@ -11,12 +11,12 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
-from rlhf.policy.loading import Policy
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy.sharding import claim_accelerate_flags, is_sharded
-from rlhf.policy.zero import shard
-from rlhf.policy_settings import LoraSettings
-from rlhf.sampling.rollout import sample_replies
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy.sharding import claim_accelerate_flags, is_sharded
+from apportion.rlhf.policy.zero import shard
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.sampling.rollout import sample_replies
 from tests.rlhf.toy import contexts, small_policy
 
 LORA = LoraSettings(r=4, alpha=8, dropout=0.0)

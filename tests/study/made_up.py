@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from study.definition.draw import items_for, with_checks
-from study.definition.folder import StudyFolder
-from study.definition.key import Key, read_key
-from study.rows import AnswerRow
-from study.simulated import SimulatedAnnotators, simulated_name
+from apportion.study.definition.draw import items_for, with_checks
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.key import Key, read_key
+from apportion.study.rows import AnswerRow
+from apportion.study.simulated import SimulatedAnnotators, simulated_name
 from tests.study.studies import responses, study_in
 
 POLICIES = ("base", "grpo", "ppo")

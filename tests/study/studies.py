@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from corpus.schema import RESPONSES
-from study.definition.making import Wanted, make_study
+from apportion.corpus.schema import RESPONSES
+from apportion.study.definition.making import Wanted, make_study
 
 POLICIES = ("zz-base-policy", "zz-tuned-policy", "zz-other-policy")
 """Names that no text holds by chance."""

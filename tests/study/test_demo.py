@@ -1,6 +1,6 @@
 import pytest
 
-from study.demo import AFTER, BEFORE, EACH_ITEM, TITLE, make_demo, planted, simulated_names
+from apportion.study.demo import AFTER, BEFORE, EACH_ITEM, TITLE, make_demo, planted, simulated_names
 from tests.study.studies import responses
 
 

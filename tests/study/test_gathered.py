@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import pytest
 
-from foundation.errors import InputError
-from study.exchange.bring import bring
-from study.gathered import gathered
-from study.rows import IMPORTED, JUDGED, rows_text
-from study.simulated import SimulatedAnnotators
-from study.store.rows import Answer
-from study.store.store import Store
+from apportion.foundation.errors import InputError
+from apportion.study.exchange.bring import bring
+from apportion.study.gathered import gathered
+from apportion.study.rows import IMPORTED, JUDGED, rows_text
+from apportion.study.simulated import SimulatedAnnotators
+from apportion.study.store.rows import Answer
+from apportion.study.store.store import Store
 from tests.study.exchange.test_mturk_results import filled, written
 from tests.study.made_up import answered, made_study
 
@@ -63,7 +63,7 @@ def test_an_item_that_was_answered_here_and_elsewhere(tmp_path):
 def test_without_what_reads_a_database_it_says_what_to_install(tmp_path, monkeypatch):
     study, key = made_study(tmp_path / "study")
     answer_through_the_store(study, key, people=1)
-    monkeypatch.setitem(sys.modules, "study.store.store", None)
+    monkeypatch.setitem(sys.modules, "apportion.study.store.store", None)
     with pytest.raises(InputError, match=r"study\.store\.store is needed .*`pip install 'apportion\[study\]'"):
         gathered(study)
 

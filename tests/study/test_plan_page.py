@@ -5,10 +5,10 @@ import pytest
 from click.testing import CliRunner
 
 from apportion.commands.studying.power import power_command
-from foundation.tables.numbers import fixed
-from study.plan_page import as_page
-from study.planning import Plan, planned
-from study.power import power
+from apportion.foundation.tables.numbers import fixed
+from apportion.study.plan_page import as_page
+from apportion.study.planning import Plan, planned
+from apportion.study.power import power
 from tests.behaviour.command import in_process
 
 

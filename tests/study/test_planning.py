@@ -6,13 +6,13 @@ import pytest
 from click.testing import CliRunner
 
 from apportion.commands.studying.power import power_command
-from evaluation.people.mixed import mixed_mean
-from foundation.errors import InputError
-from study.planning import Plan, plan_of, planned
-from study.power import Components, components_of_marks, power
-from study.report.tables import unblinded
-from study.rows import IMPORTED, rows_text
-from study.simulated import Shared
+from apportion.evaluation.people.mixed import mixed_mean
+from apportion.foundation.errors import InputError
+from apportion.study.planning import Plan, plan_of, planned
+from apportion.study.power import Components, components_of_marks, power
+from apportion.study.report.tables import unblinded
+from apportion.study.rows import IMPORTED, rows_text
+from apportion.study.simulated import Shared
 from tests.behaviour.command import in_process
 from tests.study.made_up import answered, made_study
 

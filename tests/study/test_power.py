@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t
 
-from evaluation.people.answers import Answers
-from foundation.errors import InputError
-from study.power import (
+from apportion.evaluation.people.answers import Answers
+from apportion.foundation.errors import InputError
+from apportion.study.power import (
     Components,
     Design,
     components_of_answers,
@@ -17,7 +17,7 @@ from study.power import (
     simulated_power,
     smallest_difference,
 )
-from study.simulated import INDEPENDENT, Shared, assigned
+from apportion.study.simulated import INDEPENDENT, Shared, assigned
 
 PAPER = Design(100, 3, 30, 63)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import InputError
-from study.rows import AnswerRow, check_annotator_id, read_row_file, rows_beside, rows_text
+from apportion.foundation.errors import InputError
+from apportion.study.rows import AnswerRow, check_annotator_id, read_row_file, rows_beside, rows_text
 
 ROW = AnswerRow("a001", "i0001", {"social": ["r1"], "better": "tie", "kind": {"r1": 3}}, "Because.", 12.5, 1, 2, "now")
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from foundation.errors import InputError
-from study.definition.answers import checked
-from study.simulated import (
+from apportion.foundation.errors import InputError
+from apportion.study.definition.answers import checked
+from apportion.study.simulated import (
     INDEPENDENT,
     REASON,
     Shared,

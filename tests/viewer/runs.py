@@ -14,20 +14,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import uvicorn
 
-from corpus.corpus import Corpus
-from pipeline.config import load_config
-from pipeline.report.page import ReportInputs, render_report
-from pipeline.running.local import run_locally
+from apportion.corpus.corpus import Corpus
+from apportion.pipeline.config import load_config
+from apportion.pipeline.report.page import ReportInputs, render_report
+from apportion.pipeline.running.local import run_locally
+from apportion.viewer.access import Access
+from apportion.viewer.app import create_app
+from apportion.viewer.reading.beside import Beside
+from apportion.viewer.reading.build import build
+from apportion.viewer.reading.index import index_path
+from apportion.viewer.reading.place import open_place
+from apportion.viewer.reading.run import ServedRun, serve_run
+from apportion.viewer.serve import listening
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
-from viewer.access import Access
-from viewer.app import create_app
-from viewer.reading.beside import Beside
-from viewer.reading.build import build
-from viewer.reading.index import index_path
-from viewer.reading.place import open_place
-from viewer.reading.run import ServedRun, serve_run
-from viewer.serve import listening
 
 TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
 

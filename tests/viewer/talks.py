@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from corpus.corpus import Corpus
-from corpus.schema import (
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import (
     BACKGROUNDS,
     DESCRIPTORS,
     FRAMES,
@@ -26,10 +26,10 @@ from corpus.schema import (
     UTTERANCES,
     TableSchema,
 )
-from features.names import EMOTION_FEATURES
-from foundation.files import file_digest
-from pipeline.config import Config, shown_config
-from pipeline.results.run_folder import corpus_place
+from apportion.features.names import EMOTION_FEATURES
+from apportion.foundation.files import file_digest
+from apportion.pipeline.config import Config, shown_config
+from apportion.pipeline.results.run_folder import corpus_place
 from tests.behaviour.small import table
 from tests.features.clips import flat, tone, write_movie, write_wav
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apportion.viewer.access import HEADERS, MOST_BODY, Access, Guard, TooLargeError
+from apportion.viewer.serve import own_names
 from tests.viewer.runs import ask
-from viewer.access import HEADERS, MOST_BODY, Access, Guard, TooLargeError
-from viewer.serve import own_names
 
 PATHS = ("", "session/s03", "static/style.css", "static/tokens.css", "nowhere", "?page=0")
 

@@ -6,8 +6,8 @@ import html.parser
 
 import pytest
 
+from apportion.viewer.reading.slugs import slug_of
 from tests.viewer.runs import HOSTILE_IDS, ask, served, write_hostile_run
-from viewer.reading.slugs import slug_of
 
 URLS = {"href", "src", "action"}
 
@@ -87,7 +87,7 @@ def test_a_file_of_another_state_is_not_kept(server, path):
 
 
 def test_a_fault_that_nobody_foresaw_is_said_in_the_viewer_s_frame(hostile, monkeypatch):
-    monkeypatch.setattr("viewer.pages.sessions.list_view", lambda *_: 1 / 0)
+    monkeypatch.setattr("apportion.viewer.pages.sessions.list_view", lambda *_: 1 / 0)
     answer = ask(hostile)
     assert answer.status == 500 and "This page failed" in answer.text and "division" not in answer.text
     assert 'href="compare' in answer.text, "other pages go on"

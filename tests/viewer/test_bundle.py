@@ -11,22 +11,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import RESPONSES
-from evaluation.patterns.result import PatternSettings
-from foundation.errors import InputError
-from pipeline.patterns.write import write_patterns
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RESPONSES
+from apportion.evaluation.patterns.result import PatternSettings
+from apportion.foundation.errors import InputError
+from apportion.pipeline.patterns.write import write_patterns
+from apportion.viewer.bundle import write_bundle
+from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.question import question_on
+from apportion.viewer.pages.links import Links
+from apportion.viewer.reading.beside import beside
+from apportion.viewer.reading.listing import Query as ListQuery
+from apportion.viewer.reading.listing import listing
+from apportion.viewer.reading.place import RunPlace, open_place
+from apportion.viewer.reading.run import serve_run
 from tests.viewer.pages.test_compare import audit, responses, run_of
 from tests.viewer.runs import write_viewed_run
-from viewer.bundle import write_bundle
-from viewer.labels.overlay import Overlay, overlay_beside
-from viewer.labels.question import question_on
-from viewer.pages.links import Links
-from viewer.reading.beside import beside
-from viewer.reading.listing import Query as ListQuery
-from viewer.reading.listing import listing
-from viewer.reading.place import RunPlace, open_place
-from viewer.reading.run import serve_run
 
 EVIL = '<script>alert(1)</script> "quoted" javascript:alert(2) \u202eturned'
 
@@ -120,9 +120,9 @@ def test_every_comparison_is_a_file_that_leads_to_the_others(compared):
 
 
 def test_a_long_comparison_is_cut_and_says_so(place, tmp_path, monkeypatch):
-    monkeypatch.setattr("viewer.pages.compare_choices.MOST_LINES", 10)
+    monkeypatch.setattr("apportion.viewer.pages.compare_choices.MOST_LINES", 10)
     for module in ("compare", "compare_files"):
-        monkeypatch.setattr(f"viewer.pages.{module}.MOST_LINES", 10)
+        monkeypatch.setattr(f"apportion.viewer.pages.{module}.MOST_LINES", 10)
     write_bundle(place, tmp_path / "out")
     html = (tmp_path / "out" / "compare.html").read_text()
     assert "This copy has the first 10 of 60 sessions." in html and "1–10 of 10" in html
@@ -174,7 +174,7 @@ def test_what_comes_to_be_there_meanwhile_is_not_replaced_either(place, tmp_path
         (tmp_path / "out" / "mine.txt").write_text("mine")
         return "a page"
 
-    monkeypatch.setattr("viewer.bundle.patterns.html", meanwhile)
+    monkeypatch.setattr("apportion.viewer.bundle.patterns.html", meanwhile)
     with pytest.raises(InputError, match=r"out: cannot be written"):
         write_bundle(place, tmp_path / "out")
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "mine.txt"]
@@ -190,7 +190,7 @@ def test_what_breaks_off_leaves_nothing(place, tmp_path, monkeypatch):
     def broken(*_: object) -> str:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("viewer.bundle.patterns.html", broken)
+    monkeypatch.setattr("apportion.viewer.bundle.patterns.html", broken)
     with pytest.raises(RuntimeError, match="broken"):
         write_bundle(place, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
-from foundation.errors import InputError
-from viewer import serve
-from viewer.serve import is_loopback, listening, own_names
+from apportion.foundation.errors import InputError
+from apportion.viewer import serve
+from apportion.viewer.serve import is_loopback, listening, own_names
 
 
 def test_a_port_that_is_taken_is_named_and_another_is_found():

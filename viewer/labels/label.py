@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.files import digest
-from viewer.labels.question import Question, check_annotator
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.viewer.labels.question import Question, check_annotator
 
 LabelKey = tuple[str, int, str, str]
 """(session_id, turn, annotator, name): the key of ``turn_labels``."""

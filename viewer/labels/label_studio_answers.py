@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.corpus import Corpus
-from corpus.files.textfile import read_json
-from foundation.errors import InputError
-from foundation.listing import listed
-from viewer.labels.label import Label
-from viewer.labels.label_studio_tasks import CONTROL
-from viewer.labels.merge import check_labels
-from viewer.labels.overlay import Overlay
-from viewer.labels.question import Question, check_annotator
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.files.textfile import read_json
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import listed
+from apportion.viewer.labels.label import Label
+from apportion.viewer.labels.label_studio_tasks import CONTROL
+from apportion.viewer.labels.merge import check_labels
+from apportion.viewer.labels.overlay import Overlay
+from apportion.viewer.labels.question import Question, check_annotator
 
 KINDS = {"choices": "choices", "rating": "rating", "number": "number"}
 """Types of results that hold one number, and the field of ``value`` that it is in."""

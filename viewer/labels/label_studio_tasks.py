@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from corpus.corpus import Corpus
-from corpus.session import Session
-from foundation.errors import InputError
-from foundation.listing import listed
-from foundation.nearest import did_you_mean
-from pipeline.report.text import clean, plain
-from viewer.labels.label import Label, said_digest
-from viewer.labels.merge import check_labels
-from viewer.labels.overlay import Overlay
-from viewer.labels.question import MOST_BUTTONS, Question
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Session
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import listed
+from apportion.foundation.nearest import did_you_mean
+from apportion.pipeline.report.text import clean, plain
+from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.labels.merge import check_labels
+from apportion.viewer.labels.overlay import Overlay
+from apportion.viewer.labels.question import MOST_BUTTONS, Question
 
 BEFORE, AFTER = 10, 4
 """Turns of the dialogue that a task shows before the turn that is asked about, and after it."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from foundation.errors import InputError
-from study.definition.criteria import Criterion
-from study.definition.folder import StudyFolder
-from study.exchange.turn_labels import TurnRating, turn_ratings
-from study.gathered import gathered
-from viewer.labels.label import Label, said_digest
-from viewer.labels.overlay import Overlay
-from viewer.labels.question import MOST_NAME, MOST_TEXT, Question
+from apportion.corpus.corpus import Corpus
+from apportion.foundation.errors import InputError
+from apportion.study.definition.criteria import Criterion
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.exchange.turn_labels import TurnRating, turn_ratings
+from apportion.study.gathered import gathered
+from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.labels.overlay import Overlay
+from apportion.viewer.labels.question import MOST_NAME, MOST_TEXT, Question
 
 
 def export_labels(study: Path, corpus: Path, out: Path, database: str | None = None) -> int:

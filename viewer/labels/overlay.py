@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from corpus.files.textfile import check_regular
-from foundation.errors import InputError
-from foundation.files import canonical_json, check_path, sync
-from viewer.labels.label import Label, LabelKey, label_of, question_of, seen_of
-from viewer.labels.question import Question, check_annotator
+from apportion.corpus.files.textfile import check_regular
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json, check_path, sync
+from apportion.viewer.labels.label import Label, LabelKey, label_of, question_of, seen_of
+from apportion.viewer.labels.question import Question, check_annotator
 
 SUFFIX = ".labels.jsonl"
 

@@ -9,9 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from pipeline.report.bars import colour_class
-from pipeline.report.text import clean
-from viewer.pages.compare_choices import (
+from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.text import clean
+from apportion.viewer.pages.compare_choices import (
     MOST_LINES,
     choices,
     chosen_pair,
@@ -21,22 +21,22 @@ from viewer.pages.compare_choices import (
     usual_voice,
     voice_pairs,
 )
-from viewer.pages.links import Links
-from viewer.pages.render import page, render
-from viewer.reading.beside import Beside
-from viewer.reading.compared.audited import read_audit
-from viewer.reading.compared.contrast import Contrast, contrasts
-from viewer.reading.compared.people import ENOUGH, against, label_means
-from viewer.reading.compared.policies import answered, policies_in
-from viewer.reading.compared.voices import Voice, voices
-from viewer.reading.naming import named, places_by_episode, slugs_by_session, splits_by_session
-from viewer.reading.paging import Page
-from viewer.reading.run import ServedRun
-from viewer.shown.compared import audited, methods, policies
-from viewer.shown.compared.audited import audit_view, ordered_audit
-from viewer.shown.compared.methods import SORTS, methods_view, sorted_contrasts
-from viewer.shown.compared.people import apart_row, most_apart, people_view
-from viewer.shown.compared.policies import most_different, policies_view
+from apportion.viewer.pages.links import Links
+from apportion.viewer.pages.render import page, render
+from apportion.viewer.reading.beside import Beside
+from apportion.viewer.reading.compared.audited import read_audit
+from apportion.viewer.reading.compared.contrast import Contrast, contrasts
+from apportion.viewer.reading.compared.people import ENOUGH, against, label_means
+from apportion.viewer.reading.compared.policies import answered, policies_in
+from apportion.viewer.reading.compared.voices import Voice, voices
+from apportion.viewer.reading.naming import named, places_by_episode, slugs_by_session, splits_by_session
+from apportion.viewer.reading.paging import Page
+from apportion.viewer.reading.run import ServedRun
+from apportion.viewer.shown.compared import audited, methods, policies
+from apportion.viewer.shown.compared.audited import audit_view, ordered_audit
+from apportion.viewer.shown.compared.methods import SORTS, methods_view, sorted_contrasts
+from apportion.viewer.shown.compared.people import apart_row, most_apart, people_view
+from apportion.viewer.shown.compared.policies import most_different, policies_view
 
 router = APIRouter()
 GROUP = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Sized
 from itertools import combinations, product
 
-from viewer.pages.links import Links
-from viewer.reading.compared.voices import Voice
+from apportion.viewer.pages.links import Links
+from apportion.viewer.reading.compared.voices import Voice
 
 MOST_CHOICES = 100
 """Choices of a bundle, each at least one file: a run of ten methods has 45 pairs."""

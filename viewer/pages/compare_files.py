@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from viewer.pages.compare import Asked, audit_html, contrasts_of, methods_html, people_html, policies_html
-from viewer.pages.compare_choices import MOST_LINES, labelled_voices, policy_pairs, voice_pairs
-from viewer.pages.links import Links, bundled_name
-from viewer.reading.beside import Beside
-from viewer.reading.compared.audited import read_audit
-from viewer.reading.compared.people import label_means
-from viewer.reading.compared.policies import answered, policies_in
-from viewer.reading.compared.voices import voices
-from viewer.reading.paging import Page
-from viewer.reading.run import ServedRun
-from viewer.shown.compared import audited, methods, policies
+from apportion.viewer.pages.compare import Asked, audit_html, contrasts_of, methods_html, people_html, policies_html
+from apportion.viewer.pages.compare_choices import MOST_LINES, labelled_voices, policy_pairs, voice_pairs
+from apportion.viewer.pages.links import Links, bundled_name
+from apportion.viewer.reading.beside import Beside
+from apportion.viewer.reading.compared.audited import read_audit
+from apportion.viewer.reading.compared.people import label_means
+from apportion.viewer.reading.compared.policies import answered, policies_in
+from apportion.viewer.reading.compared.voices import voices
+from apportion.viewer.reading.paging import Page
+from apportion.viewer.reading.run import ServedRun
+from apportion.viewer.shown.compared import audited, methods, policies
 
 Html = Callable[[ServedRun, Links, Beside, Asked], str]
 File = tuple[str, Callable[[Links], str]]

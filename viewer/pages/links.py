@@ -6,7 +6,7 @@ To add a page NAME:
 2. ``viewer/templates/NAME.html``: ``{% extends "base.html" %}``, blocks ``title``, ``main`` and, for scripts and style
    sheets of its own, ``head``. Addresses come from ``links`` alone: ``links.page("NAME", sort="score")``,
    ``links.session(slug, turn=3)``, ``links.static("NAME.js")``. No inline script, no ``style`` attribute.
-3. ``viewer/pages/NAME.py``: ``html(run, links, ...) -> str`` by `viewer.pages.render.render`, and a ``router`` whose
+3. ``viewer/pages/NAME.py``: ``html(run, links, ...) -> str`` by `apportion.viewer.pages.render.render`, and a ``router`` whose
    function is a line: ``return page(request, "NAME", html, ...)``. A bundle calls ``html`` with other links.
 4. The router in ``viewer/app.py: ROUTERS``; a line in ``NAVIGATION`` below where the page stands in the bar at the top.
 5. ``tests/viewer/pages/test_NAME.py``; what needs a browser in ``tests/viewer/browser/test_NAME.py``
@@ -50,14 +50,14 @@ def bundled_name(name: str, query: Mapping[str, object]) -> str:
     return name + "".join(f"~~{key}-{asked[key]}" for key in KEPT if asked.get(key) not in (None, "", False, 0))
 
 
-TOKENS = files("pipeline.report").joinpath("tokens.css")
+TOKENS = files("apportion.pipeline.report").joinpath("tokens.css")
 """Colours that the report has, too; served and bundled among the viewer's own files."""
 
 
 @cache
 def static_state() -> str:
     """What changes when a file of ``viewer/static/`` does: a browser may keep what it has got of one state."""
-    with as_file(files("viewer").joinpath("static")) as folder:
+    with as_file(files("apportion.viewer").joinpath("static")) as folder:
         contents = [TOKENS.read_bytes(), *(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())]
     return sha256(b"".join(contents)).hexdigest()[:12]
 

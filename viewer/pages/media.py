@@ -10,12 +10,12 @@ from pathlib import Path
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, Response
 
-from corpus.session import Media
-from foundation.errors import UnitError
-from viewer.pages.session import session_of
-from viewer.reading.recordings import content_type, recording_file, sound_of
-from viewer.reading.run import ServedRun
-from viewer.shown.session.recordings import PLAYED
+from apportion.corpus.session import Media
+from apportion.foundation.errors import UnitError
+from apportion.viewer.pages.session import session_of
+from apportion.viewer.reading.recordings import content_type, recording_file, sound_of
+from apportion.viewer.reading.run import ServedRun
+from apportion.viewer.shown.session.recordings import PLAYED
 
 router = APIRouter()
 

@@ -10,9 +10,9 @@ import jinja2
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from pipeline.report.text import clean, number, plain, seconds, signed
-from viewer.pages.links import BUNDLED, NAVIGATION, REPORT, Links
-from viewer.reading.run import ServedRun
+from apportion.pipeline.report.text import clean, number, plain, seconds, signed
+from apportion.viewer.pages.links import BUNDLED, NAVIGATION, REPORT, Links
+from apportion.viewer.reading.run import ServedRun
 
 NAME, TEXT = 120, 20_000
 """Most characters of a name and of a text that a page shows."""
@@ -50,7 +50,7 @@ def page(request: Request, here: str, html: Callable[..., str], *arguments: Any)
 def environment() -> jinja2.Environment:
     """Jinja as all pages use it: escaping always on, a name that is missing is an error."""
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("viewer"),
+        loader=jinja2.PackageLoader("apportion.viewer"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -10,12 +10,12 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from foundation.errors import InputError
-from pipeline.report.page import MARK
-from pipeline.report.sessions import marked
-from viewer.pages.links import REPORT, Links
-from viewer.reading.naming import slugs_by_session
-from viewer.reading.run import ServedRun
+from apportion.foundation.errors import InputError
+from apportion.pipeline.report.page import MARK
+from apportion.pipeline.report.sessions import marked
+from apportion.viewer.pages.links import REPORT, Links
+from apportion.viewer.reading.naming import slugs_by_session
+from apportion.viewer.reading.run import ServedRun
 
 router = APIRouter()
 _MARK = re.compile(rf"<!--{MARK}:([0-9a-f]*)-->(?:.*?<!--/{MARK}-->)?")

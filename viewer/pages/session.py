@@ -13,20 +13,20 @@ import pyarrow.parquet as pq
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
-from foundation.errors import InputError, UnitError
-from pipeline.report.text import clean
-from pipeline.results.run_folder import session_file_name
-from viewer.labels.overlay import Overlay
-from viewer.pages.links import Links
-from viewer.pages.render import page, render
-from viewer.reading.recordings import recording_file, sound_of
-from viewer.reading.run import ServedRun
-from viewer.reading.session import SessionTables, read_session, with_labels
-from viewer.shown.session.axis import axis_of
-from viewer.shown.session.evidence import evidences
-from viewer.shown.session.recordings import Player, Screen
-from viewer.shown.session.tracks import COLUMNS, TrackGroup, tracks_of
-from viewer.shown.session.view import Asked, Chosen, choose, session_view
+from apportion.foundation.errors import InputError, UnitError
+from apportion.pipeline.report.text import clean
+from apportion.pipeline.results.run_folder import session_file_name
+from apportion.viewer.labels.overlay import Overlay
+from apportion.viewer.pages.links import Links
+from apportion.viewer.pages.render import page, render
+from apportion.viewer.reading.recordings import recording_file, sound_of
+from apportion.viewer.reading.run import ServedRun
+from apportion.viewer.reading.session import SessionTables, read_session, with_labels
+from apportion.viewer.shown.session.axis import axis_of
+from apportion.viewer.shown.session.evidence import evidences
+from apportion.viewer.shown.session.recordings import Player, Screen
+from apportion.viewer.shown.session.tracks import COLUMNS, TrackGroup, tracks_of
+from apportion.viewer.shown.session.view import Asked, Chosen, choose, session_view
 
 router = APIRouter()
 PROBLEM = 600

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from viewer.pages.links import Links
-from viewer.pages.render import page, render
-from viewer.reading.listing import Query as ListQuery
-from viewer.reading.run import ServedRun
-from viewer.shown.list_view import COLUMNS, list_view
+from apportion.viewer.pages.links import Links
+from apportion.viewer.pages.render import page, render
+from apportion.viewer.reading.listing import Query as ListQuery
+from apportion.viewer.reading.run import ServedRun
+from apportion.viewer.shown.list_view import COLUMNS, list_view
 
 router = APIRouter()
 MOST_TEXT = 500

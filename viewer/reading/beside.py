@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import InputError
-from pipeline.results.run_folder import UTTERANCE_TABLES, read_record
-from viewer.labels.overlay import Overlay, overlay_beside
-from viewer.reading.place import RunPlace
+from apportion.foundation.errors import InputError
+from apportion.pipeline.results.run_folder import UTTERANCE_TABLES, read_record
+from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.reading.place import RunPlace
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Makes the index of a run; `python -m viewer.reading.build RUN CORPUS INDEX` does it in a process of its own.
+"""Makes the index of a run; `python -m apportion.viewer.reading.build RUN CORPUS INDEX` does it in a process of its own.
 
 Tables of a whole run are in memory meanwhile; a server that did it itself would keep that for as long as it lives.
 """
@@ -20,19 +20,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from corpus.corpus import Corpus
-from corpus.schema import EPISODE_KEY
-from corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
-from evaluation.figures.disagreement import disagreement
-from foundation.errors import ApportionError, InputError
-from foundation.files import place_file, remove_leftovers, temporary_name
-from viewer.reading.index import TABLES, stamp
-from viewer.reading.measures import standing
-from viewer.reading.packing import pack
-from viewer.reading.place import RunPlace
-from viewer.reading.session import episode_order
-from viewer.reading.slugs import slug_of
-from viewer.reading.words import searchable
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
+from apportion.evaluation.figures.disagreement import disagreement
+from apportion.foundation.errors import ApportionError, InputError
+from apportion.foundation.files import place_file, remove_leftovers, temporary_name
+from apportion.viewer.reading.index import TABLES, stamp
+from apportion.viewer.reading.measures import standing
+from apportion.viewer.reading.packing import pack
+from apportion.viewer.reading.place import RunPlace
+from apportion.viewer.reading.session import episode_order
+from apportion.viewer.reading.slugs import slug_of
+from apportion.viewer.reading.words import searchable
 
 PACKED = ("rewards", "scores", "samples", "descriptors", "utterance_features", "quarantine")
 """Tables of a run of which each session's rows are kept in the index."""

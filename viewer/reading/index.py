@@ -9,10 +9,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.cache import cache_folder
-from foundation.errors import InputError
-from foundation.files import digest
-from viewer.reading.place import RunPlace
+from apportion.foundation.cache import cache_folder
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.viewer.reading.place import RunPlace
 
 VERSION = 5
 """Another number makes every index anew."""

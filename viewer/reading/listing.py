@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from viewer.reading.index import Index
-from viewer.reading.packing import unpack
-from viewer.reading.paging import Page
-from viewer.reading.words import decomposed, pattern_of, query_of
+from apportion.viewer.reading.index import Index
+from apportion.viewer.reading.packing import unpack
+from apportion.viewer.reading.paging import Page
+from apportion.viewer.reading.words import decomposed, pattern_of, query_of
 
 PAGE = 50
 SORTS = {

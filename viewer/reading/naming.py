@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from corpus.session import EpisodeKey
-from viewer.labels.label import Label, said_digest
-from viewer.reading.index import Index
-from viewer.reading.packing import unpack
+from apportion.corpus.session import EpisodeKey
+from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.reading.index import Index
+from apportion.viewer.reading.packing import unpack
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.files import check_path, digest
-from pipeline.config import load_config
-from pipeline.results.run_folder import check_same, read_record, recorded_corpus
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path, digest
+from apportion.pipeline.config import load_config
+from apportion.pipeline.results.run_folder import check_same, read_record, recorded_corpus
 
 RUN_FILES = ("*.parquet", "*.json", "projections/*.json")
 """Files of a run folder that the index is made of, or that a page reads."""

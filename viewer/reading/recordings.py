@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from corpus.session import Media
-from features.recording.audio import read_pieces
-from features.recording.channel import Channel, parse_channel
-from features.recording.media import locate, open_recording
-from foundation.arrays import Floats
+from apportion.corpus.session import Media
+from apportion.features.recording.audio import read_pieces
+from apportion.features.recording.channel import Channel, parse_channel
+from apportion.features.recording.media import locate, open_recording
+from apportion.foundation.arrays import Floats
 
 TYPES = {
     ".mp4": "video/mp4", ".m4v": "video/mp4", ".mov": "video/mp4", ".webm": "video/webm", ".mkv": "video/x-matroska",

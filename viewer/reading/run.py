@@ -9,9 +9,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from foundation.errors import InputError
-from viewer.reading.index import Index, index_path
-from viewer.reading.place import RunPlace
+from apportion.foundation.errors import InputError
+from apportion.viewer.reading.index import Index, index_path
+from apportion.viewer.reading.place import RunPlace
 
 LOOK_S = 1.0
 """Seconds for which a look at the run's files is good; a change is taken up when two looks in a row see the same."""
@@ -96,7 +96,7 @@ def _maker(place: RunPlace, path: Path) -> subprocess.Popen[bytes]:
         "-W",
         "ignore",
         "-m",
-        "viewer.reading.build",
+        "apportion.viewer.reading.build",
         str(place.folder),
         str(place.corpus),
         str(path),

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from corpus.session import Background, EpisodeKey, Media, Rating, Session, Turn
-from viewer.labels.label import Label, said_digest
-from viewer.reading.index import Index
-from viewer.reading.packing import unpack
+from apportion.corpus.session import Background, EpisodeKey, Media, Rating, Session, Turn
+from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.reading.index import Index
+from apportion.viewer.reading.packing import unpack
 
 Rows = tuple[dict[str, Any], ...]
 """Rows of a table (its columns: docs/tables.md) without ``session_id``."""
@@ -21,7 +21,7 @@ class SessionTables:
 
     ``rewards`` has a row a target turn, method and seed; ``scores`` the same of reward models; ``samples`` a row a
     turn, method and sample; ``labels`` are the corpus's own ``turn_labels``. Frames are in files of their own
-    (`pipeline.results.run_folder.session_file_name`). ``before`` and ``after`` are the slugs of the sessions beside it.
+    (`apportion.pipeline.results.run_folder.session_file_name`). ``before`` and ``after`` are the slugs of the sessions beside it.
     """
 
     session: Session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foundation.files import digest
+from apportion.foundation.files import digest
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 MOST = 80

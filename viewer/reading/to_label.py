@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from viewer.labels.overlay import Labels
-from viewer.reading.index import Index
-from viewer.reading.naming import is_of_words, named
-from viewer.reading.session import SessionTables
+from apportion.viewer.labels.overlay import Labels
+from apportion.viewer.reading.index import Index
+from apportion.viewer.reading.naming import is_of_words, named
+from apportion.viewer.reading.session import SessionTables
 
 PAGE = 50
 

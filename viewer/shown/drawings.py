@@ -21,7 +21,7 @@ def spark(values: Sequence[float], colour: str, label: str) -> Markup:
     values : sequence of float
         Rewards [shape=(T,)].
     colour : str
-        The method's class (`pipeline.report.bars.colour_class`).
+        The method's class (`apportion.pipeline.report.bars.colour_class`).
     label : str
         What a screen reader says instead of the picture.
     """

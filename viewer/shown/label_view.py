@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.report.text import clean, seconds, signed
-from viewer.labels.label import said_digest
-from viewer.labels.overlay import Labels
-from viewer.labels.question import MOST_BUTTONS, Question
-from viewer.reading.paging import Page
-from viewer.reading.session import SessionTables
-from viewer.reading.to_label import PAGE, ToLabel, turns_to_label
-from viewer.shown.session.people import people_of
-from viewer.shown.session.recordings import Player, players_of
+from apportion.pipeline.report.text import clean, seconds, signed
+from apportion.viewer.labels.label import said_digest
+from apportion.viewer.labels.overlay import Labels
+from apportion.viewer.labels.question import MOST_BUTTONS, Question
+from apportion.viewer.reading.paging import Page
+from apportion.viewer.reading.session import SessionTables
+from apportion.viewer.reading.to_label import PAGE, ToLabel, turns_to_label
+from apportion.viewer.shown.session.people import people_of
+from apportion.viewer.shown.session.recordings import Player, players_of
 
 NAME, TEXT = 120, 20_000
 THUMBS = ("👎", "👍")

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from foundation.tables.numbers import NO_FIGURE
-from pipeline.report.bars import colour_class
-from pipeline.report.text import clean, number, plain, seconds, signed
-from viewer.reading.index import Index
-from viewer.reading.listing import Listing, Query, Row, listing
-from viewer.reading.paging import Page
-from viewer.reading.words import composed, decomposed, pattern_of
-from viewer.shown.drawings import meter, spark
+from apportion.foundation.tables.numbers import NO_FIGURE
+from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.text import clean, number, plain, seconds, signed
+from apportion.viewer.reading.index import Index
+from apportion.viewer.reading.listing import Listing, Query, Row, listing
+from apportion.viewer.reading.paging import Page
+from apportion.viewer.reading.words import composed, decomposed, pattern_of
+from apportion.viewer.shown.drawings import meter, spark
 
 NAME, LINE = 80, 200
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its key in `viewer.reading.listing.SORTS`, its title, what it says; ``down``: large ones first."""
+    """A column: its key in `apportion.viewer.reading.listing.SORTS`, its title, what it says; ``down``: large ones first."""
 
     key: str
     title: str
@@ -143,6 +143,6 @@ def _excerpt(excerpt: tuple[int, str, str], wanted: re.Pattern[str]) -> tuple[in
 def _rated(row: Row) -> str:
     if row.rater is None or row.target is None:
         return ""
-    if not row.name:  # Nobody gave a score (`corpus.targets`).
+    if not row.name:  # Nobody gave a score (`apportion.corpus.targets`).
         return f"turns of {clean(row.target, NAME)}"
     return f"{clean(row.rater, NAME)} → {clean(row.target, NAME)}"

@@ -8,12 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from corpus.session import EpisodeKey
-from evaluation.patterns.result import FAMILIES
-from foundation.tables.numbers import NO_FIGURE, p_value
-from pipeline.report.bars import colour_class
-from pipeline.report.text import clean, number, signed
-from viewer.reading.slugs import slug_of
+from apportion.corpus.session import EpisodeKey
+from apportion.evaluation.patterns.result import FAMILIES
+from apportion.foundation.tables.numbers import NO_FIGURE, p_value
+from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.text import clean, number, signed
+from apportion.viewer.reading.slugs import slug_of
 
 NAME, LINE = 120, 400
 WIDTH, HEIGHT = 168.0, 22.0
@@ -79,7 +79,7 @@ def patterns_view(
     Parameters
     ----------
     found : mapping
-        `pipeline.patterns.write.read_patterns`.
+        `apportion.pipeline.patterns.write.read_patterns`.
     slugs : mapping of str to str
         The part of an address that stands for each session of the run.
     places : mapping of EpisodeKey to int

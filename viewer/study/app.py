@@ -13,11 +13,11 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from foundation.errors import InputError
-from study.store.rows import DatabaseAwayError, FullError, KnownError, StudyChangedError
-from viewer.access import MOST_BODY, Access, Gate, TooLargeError
-from viewer.study.pages import entry, item, reading, steps
-from viewer.study.serving import Serving, shown
+from apportion.foundation.errors import InputError
+from apportion.study.store.rows import DatabaseAwayError, FullError, KnownError, StudyChangedError
+from apportion.viewer.access import MOST_BODY, Access, Gate, TooLargeError
+from apportion.viewer.study.pages import entry, item, reading, steps
+from apportion.viewer.study.serving import Serving, shown
 
 ROUTERS: tuple[APIRouter, ...] = (steps.router, entry.router, reading.router, item.router)
 TITLES = {
@@ -39,7 +39,7 @@ def create_app(serving: Serving, access: Access) -> ASGIApp:
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.serving = serving
-    tokens = files("pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
+    tokens = files("apportion.pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
 
     @app.get("/static/tokens.css")
     def _tokens() -> Response:

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
-from study.simulated import SimulatedAnnotators
-from study.store.store import Store
-from viewer.study.serve import served_beside
-from viewer.study.visit import Browser, Visit
+from apportion.study.simulated import SimulatedAnnotators
+from apportion.study.store.store import Store
+from apportion.viewer.study.serve import served_beside
+from apportion.viewer.study.visit import Browser, Visit
 
 AT_ONCE = 3
 """Annotators who answer at the same time."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from study.definition.answers import TIE, Value, problem_of, reason_problem
-from study.definition.criteria import Criterion, CriterionSet
-from study.definition.items import Item, Response
-from viewer.study.shown import Given, letters_of, turn_numbers
+from apportion.study.definition.answers import TIE, Value, problem_of, reason_problem
+from apportion.study.definition.criteria import Criterion, CriterionSet
+from apportion.study.definition.items import Item, Response
+from apportion.viewer.study.shown import Given, letters_of, turn_numbers
 
 MOST_FIELDS = 8_000
 """Fields of a form: 50 criteria of 101 turns or responses, and what else a form sends."""

@@ -13,15 +13,15 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from study.definition.folder import StudyFolder
-from study.store.links import Link, served_address
-from study.store.rows import DatabaseAwayError
-from study.store.store import Store
-from viewer.access import Access
-from viewer.serve import LOOPBACK, is_loopback, listening, own_names, told_to_end, written_host
-from viewer.study.app import create_app
-from viewer.study.limits import EntryLimit
-from viewer.study.serving import Serving
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.store.links import Link, served_address
+from apportion.study.store.rows import DatabaseAwayError
+from apportion.study.store.store import Store
+from apportion.viewer.access import Access
+from apportion.viewer.serve import LOOPBACK, is_loopback, listening, own_names, told_to_end, written_host
+from apportion.viewer.study.app import create_app
+from apportion.viewer.study.limits import EntryLimit
+from apportion.viewer.study.serving import Serving
 
 
 @dataclass(frozen=True)

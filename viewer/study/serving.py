@@ -10,15 +10,15 @@ from typing import Annotated, Any
 from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
-from pipeline.report.text import clean
-from study.definition.folder import StudyFolder
-from study.store.rows import Annotator, NoSuchLinkError
-from study.store.store import Store
-from viewer.pages.forms import check_token, read_pairs
-from viewer.pages.links import Links
-from viewer.pages.render import environment
-from viewer.study.given import MOST_FIELDS, Form
-from viewer.study.limits import EntryLimit
+from apportion.pipeline.report.text import clean
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.store.rows import Annotator, NoSuchLinkError
+from apportion.study.store.store import Store
+from apportion.viewer.pages.forms import check_token, read_pairs
+from apportion.viewer.pages.links import Links
+from apportion.viewer.pages.render import environment
+from apportion.viewer.study.given import MOST_FIELDS, Form
+from apportion.viewer.study.limits import EntryLimit
 
 COOKIE_S = 90 * 86_400
 """How long a browser remembers whose link was opened in it."""
@@ -121,7 +121,7 @@ def check_form(form: Form, secret: str) -> None:
 
 
 def shown(request: Request, here: str, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page of the study in the viewer's frame; ``here`` is its place (`viewer.pages.links.Links`)."""
+    """A page of the study in the viewer's frame; ``here`` is its place (`apportion.viewer.pages.links.Links`)."""
     title = clean(serving_of(request).study.settings.title, 200)
     frame = {"links": Links(here), "navigation": (), "run_title": title, "notice": ""}
     page = environment().get_template(f"study/{template}").render(frame | values)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rlhf.compare.blind import LETTERS
-from study.definition.answers import TIE, Value
-from study.definition.criteria import Criterion, CriterionSet
-from study.definition.items import AGENT, Item, Response
+from apportion.rlhf.compare.blind import LETTERS
+from apportion.study.definition.answers import TIE, Value
+from apportion.study.definition.criteria import Criterion, CriterionSet
+from apportion.study.definition.items import AGENT, Item, Response
 
 MOST_BUTTONS = 11
 """Values of a scale that get a button each; of a finer one the number is typed."""

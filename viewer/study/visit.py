@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from foundation.errors import ApportionError
-from study.definition.draw import lettered
-from study.simulated import SimulatedAnnotators
-from viewer.study.given import as_fields
+from apportion.foundation.errors import ApportionError
+from apportion.study.definition.draw import lettered
+from apportion.study.simulated import SimulatedAnnotators
+from apportion.viewer.study.given import as_fields
 
 PAGES, END = ("/public", "/consent", "/instructions"), "/thanks"
 """Pages whose form has nothing to answer but its button, and the last one."""

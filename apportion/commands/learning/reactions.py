@@ -46,10 +46,10 @@ def learn_command(
     replies' numbers, and a card that says what taught them. `decompose.reaction.prior = FILE` uses it: as the method
     `prior`, also for a corpus that nobody scored.
     """
-    from decompose.reactions.gather import gather
-    from decompose.reactions.prior import SUFFIX, write_prior
-    from decompose.reactions.travel import About, learn_prior
-    from decompose.settings import ReactionSettings
+    from apportion.decompose.reactions.gather import gather
+    from apportion.decompose.reactions.prior import SUFFIX, write_prior
+    from apportion.decompose.reactions.travel import About, learn_prior
+    from apportion.decompose.settings import ReactionSettings
 
     check_place(out, "--out", (SUFFIX,), force)
     if not 0 < len(name or out.stem) <= 80:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from apportion.commands.parts.options import option_names
-from pipeline.config import Config
+from apportion.pipeline.config import Config
 
 KEYS = (
     "policy", "reward_method", "reward_model", "steps", "lr", "kl_coefficient", "max_new_tokens", "device",

@@ -43,7 +43,7 @@ class JSONObject(click.ParamType[Any]):
 
 
 def model_options(flag: str, texts: str, max_tokens: int, cache: str, *also: str) -> tuple[Any, ...]:
-    """The options by which a language model is chosen, as ``llm_client.chosen.ChosenModel`` has them.
+    """The options by which a language model is chosen, as ``apportion.llm_client.chosen.ChosenModel`` has them.
 
     ``flag`` names the model (and so does each of ``also``), ``texts`` is what consent lets be sent, ``cache`` where
     replies are kept by default.

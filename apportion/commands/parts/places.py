@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foundation.errors import InputError
-from foundation.files import write_atomically
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
 
 if TYPE_CHECKING:
-    from corpus.placing import ImportReport
+    from apportion.corpus.placing import ImportReport
 
 
 def check_place(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from pipeline.engine.progress import StageProgress
+from apportion.pipeline.engine.progress import StageProgress
 
 
 class Progress(Protocol):

@@ -16,10 +16,10 @@ import click
 from apportion.commands.parts.options import json_option, with_options
 from apportion.commands.parts.session_choice import AUDITED_OPTION, SESSIONS_OPTION, SessionChoice
 from apportion.commands.presets import PRESET_OPTION
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from pipeline.config import Config
+    from apportion.pipeline.config import Config
 
 RUN_OPTIONS = (
     PRESET_OPTION,
@@ -110,7 +110,7 @@ def run(
 
     ``source`` and ``command`` are what the person gave, for the next command; ``given`` keys of [align] from options.
     """
-    from pipeline.running.local import dry_run_text, preview_text, run_locally
+    from apportion.pipeline.running.local import dry_run_text, preview_text, run_locally
 
     if budget is not None and not math.isfinite(budget):
         raise InputError(f"--budget {budget}: give a number of US dollars.")
@@ -142,7 +142,7 @@ def run(
 
 
 def _forget_batch(config: Config, batch_id: str, again: str) -> None:
-    from pipeline.asking.batching import forget_batch
+    from apportion.pipeline.asking.batching import forget_batch
 
     click.echo(f"gave up {batch_id}: {forget_batch(config, batch_id):,} requests may be asked again")
     click.echo(f"next: {again}")

@@ -18,8 +18,8 @@ SCENARIO_KINDS: Mapping[str, Mapping[str, str]] = {
 
 def import_scenarios(source: Path, out: Path, options: Mapping[str, str], overwrite: bool, as_json: bool) -> None:
     """Write the products of AmazonHistoryPrice as bargains; exit code 1 where some are damaged."""
-    from environments.negotiation.bargaining.published import BUDGET, LICENCE, import_products
-    from foundation.errors import InputError
+    from apportion.environments.negotiation.bargaining.published import BUDGET, LICENCE, import_products
+    from apportion.foundation.errors import InputError
 
     for name in options:
         if name not in SCENARIO_KINDS[AMAZON]:

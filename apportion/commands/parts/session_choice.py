@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 @dataclass(frozen=True)

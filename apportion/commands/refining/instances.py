@@ -14,10 +14,10 @@ from apportion.commands.parts.places import check_place
 from apportion.commands.parts.progress import shown_progress
 
 if TYPE_CHECKING:
-    from llm_client.chosen import ChosenModel
-    from rlhf.stackelberg.turns.asking import Answered, Questions
-    from rlhf.stackelberg.turns.instance import Instance
-    from rlhf.stackelberg.turns.sources import Turns
+    from apportion.llm_client.chosen import ChosenModel
+    from apportion.rlhf.stackelberg.turns.asking import Answered, Questions
+    from apportion.rlhf.stackelberg.turns.instance import Instance
+    from apportion.rlhf.stackelberg.turns.sources import Turns
 
 _PATH = click.Path(path_type=Path)
 MODEL_OPTIONS = (
@@ -62,12 +62,12 @@ def instances_command(
     answers for each; without one the turns are written alone. Replies are kept beside them: the same command pays for
     none twice. TURNS.jsonl holds the followers' true roles: it is for training, and nothing else.
     """
-    from llm_client.chosen import ChosenModel
-    from rlhf.stackelberg.turns import asking
-    from rlhf.stackelberg.turns.base import BaseQuestions
-    from rlhf.stackelberg.turns.instance import write_intents
-    from rlhf.stackelberg.turns.intents import IntentQuestions
-    from rlhf.stackelberg.turns.sources import turns_of
+    from apportion.llm_client.chosen import ChosenModel
+    from apportion.rlhf.stackelberg.turns import asking
+    from apportion.rlhf.stackelberg.turns.base import BaseQuestions
+    from apportion.rlhf.stackelberg.turns.instance import write_intents
+    from apportion.rlhf.stackelberg.turns.intents import IntentQuestions
+    from apportion.rlhf.stackelberg.turns.sources import turns_of
 
     chosen, called = ChosenModel(**model), option_names()
     turns = turns_of(sources, instances=count, games=games, seed=seed)
@@ -115,7 +115,7 @@ def _check_unasked() -> None:
 def _answered(
     asked: list[Questions], instances: tuple[Instance, ...], chosen: ChosenModel, cache: Path, quiet: bool
 ) -> Answered:
-    from rlhf.stackelberg.turns.asking import TOO_LONG, ask_in_turn
+    from apportion.rlhf.stackelberg.turns.asking import TOO_LONG, ask_in_turn
 
     with chosen.asker(asked[0].settings, cache, option_names(), TOO_LONG) as asker:
         asker.check()
@@ -126,7 +126,7 @@ def _answered(
 def _written(
     out: Path, turns: Turns, instances: tuple[Instance, ...], failed: tuple[tuple[str, str], ...], as_json: bool
 ) -> int:
-    from rlhf.stackelberg.turns.instance import write_instances
+    from apportion.rlhf.stackelberg.turns.instance import write_instances
 
     write_instances(out, instances)
     named = sum(bool(one.desired) for one in instances)

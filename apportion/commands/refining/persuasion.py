@@ -47,9 +47,9 @@ def persuasion_command(
     followers' own prompts with their true roles. The table has mean cosines of their answers with the desired and the
     undesired ones, and how much nearer they come than at epoch 0, with a 95 % interval over sessions.
     """
-    from llm_client.chosen import ChosenModel
-    from rlhf.stackelberg.persuading.asking import FILE, Asked, persuade
-    from rlhf.stackelberg.persuading.table import persuasion_text
+    from apportion.llm_client.chosen import ChosenModel
+    from apportion.rlhf.stackelberg.persuading.asking import FILE, Asked, persuade
+    from apportion.rlhf.stackelberg.persuading.table import persuasion_text
 
     chosen, called = ChosenModel(**model), option_names()
     if (follower is None) == (not chosen.asks):

@@ -22,7 +22,7 @@ def train_command(config: Path, as_json: bool) -> None:
     are Figures 4 and 10, `stages = "one"` trains a policy that speaks itself, `align` takes whatever `align` takes.
     Killed, the same command goes on to the same adapters.
     """
-    from rlhf.stackelberg.training import read_settings, train_refiner
+    from apportion.rlhf.stackelberg.training import read_settings, train_refiner
 
     settings = read_settings(config)
     with Meter() as meter:

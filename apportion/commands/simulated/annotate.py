@@ -22,8 +22,8 @@ def annotate_negotiation_command(queue: Path, by: str) -> None:
     items, its own values, and what was done. Ctrl-C or /stop stops; the same command goes on, even after a kill, and
     asks nothing twice. Start the training again when all is answered.
     """
-    from environments.negotiation.annotating.asking import annotate
-    from environments.terminal.screen import terminal
+    from apportion.environments.negotiation.annotating.asking import annotate
+    from apportion.environments.terminal.screen import terminal
 
     annotated = annotate(queue, by, terminal())
     plural = "" if annotated.answered == 1 else "s"

@@ -13,7 +13,7 @@ from apportion.commands.simulated import play
 from apportion.commands.simulated.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of, played, told_before
 
 if TYPE_CHECKING:
-    from environments.deduction.simulation import DeductionChoice
+    from apportion.environments.deduction.simulation import DeductionChoice
 
 DEDUCTION = {
     "werewolf": "Werewolf: two werewolves, a seer, a guardian and three villagers",
@@ -40,9 +40,9 @@ GAME_OPTIONS = (
 
 def deduction_of(kind: str, agents: str, rules: tuple[str, ...], **options: Any) -> DeductionChoice:
     """What the options of the running command choose; those that are left are the language model's."""
-    from environments.deduction.kinds import game_called
-    from environments.deduction.simulation import DeductionChoice
-    from llm_client.chosen import ChosenModel
+    from apportion.environments.deduction.kinds import game_called
+    from apportion.environments.deduction.simulation import DeductionChoice
+    from apportion.llm_client.chosen import ChosenModel
 
     game, names = game_called(kind), option_names()
     own = {name: options.pop(name) for name in ("games", "seed", "limit_s", "temperature")}
@@ -85,10 +85,10 @@ def play_command(kind: str, title: str) -> click.Command:
         temperature: float,
         **model: Any,
     ) -> None:
-        from environments.deduction.kinds import game_called
-        from environments.deduction.person.playing import PersonPlays, play_deduction
-        from environments.terminal.screen import terminal
-        from llm_client.chosen import ChosenModel
+        from apportion.environments.deduction.kinds import game_called
+        from apportion.environments.deduction.person.playing import PersonPlays, play_deduction
+        from apportion.environments.terminal.screen import terminal
+        from apportion.llm_client.chosen import ChosenModel
 
         screen, game, names = terminal(), game_called(kind), option_names()
         chosen, options = ChosenModel(**model), game.options_of(rules, names)

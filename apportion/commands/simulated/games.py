@@ -11,9 +11,9 @@ from apportion.commands.parts.options import option_names
 from apportion.commands.simulated.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of
 
 if TYPE_CHECKING:
-    from environments.negotiation.bargaining.simulation import BargainingChoice
-    from environments.negotiation.casino.simulation import CasinoChoice
-    from environments.negotiation.simulation import NegotiationChoice
+    from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
+    from apportion.environments.negotiation.casino.simulation import CasinoChoice
+    from apportion.environments.negotiation.simulation import NegotiationChoice
 
 _CONTEXTS = "Contexts as in Deal or No Deal's selfplay.txt; drawn by the seed without it."
 CONTEXT_OPTIONS = (
@@ -39,7 +39,7 @@ GAME_OPTIONS = (CONTEXT_OPTIONS[0], *BARGAIN_OPTIONS)
 
 def negotiation_of(agents: str, paired: bool = False, **options: Any) -> NegotiationChoice:
     """What the options of the running command choose to negotiate."""
-    from environments.negotiation.simulation import NegotiationChoice
+    from apportion.environments.negotiation.simulation import NegotiationChoice
 
     contexts = options.pop("contexts")
     return NegotiationChoice(names_of(agents), contexts=contexts, paired=paired, **_chosen(options))
@@ -47,7 +47,7 @@ def negotiation_of(agents: str, paired: bool = False, **options: Any) -> Negotia
 
 def bargaining_of(agents: str, **options: Any) -> BargainingChoice:
     """What the options of the running command choose to bargain about."""
-    from environments.negotiation.bargaining.simulation import BargainingChoice
+    from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
 
     scenarios = options.pop("scenarios")
     return BargainingChoice(names_of(agents), scenarios=scenarios, **_chosen(options))
@@ -55,14 +55,14 @@ def bargaining_of(agents: str, **options: Any) -> BargainingChoice:
 
 def casino_of(agents: str, **options: Any) -> CasinoChoice:
     """What the options of the running command choose to play of CaSiNo's game."""
-    from environments.negotiation.casino.simulation import CasinoChoice
+    from apportion.environments.negotiation.casino.simulation import CasinoChoice
 
     return CasinoChoice(names_of(agents), **_chosen(options))
 
 
 def _chosen(options: dict[str, Any]) -> dict[str, Any]:
     """What every game takes; the options that are left are the language model's."""
-    from llm_client.chosen import ChosenModel
+    from apportion.llm_client.chosen import ChosenModel
 
     own = {name: options.pop(name) for name in ("games", "repeats", "seed", "most_acts", "temperature")}
     return {**own, "chosen": ChosenModel(**options), "called": option_names()}

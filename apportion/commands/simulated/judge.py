@@ -15,7 +15,7 @@ from apportion.commands.parts.progress import shown_progress
 from apportion.commands.simulated.judge_people import PEOPLE_OPTIONS, PeopleOptions, by_people
 
 if TYPE_CHECKING:
-    from environments.sotopia.judging.judging import Judged, JudgingChoice
+    from apportion.environments.sotopia.judging.judging import Judged, JudgingChoice
 
 MODEL_OPTIONS = (
     *model_options("--model", "episodes, with goals and secrets,", 6000, "replies.sqlite in the new corpus"),
@@ -65,10 +65,10 @@ def judge_command(
     if people.given:
         by_people(people, corpus, out, model["model"], as_json)
         return
-    from corpus.corpus import Corpus
-    from environments.sotopia.judging import pricing
-    from environments.sotopia.judging.judging import JudgingChoice
-    from llm_client.chosen import ChosenModel
+    from apportion.corpus.corpus import Corpus
+    from apportion.environments.sotopia.judging import pricing
+    from apportion.environments.sotopia.judging.judging import JudgingChoice
+    from apportion.llm_client.chosen import ChosenModel
 
     names = tuple(name.strip() for name in judges.split(",") if name.strip())
     opened, chosen = Corpus.open(corpus), ChosenModel(**model)
@@ -87,7 +87,7 @@ def judge_command(
 
 
 def _judged(choice: JudgingChoice, out: Path, overwrite: bool, quiet: bool) -> Judged:
-    from environments.sotopia.judging.judging import judge_corpus
+    from apportion.environments.sotopia.judging.judging import judge_corpus
 
     with shown_progress("judge", "questions", quiet) as progress:
         return judge_corpus(choice, out, overwrite=overwrite, progress=progress)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from apportion.commands.parts.places import beside, check_place, unwritable
-from foundation.errors import InputError
-from foundation.listing import some
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import some
 
 if TYPE_CHECKING:
-    from environments.sotopia.judging.people.rated import ByPeople, RatedByPeople
+    from apportion.environments.sotopia.judging.people.rated import ByPeople, RatedByPeople
 
 SHEET, RATINGS, RATE = "--export-sheet", "--ratings", "--rate"
 PEOPLE_OPTIONS = (
@@ -48,8 +48,8 @@ class PeopleOptions:
 
 def by_people(options: PeopleOptions, corpus: Path, out: Path | None, model: str | None, as_json: bool) -> None:
     """Do what people are asked for."""
-    from corpus.corpus import Corpus
-    from environments.sotopia.judging.people.rated import ByPeople
+    from apportion.corpus.corpus import Corpus
+    from apportion.environments.sotopia.judging.people.rated import ByPeople
 
     both = [*options.given, *(["--model"] if model is not None else [])]
     if len(both) > 1:
@@ -97,7 +97,7 @@ def _sheets(ratings: Sequence[str]) -> Mapping[str, Path]:
 
 
 def _asked(people: ByPeople, name: str) -> RatedByPeople:
-    from environments.terminal.screen import terminal
+    from apportion.environments.terminal.screen import terminal
 
     if not sys.stdin.isatty():
         raise InputError(f"{RATE} asks in a terminal, and the standard input is none. Use {SHEET} and {RATINGS}")

@@ -45,8 +45,8 @@ def label_exact_command(
     and its acts' Shapley values stand in the new corpus as labels by `computed:shapley`. `apportion benchmark` then
     tells which method finds them; no method sees them.
     """
-    from corpus.corpus import Corpus
-    from decompose.judging.exact_labels import ExactChoice, label_exactly
+    from apportion.corpus.corpus import Corpus
+    from apportion.decompose.judging.exact_labels import ExactChoice, label_exactly
 
     out = out or beside(corpus, "labelled")
     choice = ExactChoice(Corpus.open(corpus), rating, target, most_acts, rollouts, seed)

@@ -36,9 +36,9 @@ def league_command(kind: str, title: str) -> click.Command:
         dry_run: bool,
         **options: Any,
     ) -> None:
-        from environments.deduction.league.choice import LeagueChoice
-        from environments.tournament.league.seating import POOL
-        from environments.tournament.league.seating import TEAMS as TEAM_AGAINST_TEAM
+        from apportion.environments.deduction.league.choice import LeagueChoice
+        from apportion.environments.tournament.league.seating import POOL
+        from apportion.environments.tournament.league.seating import TEAMS as TEAM_AGAINST_TEAM
 
         mode = TEAM_AGAINST_TEAM if teams else POOL
         choice = LeagueChoice.of(deduction_of(kind, games=matches, **options), mode)
@@ -56,7 +56,7 @@ def league_command(kind: str, title: str) -> click.Command:
 
 def tell_league(out: Path, as_json: bool) -> None:
     """Write the tables beside the corpus, and show them."""
-    from environments.tournament.league.files import league_json, write_league
+    from apportion.environments.tournament.league.files import league_json, write_league
 
     report = report_of(out)
     paths = write_league(out, report)
@@ -70,11 +70,11 @@ def tell_league(out: Path, as_json: bool) -> None:
 
 def report_of(corpus: Path) -> Any:
     """The tables of the one game in a corpus, made anew."""
-    from environments.deduction.league.reading import read_matches
-    from environments.reporting.people import is_human
-    from environments.tournament.league.tables import league_report
-    from foundation.errors import InputError
-    from foundation.intervals.resampling import Sampling
+    from apportion.environments.deduction.league.reading import read_matches
+    from apportion.environments.reporting.people import is_human
+    from apportion.environments.tournament.league.tables import league_report
+    from apportion.foundation.errors import InputError
+    from apportion.foundation.intervals.resampling import Sampling
 
     found = read_matches(corpus, is_human)
     if len(found) > 1:

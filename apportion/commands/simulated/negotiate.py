@@ -47,9 +47,9 @@ def play_negotiation_command(
     if report or study is not None:
         _study(study, out, person, report, temperature, model)
         return
-    from environments.negotiation.person.playing import PersonNegotiates, play_negotiation
-    from environments.terminal.screen import terminal
-    from llm_client.chosen import ChosenModel
+    from apportion.environments.negotiation.person.playing import PersonNegotiates, play_negotiation
+    from apportion.environments.terminal.screen import terminal
+    from apportion.llm_client.chosen import ChosenModel
 
     screen, chosen = terminal(), ChosenModel(**model)
     who, names = person or "person", option_names()
@@ -63,7 +63,7 @@ def _study(
     file: Path | None, out: Path, person: str | None, report: bool, temperature: float, model: dict[str, Any]
 ) -> None:
     from apportion.commands.simulated.study import sit, write_report
-    from foundation.errors import InputError
+    from apportion.foundation.errors import InputError
 
     if file is None:
         raise InputError("--report: of which study? Give --study FILE.toml, too")

@@ -13,7 +13,7 @@ from apportion.commands.simulated.playing import RULE_OPTIONS
 from apportion.commands.simulated.task_sets.tasks import SOURCE_OPTIONS
 
 if TYPE_CHECKING:
-    from environments.simulation.persons_episode import PersonPlayed
+    from apportion.environments.simulation.persons_episode import PersonPlayed
 
 MODEL_OPTIONS = (
     *model_options("--model", "what agents know and what you and they say", 1000, "replies.sqlite in CORPUS"),
@@ -56,11 +56,11 @@ def play_sotopia_command(
     and what you say. You see what your character may know, and nothing else. Ctrl-C stops; the same command goes on
     where it stopped, even after a kill. Episodes of other scenarios, seeds and people may go into the same CORPUS.
     """
-    from environments.sotopia.game import Rules
-    from environments.sotopia.person.casting import PersonChoice
-    from environments.sotopia.person.playing import play_sotopia
-    from environments.terminal.screen import terminal
-    from llm_client.chosen import ChosenModel
+    from apportion.environments.sotopia.game import Rules
+    from apportion.environments.sotopia.person.casting import PersonChoice
+    from apportion.environments.sotopia.person.playing import play_sotopia
+    from apportion.environments.terminal.screen import terminal
+    from apportion.llm_client.chosen import ChosenModel
 
     screen = terminal()
     rules, chosen = Rules(visibility, most_acts), ChosenModel(**model)
@@ -87,7 +87,7 @@ def tell_played(played: PersonPlayed, out: Path, scores: str | None) -> None:
 
 
 def _scores(played: PersonPlayed) -> str | None:
-    from corpus.sotopia_eval import RANGES
+    from apportion.corpus.sotopia_eval import RANGES
 
     known = [name for name in RANGES if name in played.scores]
     if not known:

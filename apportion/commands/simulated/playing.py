@@ -13,9 +13,9 @@ from apportion.commands.parts.progress import shown_progress
 from apportion.commands.simulated.task_sets.tasks import SOURCE_OPTIONS
 
 if TYPE_CHECKING:
-    from corpus.placing import ImportReport
-    from environments.simulation import Simulation
-    from environments.sotopia.simulation import SimulationChoice
+    from apportion.corpus.placing import ImportReport
+    from apportion.environments.simulation import Simulation
+    from apportion.environments.sotopia.simulation import SimulationChoice
 
 COUNT = click.IntRange(1)
 RULE_OPTIONS = (
@@ -63,9 +63,9 @@ def choice_of(
     **options: Any,
 ) -> SimulationChoice:
     """What the options of the running command choose; those that are left are the language model's."""
-    from environments.sotopia.game import Rules
-    from environments.sotopia.simulation import SimulationChoice
-    from llm_client.chosen import ChosenModel
+    from apportion.environments.sotopia.game import Rules
+    from apportion.environments.sotopia.simulation import SimulationChoice
+    from apportion.llm_client.chosen import ChosenModel
 
     own = {name: options.pop(name) for name in ("scenarios", "pairs", "repeats", "seed", "temperature")}
     return SimulationChoice(
@@ -88,7 +88,7 @@ def names_of(agents: str) -> tuple[str, ...]:
 
 def told_before(choice: Simulation, preview: int | None, dry_run: bool, as_json: bool) -> bool:
     """Say what would be asked, or what it would cost, where that is wanted; whether it was."""
-    from environments.simulation import pricing
+    from apportion.environments.simulation import pricing
 
     if preview is not None:
         shown = pricing.preview(choice, preview)
@@ -106,7 +106,7 @@ def told_before(choice: Simulation, preview: int | None, dry_run: bool, as_json:
 
 def played(choice: Simulation, out: Path, overwrite: bool, quiet: bool, stage: str = "simulate") -> ImportReport:
     """Play, and say how far it is."""
-    from environments.simulation import write_corpus
+    from apportion.environments.simulation import write_corpus
 
     total, done = choice.total, 0
     with shown_progress(stage, "episodes", quiet) as progress:

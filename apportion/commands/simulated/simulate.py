@@ -20,7 +20,7 @@ from apportion.commands.simulated.games import (
 from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
 
 if TYPE_CHECKING:
-    from environments.simulation import Simulation
+    from apportion.environments.simulation import Simulation
 
 
 @click.group("simulate")

@@ -52,9 +52,9 @@ def tables_stackelberg_command(
     Every CORPUS is a league, games that a person played, rated social episodes or bargains, in any order. What they
     do not allow is not there, and says why.
     """
-    from environments.stackelberg.persuasion import read_nearness
-    from environments.stackelberg.report import StackelbergChoice, stackelberg_report
-    from foundation.intervals.resampling import Sampling
+    from apportion.environments.stackelberg.persuasion import read_nearness
+    from apportion.environments.stackelberg.report import StackelbergChoice, stackelberg_report
+    from apportion.foundation.intervals.resampling import Sampling
 
     choice = StackelbergChoice(
         corpora,
@@ -70,7 +70,7 @@ def tables_stackelberg_command(
 
 
 def _variants(against: tuple[str, ...], **given: tuple[str, ...]) -> Any:
-    from environments.stackelberg.variants import Variants
+    from apportion.environments.stackelberg.variants import Variants
 
     numbers = {name: _pairs(name, given[name], _whole) for name in ("intents", "instances")}
     names = {"rewards": _pairs("reward", given["rewards"], str), "models": _pairs("backend", given["models"], str)}
@@ -78,7 +78,7 @@ def _variants(against: tuple[str, ...], **given: tuple[str, ...]) -> Any:
 
 
 def _pairs(option: str, given: Iterable[str], of: Callable[[str], Any]) -> dict[str, Any]:
-    from foundation.errors import InputError
+    from apportion.foundation.errors import InputError
 
     found: dict[str, Any] = {}
     for text in given:

@@ -12,13 +12,13 @@ from apportion.commands.parts.options import option_names
 
 def sit(file: Path, out: Path, person: str | None, temperature: float, model: dict[str, Any]) -> None:
     """Let a person take part in the study of a file, from where that person's sitting stands in the folder ``out``."""
-    from environments.negotiation.agents import ROSTER
-    from environments.negotiation.study.design import check_participant
-    from environments.negotiation.study.settings import read_study
-    from environments.negotiation.study.sitting import Study
-    from environments.terminal.screen import terminal
-    from foundation.errors import InputError
-    from llm_client.chosen import ChosenModel
+    from apportion.environments.negotiation.agents import ROSTER
+    from apportion.environments.negotiation.study.design import check_participant
+    from apportion.environments.negotiation.study.settings import read_study
+    from apportion.environments.negotiation.study.sitting import Study
+    from apportion.environments.terminal.screen import terminal
+    from apportion.foundation.errors import InputError
+    from apportion.llm_client.chosen import ChosenModel
 
     settings = read_study(file)
     if person is None:
@@ -35,10 +35,10 @@ def sit(file: Path, out: Path, person: str | None, temperature: float, model: di
 def write_report(file: Path, out: Path) -> None:
     """Write what came of the study of a file into its folder."""
     from apportion.commands.parts.places import write
-    from environments.negotiation.study.corpus import write_study_corpus
-    from environments.negotiation.study.report import as_json, as_markdown
-    from environments.negotiation.study.results import read_study_results
-    from environments.negotiation.study.settings import read_study
+    from apportion.environments.negotiation.study.corpus import write_study_corpus
+    from apportion.environments.negotiation.study.report import as_json, as_markdown
+    from apportion.environments.negotiation.study.results import read_study_results
+    from apportion.environments.negotiation.study.settings import read_study
 
     settings = read_study(file)
     results = read_study_results(settings, out)

@@ -11,8 +11,8 @@ import click
 from apportion.commands.parts.options import json_option, option_names, with_options
 
 if TYPE_CHECKING:
-    from environments.reporting.report import Report
-    from environments.sotopia.reports.scored import TaskId
+    from apportion.environments.reporting.report import Report
+    from apportion.environments.sotopia.reports.scored import TaskId
 
 RATED_OPTIONS = (
     click.option("--judge", metavar="NAME", help="The annotator whose scores count.  [default: who gave the most]"),
@@ -55,9 +55,9 @@ def tables_sotopia_command(
 
     Every CORPUS is simulated episodes with ratings. What ratings are missing for is not there, and says why.
     """
-    from environments.sotopia.reports.raters import ReportChoice, read_rated
-    from environments.sotopia.reports.report import report
-    from foundation.intervals.resampling import Sampling
+    from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
+    from apportion.environments.sotopia.reports.report import report
+    from apportion.foundation.intervals.resampling import Sampling
 
     rated = read_rated(ReportChoice(corpora, judge, people, humans, option_names()))
     made = report(rated, Sampling(bootstrap, seed), None if hard is None else hard_tasks_in(hard))
@@ -74,9 +74,9 @@ def tell_tables(made: Report, out: Path | None, as_json: bool) -> None:
 
 def hard_tasks_in(path: Path) -> frozenset[TaskId]:
     """The tasks that a file states; raises InputError where it states none."""
-    from environments.sotopia.reports.scored import TaskId
-    from environments.sotopia.sources.sets import open_space
-    from foundation.errors import InputError
+    from apportion.environments.sotopia.reports.scored import TaskId
+    from apportion.environments.sotopia.sources.sets import open_space
+    from apportion.foundation.errors import InputError
 
     space = open_space(path)
     if not space.exact or not space.tasks:

@@ -13,11 +13,11 @@ from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.games import GAME_OPTIONS, negotiation_of
 from apportion.commands.simulated.leagues import report_of
 from apportion.commands.simulated.playing import COUNT, EPISODE_OPTIONS, choice_of, played, told_before
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from environments.simulation import Simulation
-    from environments.tournament.standings import Standings
+    from apportion.environments.simulation import Simulation
+    from apportion.environments.tournament.standings import Standings
 
 
 @click.group("tournament")
@@ -63,11 +63,11 @@ def _play(
     choice: Simulation, out: Path, look: tuple[int | None, bool], how: tuple[bool, bool], next_steps: str
 ) -> None:
     """Play a tournament and tell its table; ``look`` is --preview and --dry-run, ``how`` --overwrite and --json."""
-    from environments.tournament.files import as_json as document
-    from environments.tournament.files import write_table
-    from environments.tournament.page import summary
-    from environments.tournament.results import read_results
-    from environments.tournament.standings import standings
+    from apportion.environments.tournament.files import as_json as document
+    from apportion.environments.tournament.files import write_table
+    from apportion.environments.tournament.page import summary
+    from apportion.environments.tournament.results import read_results
+    from apportion.environments.tournament.standings import standings
 
     (preview, dry_run), (overwrite, as_json) = look, how
     if len(choice.players.names) < 2:
@@ -99,12 +99,12 @@ def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> 
     --by names the judge: `rules`, or one whose ratings `apportion judge` has added, such as paper@MODEL. A game of
     hidden roles has the tables of a league.
     """
-    from environments.deduction.league.reading import is_league
-    from environments.tournament.files import as_json as document
-    from environments.tournament.league.files import league_json
-    from environments.tournament.page import page
-    from environments.tournament.results import read_results
-    from environments.tournament.standings import standings
+    from apportion.environments.deduction.league.reading import is_league
+    from apportion.environments.tournament.files import as_json as document
+    from apportion.environments.tournament.league.files import league_json
+    from apportion.environments.tournament.page import page
+    from apportion.environments.tournament.results import read_results
+    from apportion.environments.tournament.standings import standings
 
     if out is not None:
         check_place(out, "--out", (".md", ".json"))

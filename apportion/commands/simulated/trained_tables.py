@@ -39,9 +39,9 @@ def tables_savoir_command(
 
     Every CORPUS is simulated episodes with ratings.
     """
-    from environments.sotopia.reports.raters import ReportChoice, read_rated
-    from environments.sotopia.reports.trained import Compared, trained_report
-    from foundation.intervals.resampling import Sampling
+    from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
+    from apportion.environments.sotopia.reports.trained import Compared, trained_report
+    from apportion.foundation.intervals.resampling import Sampling
 
     rated = read_rated(ReportChoice(corpora, judge, (), humans, option_names()))
     compared = Compared(None if hard is None else hard_tasks_in(hard), partner, dict(map(_size, sizes)))
@@ -50,7 +50,7 @@ def tables_savoir_command(
 
 
 def _size(given: str) -> tuple[str, int]:
-    from foundation.errors import InputError
+    from apportion.foundation.errors import InputError
 
     name, equals, number = given.rpartition("=")
     if not (name and equals and number.isascii() and number.isdigit()):
@@ -82,13 +82,13 @@ def tables_people_command(
 
     First --export, then --answers with the same --method and --seed.
     """
-    from corpus.corpus import Corpus
-    from environments.sotopia.judging.people.credit_sheet import CreditStudy, rewards_in
-    from environments.sotopia.reports.preferred import figure_9
-    from environments.sotopia.reports.scored import read_scored
-    from foundation.errors import InputError
-    from foundation.files import write_atomically
-    from foundation.intervals.resampling import Sampling
+    from apportion.corpus.corpus import Corpus
+    from apportion.environments.sotopia.judging.people.credit_sheet import CreditStudy, rewards_in
+    from apportion.environments.sotopia.reports.preferred import figure_9
+    from apportion.environments.sotopia.reports.scored import read_scored
+    from apportion.foundation.errors import InputError
+    from apportion.foundation.files import write_atomically
+    from apportion.foundation.intervals.resampling import Sampling
 
     opened = Corpus.open(corpus)
     study = CreditStudy(tuple(opened.iter_sessions()), rewards_in(table, methods), seed)
@@ -108,7 +108,7 @@ def tables_people_command(
 
 
 def _person(given: str) -> tuple[str, Path]:
-    from foundation.errors import InputError
+    from apportion.foundation.errors import InputError
 
     name, equals, path = given.partition("=")
     if not (name and equals and path):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from study.store.store import Store
+    from apportion.study.store.store import Store
 
 database_option = click.option(
     "--database",
@@ -30,11 +30,11 @@ def open_store(folder: Path, database: str | None) -> Store:
         No such study; a database that cannot be opened, or has other answers; SQLAlchemy is not installed.
     """
     try:
-        from study.store.store import Store
+        from apportion.study.store.store import Store
     except ModuleNotFoundError as error:
         raise InputError(
             f"`apportion study` needs {error.name} to keep answers. Install it with `pip install 'apportion[study]'`."
         ) from None
-    from study.definition.folder import StudyFolder
+    from apportion.study.definition.folder import StudyFolder
 
     return Store.open(database, StudyFolder.open(folder))

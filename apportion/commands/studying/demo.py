@@ -11,13 +11,13 @@ import click
 
 from apportion.commands.parts.options import option_names
 from apportion.commands.parts.progress import shown_progress
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from study.definition.folder import StudyFolder
-    from study.demo import DemoStudy
+    from apportion.study.definition.folder import StudyFolder
+    from apportion.study.demo import DemoStudy
 
 
 @click.command("demo")
@@ -44,13 +44,13 @@ def demo_command(out: Path, finished: Path, criteria: str, contexts: int, serve:
     if port is not None and not serve:
         raise InputError("--port: it is that of the pages with --serve. Give both, or neither.")
     try:
-        from viewer.study.demo import visited
+        from apportion.viewer.study.demo import visited
     except ModuleNotFoundError as error:
         raise InputError(
             f"`apportion study demo` needs {error.name}. Install it with `pip install 'apportion[study]'`."
         ) from None
-    from study.definition.making import check_free
-    from study.demo import make_demo, planted, report_demo, simulated_names
+    from apportion.study.definition.making import check_free
+    from apportion.study.demo import make_demo, planted, report_demo, simulated_names
 
     policy = finished / "policy"
     if not (policy / "base").is_dir():
@@ -75,10 +75,10 @@ def demo_command(out: Path, finished: Path, criteria: str, contexts: int, serve:
 
 
 def _responses(policy: Path, out: Path, contexts: int) -> pa.Table:
-    from rlhf.compare.choice import Wanted, choose
-    from study.demo import AFTER, BEFORE
+    from apportion.rlhf.compare.choice import Wanted, choose
+    from apportion.study.demo import AFTER, BEFORE
 
-    corpus = Path(__file__).resolve().parents[3] / "demo" / "corpus"
+    corpus = Path(__file__).parents[2] / "demo" / "corpus"
     wanted = Wanted(contexts=contexts, split="all")
     generation = choose([f"{AFTER}={policy}", f"{BEFORE}={policy / 'base'}"], corpus, wanted, option_names())
     with shown_progress("generate", "responses", False, where=True) as progress:
@@ -86,8 +86,8 @@ def _responses(policy: Path, out: Path, contexts: int) -> pa.Table:
 
 
 def _serve(study: StudyFolder, port: int | None) -> None:
-    from study.store.store import Store
-    from viewer.study.serve import Listening, serve_study
+    from apportion.study.store.store import Store
+    from apportion.viewer.study.serve import Listening, serve_study
 
     with closing(Store.open(None, study)) as store:
         serve_study(store, Listening("127.0.0.1", port), click.echo, store.add_links(1))

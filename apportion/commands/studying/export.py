@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from apportion.commands.studying.answers import database_option
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 KINDS = ("answers", "mturk", "label-studio", "turn-labels")
 
@@ -30,14 +30,14 @@ def export_command(study: Path, out: Path, kind: str, corpus: Path | None, datab
     interface. turn-labels: OUT is a file of labels for `apportion labels merge`.
     """
     if kind == "turn-labels":
-        from viewer.labels.of_study import export_labels
+        from apportion.viewer.labels.of_study import export_labels
 
         if corpus is None:
             raise InputError("--corpus: missing; give the corpus that the responses were generated from")
         click.echo(f"wrote {out} ({export_labels(study, corpus, out, database):,} labels)")
         click.echo(f"next: apportion labels merge {shlex.quote(str(out))} {shlex.quote(str(corpus))} OUT")
         return
-    from study.exchange.hand_out import hand_out
+    from apportion.study.exchange.hand_out import hand_out
 
     for path, what in hand_out(study, out, kind, database, force=force):
         click.echo(f"wrote {path} ({what})")
@@ -55,7 +55,7 @@ def import_command(study: Path, source: Path, database: str | None) -> None:
     The answers are kept in STUDY/imported; `apportion study report` counts them with those of the study's own pages.
     The same file again replaces what came of it.
     """
-    from study.exchange.bring import bring
+    from apportion.study.exchange.bring import bring
 
     kept = bring(study, source, database)
     for note in kept.notes:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 GUESSED = 2**40
 """A seed below this is found by trying: ids of responses are a hash of it and of names that are known."""
@@ -44,7 +44,7 @@ def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | 
     whole dialogue (turns, negotiation), such as one of `apportion play` and `apportion simulate`. With --from, STUDY
     is the next version of another study, without its answers.
     """
-    from study.definition.making import Wanted, make_study, next_version
+    from apportion.study.definition.making import Wanted, make_study, next_version
 
     if earlier is not None:
         given = [f"--{name.replace('_', '-')}" for name in ("criteria", *wanted) if _is_given(name)]
@@ -82,10 +82,10 @@ def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | 
 
 
 def _source(path: Path) -> Any:
-    from corpus.corpus import Corpus
-    from corpus.schema import RESPONSES
-    from rlhf.compare.responses import read_rows
-    from study.definition.folder import SETTINGS
+    from apportion.corpus.corpus import Corpus
+    from apportion.corpus.schema import RESPONSES
+    from apportion.rlhf.compare.responses import read_rows
+    from apportion.study.definition.folder import SETTINGS
 
     if (path / SETTINGS).is_file():
         raise InputError(

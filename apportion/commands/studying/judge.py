@@ -23,9 +23,9 @@ def judge_command(study: Path, as_json: bool, preview: int | None, dry_run: bool
     shows them in a column of their own, with how far they agree with people. Replies are kept: the same command goes
     on, and pays for none twice.
     """
-    from llm_client.chosen import ChosenModel
-    from study.definition.folder import StudyFolder
-    from study.judge import judging
+    from apportion.llm_client.chosen import ChosenModel
+    from apportion.study.definition.folder import StudyFolder
+    from apportion.study.judge import judging
 
     choice = judging.JudgeChoice(StudyFolder.open(study), ChosenModel(**model), option_names())
     if preview is not None:

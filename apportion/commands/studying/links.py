@@ -20,7 +20,7 @@ def links_command(study: Path, annotators: int, address: str, database: str | No
 
     They are told this once; the database has their hashes alone. Whoever has a link answers as that annotator.
     """
-    from study.store.links import served_address
+    from apportion.study.store.links import served_address
 
     base = served_address(address, "--address")
     with closing(open_store(study, database)) as store:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from apportion.commands.parts.options import json_option
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 @click.command("power")
@@ -36,9 +36,9 @@ def power_command(study: Path | None, as_json: bool, page: Path | None, **asked:
     Without STUDY the size is that of LLM-GELI's Table 1: 100 items, 3 of 30 annotators an item, 8 systems, 9 criteria.
     Differences are points of a share of marks (5 is 20 % to 25 %), or of a rating's mean with --ratings.
     """
-    from foundation.files import write_atomically
-    from study.plan_page import as_page
-    from study.planning import Plan, plan_of, planned
+    from apportion.foundation.files import write_atomically
+    from apportion.study.plan_page import as_page
+    from apportion.study.planning import Plan, plan_of, planned
 
     if page is not None and page.suffix.lower() != ".html":
         raise InputError(f"--page {page}: a page's name ends in .html.")

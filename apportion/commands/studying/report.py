@@ -37,7 +37,7 @@ def report_command(
     Four files: report.html (one page, no script), report.md, report.tex (booktabs) and report.json. This is where
     responses get their policies' names back: do it when the study is over.
     """
-    from study.report.write import written
+    from apportion.study.report.write import written
 
     found = written(
         study,

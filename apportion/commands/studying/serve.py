@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from apportion.commands.studying.answers import database_option, open_store
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 GAP = "[Who does this study"
 """How the part of a new study's consent begins that is left to who does it."""
@@ -37,8 +37,8 @@ def serve_command(
     start goes on.
     """
     try:
-        from viewer.serve import is_loopback
-        from viewer.study.serve import Listening, serve_study
+        from apportion.viewer.serve import is_loopback
+        from apportion.viewer.study.serve import Listening, serve_study
     except ModuleNotFoundError as error:
         raise InputError(
             f"`apportion study serve` needs {error.name}. Install it with `pip install 'apportion[study]'`."

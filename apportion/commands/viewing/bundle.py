@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from apportion.commands.parts.options import json_option
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 @click.command("bundle")
@@ -48,13 +48,13 @@ def bundle_command(
     if names and not pseudonyms:
         raise click.UsageError("--name goes with --pseudonyms.")
     try:
-        from viewer.bundle import write_bundle
+        from apportion.viewer.bundle import write_bundle
     except ModuleNotFoundError as error:
         raise InputError(
             f"`apportion bundle` needs {error.name}. Install it with `pip install 'apportion[view]'`."
         ) from None
-    from viewer.reading.beside import beside
-    from viewer.reading.place import open_place
+    from apportion.viewer.reading.beside import beside
+    from apportion.viewer.reading.place import open_place
 
     place = open_place(source, corpus)
     around = beside(place, labels, open_place(against, place.corpus) if against else None, responses)

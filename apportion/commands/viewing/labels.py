@@ -37,8 +37,8 @@ def merge_command(overlays: tuple[Path, ...], corpus: Path, out: Path, replace: 
     An overlay is the file RUN.labels.jsonl beside a run. CORPUS stays as it is; its recordings are hard-linked.
     """
     from apportion.commands.parts.places import tell_corpus
-    from corpus.corpus import Corpus
-    from viewer.labels.merge import merge
+    from apportion.corpus.corpus import Corpus
+    from apportion.viewer.labels.merge import merge
 
     report = merge(overlays, Corpus.open(corpus), out, replace=replace)
     if not as_json:
@@ -70,9 +70,9 @@ def export_command(
     No score and no reward is in them. With --labels the labels that people gave so far go along as predictions.
     """
     from apportion.commands.parts.places import check_place, write
-    from corpus.corpus import Corpus
-    from viewer.labels.label_studio_tasks import export_tasks
-    from viewer.labels.overlay import Overlay
+    from apportion.corpus.corpus import Corpus
+    from apportion.viewer.labels.label_studio_tasks import export_tasks
+    from apportion.viewer.labels.overlay import Overlay
 
     places = (out.with_suffix(".json"), out.with_suffix(".xml"))
     for place in places:
@@ -98,9 +98,9 @@ def import_command(export: Path, corpus: Path, overlay: Path, as_json: bool, **a
 
     The tasks are those of `apportion labels export` from CORPUS; one of any other session or turn is refused.
     """
-    from corpus.corpus import Corpus
-    from viewer.labels.label_studio_answers import import_answers
-    from viewer.labels.overlay import Overlay
+    from apportion.corpus.corpus import Corpus
+    from apportion.viewer.labels.label_studio_answers import import_answers
+    from apportion.viewer.labels.overlay import Overlay
 
     held = Overlay(overlay)
     answers = import_answers(export, Corpus.open(corpus), held, _question(held, asked))
@@ -116,7 +116,7 @@ def import_command(export: Path, corpus: Path, overlay: Path, as_json: bool, **a
 
 
 def _question(overlay: Any, asked: dict[str, Any]) -> Any:
-    from viewer.labels.question import chosen_question
+    from apportion.viewer.labels.question import chosen_question
 
     there = {} if overlay is None else overlay.labels().questions
     return chosen_question(there, **{"scale": "thumbs" if not there else None, **_given(asked)})

@@ -35,9 +35,9 @@ def patterns_command(
     examples. RUN_OR_CONFIG is a run folder or the configuration of a finished run; Markdown and JSON are written into
     RUN/patterns/, which `apportion view` shows.
     """
-    from evaluation.patterns.result import PatternSettings
-    from evaluation.patterns.table import markdown
-    from pipeline.patterns.write import write_patterns
+    from apportion.evaluation.patterns.result import PatternSettings
+    from apportion.evaluation.patterns.table import markdown
+    from apportion.pipeline.patterns.write import write_patterns
 
     settings = PatternSettings(seed=seed)
     told = []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 @click.command("view")
@@ -44,13 +44,13 @@ def view_command(
     whoever brings the token in the address that is printed; nothing is asked of another host.
     """
     try:
-        from viewer.serve import is_loopback, serve
+        from apportion.viewer.serve import is_loopback, serve
     except ModuleNotFoundError as error:
         raise InputError(
             f"`apportion view` needs {error.name}. Install it with `pip install 'apportion[view]'`."
         ) from None
-    from viewer.reading.beside import beside
-    from viewer.reading.place import open_place
+    from apportion.viewer.reading.beside import beside
+    from apportion.viewer.reading.place import open_place
 
     if not is_loopback(host):
         if not allow_remote:

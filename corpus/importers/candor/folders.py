@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError, UnitError
 
 UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.importers.candor.folders import SAFE, Conversation, Tree, find_tree
-from corpus.importers.candor.media import PRECOMPUTED, precomputed_of, recordings_of
-from corpus.importers.candor.people import Metadata, people_of, rated_pair, read_metadata
-from corpus.importers.candor.survey import (
+from apportion.corpus.importers.candor.folders import SAFE, Conversation, Tree, find_tree
+from apportion.corpus.importers.candor.media import PRECOMPUTED, precomputed_of, recordings_of
+from apportion.corpus.importers.candor.people import Metadata, people_of, rated_pair, read_metadata
+from apportion.corpus.importers.candor.survey import (
     BEFORE,
     Answer,
     Question,
@@ -22,13 +22,21 @@ from corpus.importers.candor.survey import (
     read_all_answers,
     read_answers,
 )
-from corpus.importers.candor.transcripts import KINDS, Line, Spoken, middle_turns, read_all_lines, read_lines, spoken
-from corpus.importers.reading.options import check_options
-from corpus.importers.reading.recordings import TrackPart
-from corpus.importers.reading.tally import Tally
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from foundation.errors import InputError, UnitError
-from foundation.nearest import did_you_mean
+from apportion.corpus.importers.candor.transcripts import (
+    KINDS,
+    Line,
+    Spoken,
+    middle_turns,
+    read_all_lines,
+    read_lines,
+    spoken,
+)
+from apportion.corpus.importers.reading.options import check_options
+from apportion.corpus.importers.reading.recordings import TrackPart
+from apportion.corpus.importers.reading.tally import Tally
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.nearest import did_you_mean
 
 OPTIONS = {
     "transcript": "cliffhanger (default), backbiter or audiophile",

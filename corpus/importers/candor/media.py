@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from corpus.files.csvfile import read_table
-from corpus.importers.candor.folders import Conversation
-from corpus.importers.candor.people import Metadata
-from corpus.importers.reading.recordings import CHANNEL_MAP, Recording, TrackPart, probe, read_channel_map
-from corpus.importers.reading.tally import Tally
-from foundation.errors import InputError, UnitError
+from apportion.corpus.files.csvfile import read_table
+from apportion.corpus.importers.candor.folders import Conversation
+from apportion.corpus.importers.candor.people import Metadata
+from apportion.corpus.importers.reading.recordings import CHANNEL_MAP, Recording, TrackPart, probe, read_channel_map
+from apportion.corpus.importers.reading.tally import Tally
+from apportion.foundation.errors import InputError, UnitError
 
 FOLDER = "processed"
 PRECOMPUTED = "audio_video_features.csv"

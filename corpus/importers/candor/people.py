@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.files.textfile import read_json
-from corpus.importers.candor.folders import SAFE
-from corpus.importers.candor.survey import Answer
-from corpus.importers.candor.transcripts import Line
-from foundation.errors import InputError, UnitError
+from apportion.corpus.files.textfile import read_json
+from apportion.corpus.importers.candor.folders import SAFE
+from apportion.corpus.importers.candor.survey import Answer
+from apportion.corpus.importers.candor.transcripts import Line
+from apportion.foundation.errors import InputError, UnitError
 
 SIDES = ("L", "R")
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.files.csvfile import BLANK, number, read_head, read_table
-from corpus.importers.reading.options import scale_options
-from foundation.errors import InputError, UnitError
-from foundation.nearest import did_you_mean, nearest
+from apportion.corpus.files.csvfile import BLANK, number, read_head, read_table
+from apportion.corpus.importers.reading.options import scale_options
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.nearest import did_you_mean, nearest
 
 NINE, SEVEN, HUNDRED = (1.0, 9.0), (1.0, 7.0), (0.0, 100.0)
 SCALES: Mapping[str, tuple[float, float]] = {

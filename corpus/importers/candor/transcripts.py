@@ -9,9 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from corpus.files.csvfile import BLANK, Table, number, read_table
-from corpus.importers.reading.transcripts import Cue
-from foundation.errors import InputError, UnitError
+from apportion.corpus.files.csvfile import BLANK, Table, number, read_table
+from apportion.corpus.importers.reading.transcripts import Cue
+from apportion.foundation.errors import InputError, UnitError
 
 KINDS = ("cliffhanger", "backbiter", "audiophile")
 NUMBER_NEEDED = "a number of seconds"

@@ -4,6 +4,6 @@ From the ground up: `rows` (the files' rows, each a dialogue as one of the two s
 `importer` (a dialogue as a session).
 """
 
-from corpus.importers.dealornodeal.rows import ITEMS, Row, read_rows
+from apportion.corpus.importers.dealornodeal.rows import ITEMS, Row, read_rows
 
 __all__ = ["ITEMS", "Row", "read_rows"]

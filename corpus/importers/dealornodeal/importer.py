@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from corpus.importers.dealornodeal.rows import ITEMS, WORTH, Row, Split, read_rows
-from corpus.importers.reading.options import check_options, count_option
-from corpus.importers.reading.sources import numbered
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.session import ENVIRONMENT
+from apportion.corpus.importers.dealornodeal.rows import ITEMS, WORTH, Row, Split, read_rows
+from apportion.corpus.importers.reading.options import check_options, count_option
+from apportion.corpus.importers.reading.sources import numbered
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.corpus.session import ENVIRONMENT
 
 LICENCE = (
     "licence: CC BY-NC 4.0 (Lewis et al. 2017, github.com/facebookresearch/end-to-end-negotiator): no commercial use, "

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from corpus.files.textfile import read_text
-from corpus.importers.reading.sources import source_files, stem
-from foundation.errors import InputError, UnitError
-from foundation.listing import shortened
+from apportion.corpus.files.textfile import read_text
+from apportion.corpus.importers.reading.sources import source_files, stem
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.listing import shortened
 
 ITEMS = ("book", "hat", "ball")
 WORTH = 10

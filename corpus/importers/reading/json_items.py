@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.files.jsontext import kind_of
-from corpus.files.textfile import BrokenLine, parse_json, parse_lines, read_text
-from foundation.errors import UnitError
-from foundation.listing import shortened
+from apportion.corpus.files.jsontext import kind_of
+from apportion.corpus.files.textfile import BrokenLine, parse_json, parse_lines, read_text
+from apportion.foundation.errors import UnitError
+from apportion.foundation.listing import shortened
 
 SHAPE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, UnitError)
 """What reading an object runs into that is not of the shape that is expected."""

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.files.textfile import read_text
-from foundation.errors import InputError, UnitError
-from foundation.nearest import did_you_mean
+from apportion.corpus.files.textfile import read_text
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.nearest import did_you_mean
 
 NEEDED = ("rater", "target", "name", "score", "low", "high")
 OPTIONAL = ("annotator", "higher_is_better")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.files.header_clock import header_clock
-from corpus.files.textfile import read_json
-from foundation.errors import UnitError
-from foundation.nearest import nearest
+from apportion.corpus.files.header_clock import header_clock
+from apportion.corpus.files.textfile import read_json
+from apportion.foundation.errors import UnitError
+from apportion.foundation.nearest import nearest
 
 SUFFIXES = frozenset(
     [

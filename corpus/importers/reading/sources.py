@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from corpus.files.textfile import check_regular, not_a_file
-from foundation.errors import InputError
+from apportion.corpus.files.textfile import check_regular, not_a_file
+from apportion.foundation.errors import InputError
 
 COMPRESSED = ".gz"
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.files.textfile import read_bytes, read_json, read_text
-from foundation.errors import UnitError
+from apportion.corpus.files.textfile import read_bytes, read_json, read_text
+from apportion.foundation.errors import UnitError
 
 SPEAKER_PREFIX = re.compile(r"^\s*([^:\n]{1,60}?)\s*:\s+(.*)$", re.DOTALL)
 VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>(.*?)(?=<v[.\s]|$)", re.DOTALL)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from environments.deduction.avalon.game import Avalon
-from environments.deduction.rosters import roster_of
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.rosters import roster_of
 
 ELSEWHERE = {
     "lasi": "LASI (Lan et al., 2024)",
@@ -13,8 +13,8 @@ ELSEWHERE = {
 ROSTER = roster_of(
     Avalon.kind,
     {
-        "claims": "environments.deduction.avalon.scripts:Claims",
-        "bayes": "environments.deduction.avalon.scripts:Bayesian",
+        "claims": "apportion.environments.deduction.avalon.scripts:Claims",
+        "bayes": "apportion.environments.deduction.avalon.scripts:Bayesian",
     },
     ELSEWHERE,
 )

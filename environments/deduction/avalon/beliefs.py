@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
 
-from environments.deduction.avalon.rules import EVIL_ROLES, MERLIN, SERVANT, Deal
+from apportion.environments.deduction.avalon.rules import EVIL_ROLES, MERLIN, SERVANT, Deal
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from environments.deduction.avalon.observation import players_in_words
-from environments.deduction.events import SPEAK, Event
+from apportion.environments.deduction.avalon.observation import players_in_words
+from apportion.environments.deduction.events import SPEAK, Event
 
 _EVIL, _TRUST = re.compile(r"I hold (Player [^.]*) for evil\."), re.compile(r"I trust (Player [^.]*)\.")
 _NUMBER = re.compile(r"\d+")

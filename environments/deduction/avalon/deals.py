@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
 
-from environments.deduction.avalon.rules import ASSASSIN, EVIL_ROLES, MERLIN, Deal, evil_seats
+from apportion.environments.deduction.avalon.rules import ASSASSIN, EVIL_ROLES, MERLIN, Deal, evil_seats
 
 
 @lru_cache(maxsize=64)

@@ -13,8 +13,8 @@ from itertools import combinations
 from random import Random
 from typing import ClassVar
 
-from environments.deduction.avalon.deals import all_deals
-from environments.deduction.avalon.observation import (
+from apportion.environments.deduction.avalon.deals import all_deals
+from apportion.environments.deduction.avalon.observation import (
     APPROVE,
     FAIL,
     MEANINGS,
@@ -32,7 +32,7 @@ from environments.deduction.avalon.observation import (
     possible_deals,
     rules_in_words,
 )
-from environments.deduction.avalon.rules import (
+from apportion.environments.deduction.avalon.rules import (
     EVIL,
     EVIL_ROLES,
     GOOD,
@@ -46,11 +46,11 @@ from environments.deduction.avalon.rules import (
     Game,
     Options,
 )
-from environments.deduction.avalon.rules import SHOT as LAST
-from environments.deduction.events import Aim, Stage
-from environments.deduction.facts import Facts
-from environments.deduction.game import Deduction
-from foundation.errors import InputError
+from apportion.environments.deduction.avalon.rules import SHOT as LAST
+from apportion.environments.deduction.events import Aim, Stage
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.game import Deduction
+from apportion.foundation.errors import InputError
 
 DISCUSSION, LEAD = "discussion", "leads"
 _FIVE = Options()

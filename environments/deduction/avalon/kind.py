@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from environments.deduction.avalon.agents import ROSTER
-from environments.deduction.avalon.game import Avalon
-from environments.deduction.avalon.rules import Options
-from environments.deduction.kinds import GameKind
+from apportion.environments.deduction.avalon.agents import ROSTER
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.rules import Options
+from apportion.environments.deduction.kinds import GameKind
 
 AVALON = GameKind(Avalon, Options, Avalon, ROSTER)
 SIMULATOR = AVALON.simulator

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from environments.deduction.avalon.beliefs import Round
-from environments.deduction.avalon.deals import Evidence, Shot, fitting
-from environments.deduction.avalon.rules import ASSASSIN, GOES, MERLIN, MINION, SERVANT, Deal, Options
-from environments.deduction.events import called
-from environments.deduction.facts import Facts
+from apportion.environments.deduction.avalon.beliefs import Round
+from apportion.environments.deduction.avalon.deals import Evidence, Shot, fitting
+from apportion.environments.deduction.avalon.rules import ASSASSIN, GOES, MERLIN, MINION, SERVANT, Deal, Options
+from apportion.environments.deduction.events import called
+from apportion.environments.deduction.facts import Facts
 
 PROPOSE, APPROVE, REJECT, PASS, FAIL, NAME = "propose", "approve", "reject", "pass", "fail", "assassinate"
 """Kinds of acts beside speech; a proposal is aimed at the team, the last at whom the Assassin holds to be Merlin."""

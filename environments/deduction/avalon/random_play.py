@@ -11,8 +11,8 @@ from itertools import combinations, product
 from random import Random
 from typing import TypeVar
 
-from environments.deduction.avalon.deals import all_deals
-from environments.deduction.avalon.rules import QUEST, SHOT, TEAM, VOTE, Game, Options
+from apportion.environments.deduction.avalon.deals import all_deals
+from apportion.environments.deduction.avalon.rules import QUEST, SHOT, TEAM, VOTE, Game, Options
 
 Thing = TypeVar("Thing")
 

@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 
-from foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError, UnitError
 
 MERLIN, SERVANT, MINION, ASSASSIN = "merlin", "servant", "minion", "assassin"
 EVIL_ROLES = frozenset((MINION, ASSASSIN))

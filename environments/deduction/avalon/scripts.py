@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import ClassVar
 
-from environments.core import Act, View
-from environments.deduction.avalon.beliefs import clean_chance, evil_chances, merlin_chances, posterior
-from environments.deduction.avalon.claims import Claim, all_claims_in, claims_in
-from environments.deduction.avalon.deals import Evidence, fitting, suspicion
-from environments.deduction.avalon.observation import (
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.avalon.beliefs import clean_chance, evil_chances, merlin_chances, posterior
+from apportion.environments.deduction.avalon.claims import Claim, all_claims_in, claims_in
+from apportion.environments.deduction.avalon.deals import Evidence, fitting, suspicion
+from apportion.environments.deduction.avalon.observation import (
     APPROVE,
     FAIL,
     NAME,
@@ -21,9 +21,9 @@ from environments.deduction.avalon.observation import (
     evidence_of,
     rounds_of,
 )
-from environments.deduction.avalon.rules import EVIL, SERVANT
-from environments.deduction.events import SPEAK
-from environments.deduction.facts import Facts
+from apportion.environments.deduction.avalon.rules import EVIL, SERVANT
+from apportion.environments.deduction.events import SPEAK
+from apportion.environments.deduction.facts import Facts
 
 SERVANT_CLAIMED = "a Servant of Arthur"
 HEARD = 0.15

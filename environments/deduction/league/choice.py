@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-from environments.agents.agent import Agent
-from environments.deduction.game import Deduction
-from environments.deduction.simulation import DeductionChoice, in_time
-from environments.simulate import EpisodePlan
-from environments.tournament.league.seating import POOL, Seated, seated
+from apportion.environments.agents.agent import Agent
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.simulation import DeductionChoice, in_time
+from apportion.environments.simulate import EpisodePlan
+from apportion.environments.tournament.league.seating import POOL, Seated, seated
 
 SEATING = "seating"
 """The field of a log's opening that says how seats were given away."""

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from environments.agents.agent import SILENT
-from environments.core import ActError, Step
-from environments.deduction.events import SPEAK, VOTE
-from environments.deduction.game import WIN, Deduction
-from environments.deduction.kinds import GAMES, game_called
-from environments.deduction.league.choice import SEATING
-from environments.episode_log import LOG, LoggedEpisode, read_log
-from environments.tournament.league.matches import Match, Matches, Seat
-from environments.tournament.league.seating import TEAMS
-from foundation.errors import InputError
-from foundation.files import canonical_json
+from apportion.environments.agents.agent import SILENT
+from apportion.environments.core import ActError, Step
+from apportion.environments.deduction.events import SPEAK, VOTE
+from apportion.environments.deduction.game import WIN, Deduction
+from apportion.environments.deduction.kinds import GAMES, game_called
+from apportion.environments.deduction.league.choice import SEATING
+from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
+from apportion.environments.tournament.league.matches import Match, Matches, Seat
+from apportion.environments.tournament.league.seating import TEAMS
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json
 
 IsPerson = Callable[[str], bool]
 """Whether an agent of a name is a person."""

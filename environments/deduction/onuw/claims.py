@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from environments.deduction.onuw.deals import Account
-from environments.deduction.onuw.rules import (
+from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.rules import (
     CARDS,
     CENTRE,
     INSOMNIAC,

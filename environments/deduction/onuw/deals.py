@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import permutations, product
 from typing import NamedTuple
 
-from environments.deduction.onuw.rules import (
+from apportion.environments.deduction.onuw.rules import (
     CARDS,
     CHOOSING,
     PLAYERS,

@@ -11,11 +11,11 @@ from functools import lru_cache
 from random import Random
 from typing import ClassVar
 
-from environments.deduction.events import VOTE, Aim, Deal, Stage, called
-from environments.deduction.facts import Facts
-from environments.deduction.game import Deduction
-from environments.deduction.onuw.deals import Account, all_deals, fitting_deals
-from environments.deduction.onuw.observation import (
+from apportion.environments.deduction.events import VOTE, Aim, Deal, Stage, called
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.onuw.deals import Account, all_deals, fitting_deals
+from apportion.environments.deduction.onuw.observation import (
     CENTRES,
     LOOK,
     MEANINGS,
@@ -29,7 +29,7 @@ from environments.deduction.onuw.observation import (
     seen_in_words,
     vote_in_words,
 )
-from environments.deduction.onuw.rules import (
+from apportion.environments.deduction.onuw.rules import (
     CENTRE,
     CHOOSING,
     PLAYERS,

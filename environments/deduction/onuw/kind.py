@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from environments.deduction.kinds import GameKind
-from environments.deduction.onuw.game import OneNight
-from environments.deduction.onuw.rules import Options
-from environments.deduction.rosters import roster_of
+from apportion.environments.deduction.kinds import GameKind
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.onuw.rules import Options
+from apportion.environments.deduction.rosters import roster_of
 
 _SCRIPTS = {"claims": "Claiming", "bayes": "Bayesian"}
 _ELSEWHERE = {
@@ -18,7 +18,7 @@ ONUW = GameKind(
     OneNight,
     roster_of(
         OneNight.kind,
-        {name: f"environments.deduction.onuw.scripts:{made}" for name, made in _SCRIPTS.items()},
+        {name: f"apportion.environments.deduction.onuw.scripts:{made}" for name, made in _SCRIPTS.items()},
         _ELSEWHERE,
     ),
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from environments.deduction.events import VOTE, Aim, called
-from environments.deduction.facts import Facts
-from environments.deduction.onuw.deals import Account
-from environments.deduction.onuw.rules import (
+from apportion.environments.deduction.events import VOTE, Aim, called
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.rules import (
     CENTRE,
     INSOMNIAC,
     PLAYERS,

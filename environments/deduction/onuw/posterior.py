@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.deduction.onuw.claims import Claim, all_accounts
-from environments.deduction.onuw.deals import Account, all_deals, nights_of
-from environments.deduction.onuw.rules import CENTRE, PLAYERS, WEREWOLF
+from apportion.environments.deduction.onuw.claims import Claim, all_accounts
+from apportion.environments.deduction.onuw.deals import Account, all_deals, nights_of
+from apportion.environments.deduction.onuw.rules import CENTRE, PLAYERS, WEREWOLF
 
 SLIP = 0.05
 """Of the villagers' claims that are not the truth: they forget, or have a reason to bluff."""

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 PLAYERS = 5
 CENTRE = (5, 6)

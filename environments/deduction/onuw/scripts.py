@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from environments.core import Act, View
-from environments.deduction.events import SPEAK, VOTE, called
-from environments.deduction.facts import Facts
-from environments.deduction.onuw.claims import Claim, claimed, sentence
-from environments.deduction.onuw.deals import Account
-from environments.deduction.onuw.observation import lived
-from environments.deduction.onuw.posterior import least_suspect, wolf_at_dawn
-from environments.deduction.onuw.rules import PLAYERS, WEREWOLF
-from environments.deduction.onuw.suspicion import believable, suspicion
-from environments.deduction.scripts import aimed, drawn
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import SPEAK, VOTE, called
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.onuw.claims import Claim, claimed, sentence
+from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.observation import lived
+from apportion.environments.deduction.onuw.posterior import least_suspect, wolf_at_dawn
+from apportion.environments.deduction.onuw.rules import PLAYERS, WEREWOLF
+from apportion.environments.deduction.onuw.suspicion import believable, suspicion
+from apportion.environments.deduction.scripts import aimed, drawn
 
 Claims = Mapping[int, Claim]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from environments.deduction.onuw.claims import Claim, all_accounts
-from environments.deduction.onuw.deals import Account
-from environments.deduction.onuw.rules import CARDS, PLAYERS, ROBBER, SEER, TROUBLEMAKER, WEREWOLF
+from apportion.environments.deduction.onuw.claims import Claim, all_accounts
+from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.rules import CARDS, PLAYERS, ROBBER, SEER, TROUBLEMAKER, WEREWOLF
 
 SURE = 100.0
 _SEEN, _CLEARED, _TWICE, _SILENT = 3.0, -1.0, 2.0, 1.0

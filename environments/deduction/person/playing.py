@@ -8,21 +8,21 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from corpus.placing import check_free, folder_for
-from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE
-from environments.deduction.events import called as name_of
-from environments.deduction.kinds import GameKind
-from environments.deduction.language_model import PROMPTS
-from environments.deduction.person.telling import DeductionTelling
-from environments.deduction.simulation import seated
-from environments.simulate import EpisodePlan
-from environments.simulation.persons_episode import PersonPlayed, PersonsEpisode, check_person
-from environments.terminal.person import Person
-from environments.terminal.screen import Screen
-from foundation.errors import InputError
-from foundation.files import digest
-from llm_client.chosen import Called, ChosenModel
+from apportion.corpus.placing import check_free, folder_for
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.deduction.events import called as name_of
+from apportion.environments.deduction.kinds import GameKind
+from apportion.environments.deduction.language_model import PROMPTS
+from apportion.environments.deduction.person.telling import DeductionTelling
+from apportion.environments.deduction.simulation import seated
+from apportion.environments.simulate import EpisodePlan
+from apportion.environments.simulation.persons_episode import PersonPlayed, PersonsEpisode, check_person
+from apportion.environments.terminal.person import Person
+from apportion.environments.terminal.screen import Screen
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.llm_client.chosen import Called, ChosenModel
 
 NOTE = "a person took part in every session; the other players and the rules are simulated"
 
@@ -34,7 +34,7 @@ class PersonPlays:
     Parameters
     ----------
     game : GameKind
-        One of `environments.deduction.kinds.GAMES`.
+        One of `apportion.environments.deduction.kinds.GAMES`.
     seat : int
         The person's, from 1.
     others : tuple of str
@@ -42,7 +42,7 @@ class PersonPlays:
     person : str
         What the person is called in the log and the corpus; no agent's name.
     seed, rules, chosen, temperature, called
-        As `environments.deduction.simulation.DeductionChoice` has them.
+        As `apportion.environments.deduction.simulation.DeductionChoice` has them.
     """
 
     game: GameKind

@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from environments.agents.agent import SILENT
-from environments.core import Act, View
-from environments.deduction.events import SPEAK, done, numbers_in
-from environments.deduction.facts import Facts
-from environments.deduction.game import Deduction
-from environments.deduction.observation import SAY, instead, listed
-from environments.terminal.commands import Command
-from environments.terminal.screen import LineError
-from environments.terminal.telling import Told
+from apportion.environments.agents.agent import SILENT
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import SPEAK, done, numbers_in
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.observation import SAY, instead, listed
+from apportion.environments.terminal.commands import Command
+from apportion.environments.terminal.screen import LineError
+from apportion.environments.terminal.telling import Told
 
 NOTHING = "nothing"
 """The command of the silent act."""

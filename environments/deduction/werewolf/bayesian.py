@@ -8,14 +8,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from environments.core import Act, View
-from environments.deduction.events import SPEAK
-from environments.deduction.facts import Facts
-from environments.deduction.scripts import SMALL_TALK, aimed
-from environments.deduction.werewolf.claims import Talk
-from environments.deduction.werewolf.posterior import HABITS, Floats, deals_of, posterior, public_of, watched, weighted
-from environments.deduction.werewolf.rule_based import pack_of, seen_by, speech
-from environments.deduction.werewolf.rules import CHECK, GUARD, KILL, PROPOSE, VOTE, WEREWOLF
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import SPEAK
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.scripts import SMALL_TALK, aimed
+from apportion.environments.deduction.werewolf.claims import Talk
+from apportion.environments.deduction.werewolf.posterior import (
+    HABITS,
+    Floats,
+    deals_of,
+    posterior,
+    public_of,
+    watched,
+    weighted,
+)
+from apportion.environments.deduction.werewolf.rule_based import pack_of, seen_by, speech
+from apportion.environments.deduction.werewolf.rules import CHECK, GUARD, KILL, PROPOSE, VOTE, WEREWOLF
 
 SURE = 0.5
 """Probability of being a werewolf from which somebody is named."""

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from environments.deduction.events import SPEAK, VOTE, called
-from environments.deduction.facts import Facts
+from apportion.environments.deduction.events import SPEAK, VOTE, called
+from apportion.environments.deduction.facts import Facts
 
 _SEER = re.compile(r"\bI(?:'m| am) the seer\b", re.IGNORECASE)
 _RESULT = re.compile(r"\bPlayer (\d) is (not a|no|a) werewolf\b", re.IGNORECASE)

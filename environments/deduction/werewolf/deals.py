@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import permutations
 
-from environments.deduction.events import Deal
-from environments.deduction.facts import Facts
-from environments.deduction.werewolf.rules import CHECKED, GUARDIAN, KILL, KILLED, OUT, PACK, ROLES, WEREWOLF
+from apportion.environments.deduction.events import Deal
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.werewolf.rules import CHECKED, GUARDIAN, KILL, KILLED, OUT, PACK, ROLES, WEREWOLF
 
 
 @lru_cache(maxsize=16)
 def all_deals(roles: tuple[str, ...]) -> tuple[Deal, ...]:
     """Every deal of these roles, each once, in a fixed order: 420 of the paper's seven.
 
-    >>> from environments.deduction.werewolf.rules import PAPER
+    >>> from apportion.environments.deduction.werewolf.rules import PAPER
     >>> len(all_deals(PAPER))
     420
     """

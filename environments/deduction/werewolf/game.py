@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
-from environments.deduction.events import Aim, Deal, Stage, called
-from environments.deduction.facts import Facts
-from environments.deduction.game import Deduction
-from environments.deduction.werewolf.deals import possible_deals
-from environments.deduction.werewolf.rules import (
+from apportion.environments.deduction.events import Aim, Deal, Stage, called
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.werewolf.deals import possible_deals
+from apportion.environments.deduction.werewolf.rules import (
     CHECK,
     CHECKED,
     GUARD,
@@ -32,7 +32,7 @@ from environments.deduction.werewolf.rules import (
     Table,
     check_roles,
 )
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 _DONE = {PROPOSE: "proposed to kill", KILL: "chose to kill", CHECK: "looked at", GUARD: "protected", VOTE: "voted for"}
 _NOT_DONE = {PROPOSE: "proposed nobody", KILL: "chose to kill nobody", VOTE: "abstained"}

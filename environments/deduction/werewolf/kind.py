@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from environments.deduction.kinds import GameKind
-from environments.deduction.werewolf.agents import ROSTER
-from environments.deduction.werewolf.game import Werewolf
-from environments.deduction.werewolf.rules import Options
+from apportion.environments.deduction.kinds import GameKind
+from apportion.environments.deduction.werewolf.agents import ROSTER
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.rules import Options
 
 WEREWOLF = GameKind(Werewolf, Options, Werewolf, ROSTER)
 SIMULATOR = WEREWOLF.simulator

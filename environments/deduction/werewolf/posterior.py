@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.deduction.events import SPEAK, VOTE, Deal, Event
-from environments.deduction.facts import Facts
-from environments.deduction.werewolf.claims import claim_in
-from environments.deduction.werewolf.deals import all_deals
-from environments.deduction.werewolf.rules import GUARDIAN, KILLED, OUT, SEER, WEREWOLF
+from apportion.environments.deduction.events import SPEAK, VOTE, Deal, Event
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.werewolf.claims import claim_in
+from apportion.environments.deduction.werewolf.deals import all_deals
+from apportion.environments.deduction.werewolf.rules import GUARDIAN, KILLED, OUT, SEER, WEREWOLF
 
 Floats = NDArray[np.float64]
 

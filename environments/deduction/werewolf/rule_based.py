@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
-from environments.core import Act, View
-from environments.deduction.events import SPEAK
-from environments.deduction.facts import Facts
-from environments.deduction.scripts import SMALL_TALK, aimed
-from environments.deduction.werewolf.claims import Claim, Talk
-from environments.deduction.werewolf.rules import (
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import SPEAK
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.scripts import SMALL_TALK, aimed
+from apportion.environments.deduction.werewolf.claims import Claim, Talk
+from apportion.environments.deduction.werewolf.rules import (
     CHECK,
     CHECKED,
     GUARD,

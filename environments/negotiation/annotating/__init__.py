@@ -4,7 +4,7 @@ From the ground up: `question` (a place in a game, as one seat knows it), `queue
 the disk before they are used), `asking` (the questions, one after the other, in a terminal).
 """
 
-from environments.negotiation.annotating.question import Question
-from environments.negotiation.annotating.queue import Queue, UnansweredError
+from apportion.environments.negotiation.annotating.question import Question
+from apportion.environments.negotiation.annotating.queue import Queue, UnansweredError
 
 __all__ = ["Question", "Queue", "UnansweredError"]

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from environments.core import Act, View
-from environments.negotiation.annotating.question import Question
-from environments.negotiation.annotating.queue import Answer, Queue
-from environments.negotiation.codes import act_code, act_of, split_code
-from environments.negotiation.contexts import Counts
-from environments.negotiation.game import Negotiation
-from environments.negotiation.observation import SELECT
-from environments.negotiation.person.telling import NegotiationTelling
-from environments.terminal.person import Person
-from environments.terminal.screen import Screen
-from foundation.errors import InputError
-from foundation.files import locked
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.annotating.question import Question
+from apportion.environments.negotiation.annotating.queue import Answer, Queue
+from apportion.environments.negotiation.codes import act_code, act_of, split_code
+from apportion.environments.negotiation.contexts import Counts
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.observation import SELECT
+from apportion.environments.negotiation.person.telling import NegotiationTelling
+from apportion.environments.terminal.person import Person
+from apportion.environments.terminal.screen import Screen
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import locked
 
 _BY = re.compile(r"[\w.-]{1,40}")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from environments.negotiation.codes import SPLIT_OF, act_of
-from environments.negotiation.contexts import SEATS, Context, Counts, contexts_of, pools
-from environments.negotiation.rules import MOST_ACTS, Game
-from foundation.errors import UnitError
-from foundation.files import digest
+from apportion.environments.negotiation.codes import SPLIT_OF, act_of
+from apportion.environments.negotiation.contexts import SEATS, Context, Counts, contexts_of, pools
+from apportion.environments.negotiation.rules import MOST_ACTS, Game
+from apportion.foundation.errors import UnitError
+from apportion.foundation.files import digest
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from environments.negotiation.annotating.question import Question
-from foundation.errors import InputError, StoppedError, UnitError
-from foundation.files import canonical_json, locked
+from apportion.environments.negotiation.annotating.question import Question
+from apportion.foundation.errors import InputError, StoppedError, UnitError
+from apportion.foundation.files import canonical_json, locked
 
 QUESTIONS, ANSWERS = "questions.jsonl", "answers.jsonl"
 Read = TypeVar("Read")

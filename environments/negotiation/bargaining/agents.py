@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from environments.agents.language_model import ActForm
-from environments.agents.roster import Roster
-from environments.core import Act, View
-from environments.negotiation.bargaining.words import OFFER
-from foundation.registry import Registry
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.prompts.strict_json import ReplyMistakeError, short_json
+from apportion.environments.agents.language_model import ActForm
+from apportion.environments.agents.roster import Roster
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.bargaining.words import OFFER
+from apportion.foundation.registry import Registry
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
 
 PRICE = "price"
 """The field in which a model writes a price."""
@@ -62,8 +62,8 @@ AGENTS = Registry(
     "an @ by its `of`",
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
-        **{name: f"environments.negotiation.bargaining.scripts:{script}" for name, script in _OURS.items()},
-        "recorded": "environments.agents.recorded:Recorded",
+        **{name: f"apportion.environments.negotiation.bargaining.scripts:{script}" for name, script in _OURS.items()},
+        "recorded": "apportion.environments.agents.recorded:Recorded",
     },
 )
 ROSTER = Roster(AGENTS, FORM)

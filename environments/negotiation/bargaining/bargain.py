@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 BUYER, SELLER = 0, 1
 """The seats."""

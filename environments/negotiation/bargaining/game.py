@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from environments.core import Act, ActError, Environment, Move, Step
-from environments.negotiation.bargaining.bargain import LEAST_SURPLUS, Bargain
-from environments.negotiation.bargaining.words import (
+from apportion.environments.core import Act, ActError, Environment, Move, Step
+from apportion.environments.negotiation.bargaining.bargain import LEAST_SURPLUS, Bargain
+from apportion.environments.negotiation.bargaining.words import (
     ACCEPT,
     KINDS,
     LEAVE,
@@ -20,9 +20,9 @@ from environments.negotiation.bargaining.words import (
     rules_in_words,
     sentence,
 )
-from environments.negotiation.game import MOST_WORDS
-from environments.negotiation.rules import MOST_ACTS
-from foundation.errors import InputError
+from apportion.environments.negotiation.game import MOST_WORDS
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.foundation.errors import InputError
 
 NAMES = ("Buyer", "Seller")
 _NUMBER = re.compile(r"\d+")

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from environments.negotiation.bargaining.bargain import LEAST_SURPLUS, Bargain
-from environments.negotiation.bargaining.scenarios import as_lines
-from foundation.errors import InputError
-from foundation.files import check_path, write_atomically
+from apportion.environments.negotiation.bargaining.bargain import LEAST_SURPLUS, Bargain
+from apportion.environments.negotiation.bargaining.scenarios import as_lines
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path, write_atomically
 
 BUDGET = 0.8
 """In parts of the list price, as in the released runs."""

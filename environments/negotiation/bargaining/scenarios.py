@@ -8,9 +8,9 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from environments.negotiation.bargaining.bargain import Bargain
-from foundation.errors import InputError
-from foundation.files import check_path
+from apportion.environments.negotiation.bargaining.bargain import Bargain
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path
 
 FIELDS = tuple(field.name for field in fields(Bargain))
 

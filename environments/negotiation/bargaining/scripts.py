@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from environments.core import Act, View
-from environments.negotiation.bargaining.bargain import BUYER
-from environments.negotiation.bargaining.words import ACCEPT, LEAVE, OFFER, Facts, sentence
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.bargaining.bargain import BUYER
+from apportion.environments.negotiation.bargaining.words import ACCEPT, LEAVE, OFFER, Facts, sentence
 
 PATIENCE = 8
 """Own offers after which a conceding script offers its limit."""

@@ -9,13 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from environments.core import Environment
-from environments.negotiation.bargaining.agents import ROSTER
-from environments.negotiation.bargaining.bargain import Bargain, draw_bargain
-from environments.negotiation.bargaining.game import NAMES, Bargaining
-from environments.negotiation.bargaining.scenarios import read_bargains
-from environments.negotiation.pairs import PairChoice
-from foundation.files import digest
+from apportion.environments.core import Environment
+from apportion.environments.negotiation.bargaining.agents import ROSTER
+from apportion.environments.negotiation.bargaining.bargain import Bargain, draw_bargain
+from apportion.environments.negotiation.bargaining.game import NAMES, Bargaining
+from apportion.environments.negotiation.bargaining.scenarios import read_bargains
+from apportion.environments.negotiation.pairs import PairChoice
+from apportion.foundation.files import digest
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from environments.negotiation.bargaining.agents import ROSTER
-from environments.negotiation.bargaining.bargain import Bargain
-from environments.negotiation.bargaining.game import Bargaining
-from environments.simulation.of_rules import GameSimulator
+from apportion.environments.negotiation.bargaining.agents import ROSTER
+from apportion.environments.negotiation.bargaining.bargain import Bargain
+from apportion.environments.negotiation.bargaining.game import Bargaining
+from apportion.environments.simulation.of_rules import GameSimulator
 
 
 def game_of(about: Mapping[str, Any]) -> Bargaining:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from environments.acts import Act
-from environments.negotiation.bargaining.bargain import BUYER
-from llm_client.prompts.data import data_json
+from apportion.environments.acts import Act
+from apportion.environments.negotiation.bargaining.bargain import BUYER
+from apportion.llm_client.prompts.data import data_json
 
 OFFER, ACCEPT, REFUSE, LEAVE = KINDS = ("offer", "accept", "refuse", "leave")
 ROLES = ("buyer", "seller")

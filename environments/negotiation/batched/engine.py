@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, INSIST, SPLIT_OF, SPLITS
-from environments.negotiation.contexts import Context
-from environments.negotiation.rules import MOST_ACTS
-from environments.negotiation.solver import solve
-from foundation.errors import UnitError
+from apportion.environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, INSIST, SPLIT_OF, SPLITS
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.environments.negotiation.solver import solve
+from apportion.foundation.errors import UnitError
 
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -11,11 +11,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames, Pools, Whole
-from environments.negotiation.codes import AGREE, DISAGREE, END, INSIST, SPLITS
-from environments.negotiation.contexts import WORTH
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
+from apportion.environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames, Pools, Whole
+from apportion.environments.negotiation.codes import AGREE, DISAGREE, END, INSIST, SPLITS
+from apportion.environments.negotiation.contexts import WORTH
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
 
 LEAST = 4
 """Points below which nobody here concedes."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from corpus.casino import ISSUES
-from environments.agents.language_model import ActForm
-from environments.agents.roster import Roster
-from environments.negotiation.language_model import fields, record, split_in
-from foundation.registry import Registry
-from llm_client.prompts.prompt_file import PromptKind
+from apportion.corpus.casino import ISSUES
+from apportion.environments.agents.language_model import ActForm
+from apportion.environments.agents.roster import Roster
+from apportion.environments.negotiation.language_model import fields, record, split_in
+from apportion.foundation.registry import Registry
+from apportion.llm_client.prompts.prompt_file import PromptKind
 
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",
@@ -32,8 +32,8 @@ AGENTS = Registry(
     "an @ by its `of`",
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
-        **{name: f"environments.negotiation.casino.scripts:{script}" for name, script in _OURS.items()},
-        "recorded": "environments.agents.recorded:Recorded",
+        **{name: f"apportion.environments.negotiation.casino.scripts:{script}" for name, script in _OURS.items()},
+        "recorded": "apportion.environments.agents.recorded:Recorded",
     },
 )
 ROSTER = Roster(AGENTS, FORM)

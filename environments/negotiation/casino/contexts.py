@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import permutations, product
 from random import Random
 
-from corpus.casino import ISSUES, PACKAGES, WORTH
-from environments.negotiation.contexts import Context, Counts
-from foundation.errors import InputError
+from apportion.corpus.casino import ISSUES, PACKAGES, WORTH
+from apportion.environments.negotiation.contexts import Context, Counts
+from apportion.foundation.errors import InputError
 
 POOL: Counts = (PACKAGES, PACKAGES, PACKAGES)
 _ORDERS = tuple(permutations(WORTH.values()))

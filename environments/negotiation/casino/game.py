@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from corpus.casino import MOST, WALKED_AWAY
-from environments.core import Act, ActError, Move
-from environments.negotiation.casino.contexts import check
-from environments.negotiation.casino.words import in_issues, in_items, rules_in_words, values_in_words
-from environments.negotiation.game import Negotiation
-from environments.negotiation.observation import SELECT, in_text
+from apportion.corpus.casino import MOST, WALKED_AWAY
+from apportion.environments.core import Act, ActError, Move
+from apportion.environments.negotiation.casino.contexts import check
+from apportion.environments.negotiation.casino.words import in_issues, in_items, rules_in_words, values_in_words
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.observation import SELECT, in_text
 
 
 class Casino(Negotiation):

@@ -1,13 +1,13 @@
-"""The scripts of `environments.negotiation.scripts`, who want CaSiNo's points and say them in its words."""
+"""The scripts of `apportion.environments.negotiation.scripts`, who want CaSiNo's points and say them in its words."""
 
 from __future__ import annotations
 
-from corpus.casino import MOST
-from environments.core import Act, View
-from environments.negotiation import scripts
-from environments.negotiation.casino.words import in_issues
-from environments.negotiation.codes import rest
-from environments.negotiation.observation import Facts
+from apportion.corpus.casino import MOST
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation import scripts
+from apportion.environments.negotiation.casino.words import in_issues
+from apportion.environments.negotiation.codes import rest
+from apportion.environments.negotiation.observation import Facts
 
 LEAST = 14
 """Points below which nobody here concedes: fewer than people have on average, and more than walking away brings."""

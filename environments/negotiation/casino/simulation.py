@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
-from environments.core import Environment
-from environments.negotiation.casino.agents import ROSTER
-from environments.negotiation.casino.contexts import drawn
-from environments.negotiation.casino.game import Casino
-from environments.negotiation.contexts import Context
-from environments.negotiation.simulation import NegotiationChoice
-from foundation.errors import InputError
+from apportion.environments.core import Environment
+from apportion.environments.negotiation.casino.agents import ROSTER
+from apportion.environments.negotiation.casino.contexts import drawn
+from apportion.environments.negotiation.casino.game import Casino
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.foundation.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from environments.negotiation.casino.agents import ROSTER
-from environments.negotiation.casino.contexts import POOL
-from environments.negotiation.casino.game import Casino
-from environments.negotiation.contexts import Context
-from environments.simulation.of_rules import GameSimulator
+from apportion.environments.negotiation.casino.agents import ROSTER
+from apportion.environments.negotiation.casino.contexts import POOL
+from apportion.environments.negotiation.casino.game import Casino
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.simulation.of_rules import GameSimulator
 
 
 def game_of(about: Mapping[str, Any]) -> Casino:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corpus.casino import ISSUES, MOST, PACKAGES, WALKED_AWAY
-from environments.negotiation.contexts import ITEMS
+from apportion.corpus.casino import ISSUES, MOST, PACKAGES, WALKED_AWAY
+from apportion.environments.negotiation.contexts import ITEMS
 
 _ITEM = re.compile(rf"\b({'|'.join(ITEMS)})s?\b")
 _ISSUE = re.compile(rf"\b({'|'.join(ISSUES)})\b", re.IGNORECASE)

@@ -7,24 +7,24 @@ from functools import cached_property, partial
 from pathlib import Path
 from random import Random
 
-from corpus.placing import check_free, folder_for
-from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE
-from environments.negotiation.agents import AGENTS, ROSTER
-from environments.negotiation.contexts import SEATS, Context, all_contexts, read_contexts
-from environments.negotiation.game import NAMES, Negotiation
-from environments.negotiation.language_model import PROMPTS
-from environments.negotiation.person.telling import NegotiationTelling
-from environments.negotiation.rules import MOST_ACTS
-from environments.negotiation.simulation import about_game
-from environments.negotiation.simulator import game_of
-from environments.simulate import EpisodePlan
-from environments.simulation.persons_episode import PersonPlayed, PersonsEpisode, check_person
-from environments.terminal.person import Person
-from environments.terminal.screen import Screen
-from foundation.errors import InputError
-from foundation.files import digest
-from llm_client.chosen import Called, ChosenModel
+from apportion.corpus.placing import check_free, folder_for
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.negotiation.agents import AGENTS, ROSTER
+from apportion.environments.negotiation.contexts import SEATS, Context, all_contexts, read_contexts
+from apportion.environments.negotiation.game import NAMES, Negotiation
+from apportion.environments.negotiation.language_model import PROMPTS
+from apportion.environments.negotiation.person.telling import NegotiationTelling
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.environments.negotiation.simulation import about_game
+from apportion.environments.negotiation.simulator import game_of
+from apportion.environments.simulate import EpisodePlan
+from apportion.environments.simulation.persons_episode import PersonPlayed, PersonsEpisode, check_person
+from apportion.environments.terminal.person import Person
+from apportion.environments.terminal.screen import Screen
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.llm_client.chosen import Called, ChosenModel
 
 KIND = "play negotiation"
 NOTE = "a person took part in every session; what is shared out and what rules score are simulated"
@@ -45,7 +45,7 @@ class PersonNegotiates:
     seed : int
         Of everything that is drawn; another one gives another context, and another game.
     most_acts, contexts, chosen, temperature, called
-        As `environments.negotiation.simulation.NegotiationChoice` has them; of ``contexts`` one is drawn.
+        As `apportion.environments.negotiation.simulation.NegotiationChoice` has them; of ``contexts`` one is drawn.
     """
 
     seat: int = 1

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from environments.core import Act, View
-from environments.negotiation.codes import SPLIT_OF
-from environments.negotiation.contexts import ITEMS
-from environments.negotiation.game import NAMES
-from environments.negotiation.observation import SELECT, Facts, Part, done, rules_in_words, values_in_words
-from environments.negotiation.parser import UNKNOWN, parse
-from environments.negotiation.scripts import own_proposals
-from environments.negotiation.sentences import in_words
-from environments.terminal.commands import Command
-from environments.terminal.screen import LineError
-from environments.terminal.telling import Told
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.codes import SPLIT_OF
+from apportion.environments.negotiation.contexts import ITEMS
+from apportion.environments.negotiation.game import NAMES
+from apportion.environments.negotiation.observation import SELECT, Facts, Part, done, rules_in_words, values_in_words
+from apportion.environments.negotiation.parser import UNKNOWN, parse
+from apportion.environments.negotiation.scripts import own_proposals
+from apportion.environments.negotiation.sentences import in_words
+from apportion.environments.terminal.commands import Command
+from apportion.environments.terminal.screen import LineError
+from apportion.environments.terminal.telling import Told
 
 SAY, TAKE = "say", "take"
 SPLIT = " ".join(f"{item.upper()}S" for item in ITEMS)

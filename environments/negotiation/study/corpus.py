@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpus.placing import ImportReport, check_free, place
-from corpus.rows import CorpusRows, NewCorpus
-from environments.negotiation.game import Negotiation
-from environments.negotiation.study.kept import Sitting
-from environments.negotiation.study.results import replayed, sittings_of
-from environments.negotiation.study.settings import StudySettings
-from environments.negotiation.study.sitting import ALICE, PERSON, episode_name
-from environments.negotiation.study.survey import HIGH, LOW, SURVEY
-from environments.reopened import Absent
-from environments.simulate import EpisodePlan, Played, Simulated
-from environments.to_corpus import to_corpus
+from apportion.corpus.placing import ImportReport, check_free, place
+from apportion.corpus.rows import CorpusRows, NewCorpus
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.study.kept import Sitting
+from apportion.environments.negotiation.study.results import replayed, sittings_of
+from apportion.environments.negotiation.study.settings import StudySettings
+from apportion.environments.negotiation.study.sitting import ALICE, PERSON, episode_name
+from apportion.environments.negotiation.study.survey import HIGH, LOW, SURVEY
+from apportion.environments.reopened import Absent
+from apportion.environments.simulate import EpisodePlan, Played, Simulated
+from apportion.environments.to_corpus import to_corpus
 
 KIND = "study negotiation"
 NOTE = "a person took part in every session, and says what they think of the agent"
@@ -33,7 +33,7 @@ def write_study_corpus(settings: StudySettings, folder: Path, out: Path) -> Impo
     Raises
     ------
     InputError
-        As `environments.negotiation.study.results.read_study_results`; ``out`` holds something else.
+        As `apportion.environments.negotiation.study.results.read_study_results`; ``out`` holds something else.
     """
     record = {"kind": KIND, "study": settings.digest}
     check_free(out, record)

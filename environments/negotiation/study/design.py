@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from environments.negotiation.contexts import Context, draw_context
-from environments.negotiation.study.settings import StudySettings
-from foundation.errors import InputError
+from apportion.environments.negotiation.contexts import Context, draw_context
+from apportion.environments.negotiation.study.settings import StudySettings
+from apportion.foundation.errors import InputError
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 PRACTICE = 0

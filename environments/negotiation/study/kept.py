@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from environments.negotiation.study.survey import HIGH, LOW, QUIZ, SURVEY
-from foundation.errors import InputError
-from foundation.files import canonical_json
+from apportion.environments.negotiation.study.survey import HIGH, LOW, QUIZ, SURVEY
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json
 
 KEPT = "answers.jsonl"
 MOST_WORDS = 4_000

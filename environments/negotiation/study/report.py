@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from environments.negotiation.study.results import StudiedGame, StudyResults
-from environments.negotiation.study.survey import FIGURE_4, HIGH, LOW, SURVEY
-from environments.terminal.printable import printable
-from environments.tournament.intervals import SAMPLING, Mean, mean_over_tasks
-from foundation.tables.markdown import escaped, markdown_table
+from apportion.environments.negotiation.study.results import StudiedGame, StudyResults
+from apportion.environments.negotiation.study.survey import FIGURE_4, HIGH, LOW, SURVEY
+from apportion.environments.terminal.printable import printable
+from apportion.environments.tournament.intervals import SAMPLING, Mean, mean_over_tasks
+from apportion.foundation.tables.markdown import escaped, markdown_table
 
 Value = Callable[[StudiedGame], float | None]
 REACHED: Mapping[str, Value] = {

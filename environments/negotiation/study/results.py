@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments.core import ActError
-from environments.episode_log import LOG, read_log
-from environments.negotiation.game import Negotiation
-from environments.negotiation.solver import solve
-from environments.negotiation.study.design import PRACTICE, StudyGame, games_of
-from environments.negotiation.study.kept import Sitting, sittings
-from environments.negotiation.study.settings import StudySettings
-from environments.negotiation.study.sitting import ALICE, PERSON, episode_name
-from environments.negotiation.study.survey import SURVEY
-from foundation.errors import InputError
+from apportion.environments.core import ActError
+from apportion.environments.episode_log import LOG, read_log
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.solver import solve
+from apportion.environments.negotiation.study.design import PRACTICE, StudyGame, games_of
+from apportion.environments.negotiation.study.kept import Sitting, sittings
+from apportion.environments.negotiation.study.settings import StudySettings
+from apportion.environments.negotiation.study.sitting import ALICE, PERSON, episode_name
+from apportion.environments.negotiation.study.survey import SURVEY
+from apportion.foundation.errors import InputError
 
 
 @dataclass(frozen=True)

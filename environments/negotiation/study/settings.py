@@ -8,13 +8,13 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError, field_validator
 
-from corpus.files.textfile import read_text
-from environments.negotiation.contexts import Context, read_contexts
-from environments.negotiation.rules import MOST_ACTS
-from foundation.errors import InputError
-from foundation.files import digest
-from foundation.nearest import did_you_mean
-from foundation.settings import Place, Settings, problems
+from apportion.corpus.files.textfile import read_text
+from apportion.environments.negotiation.contexts import Context, read_contexts
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.settings import Place, Settings, problems
 
 
 class StudySettings(Settings):

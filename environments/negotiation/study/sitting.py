@@ -11,22 +11,22 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from environments.agents.agent import Agent
-from environments.core import View
-from environments.episode_log import LOG
-from environments.negotiation.game import NAMES, Negotiation
-from environments.negotiation.observation import rules_in_words
-from environments.negotiation.person.telling import NegotiationTelling
-from environments.negotiation.study import kept
-from environments.negotiation.study.design import PRACTICE, StudyGame, games_of
-from environments.negotiation.study.kept import Sitting, checked
-from environments.negotiation.study.settings import StudySettings
-from environments.negotiation.study.survey import HIGH, LOW, QUIZ, SURVEY, Question, QuizQuestion
-from environments.simulate import EpisodePlan, simulate
-from environments.terminal.person import Person
-from environments.terminal.screen import LineError, Screen
-from foundation.errors import InputError, StoppedError, UnitError
-from foundation.files import locked, make_folder
+from apportion.environments.agents.agent import Agent
+from apportion.environments.core import View
+from apportion.environments.episode_log import LOG
+from apportion.environments.negotiation.game import NAMES, Negotiation
+from apportion.environments.negotiation.observation import rules_in_words
+from apportion.environments.negotiation.person.telling import NegotiationTelling
+from apportion.environments.negotiation.study import kept
+from apportion.environments.negotiation.study.design import PRACTICE, StudyGame, games_of
+from apportion.environments.negotiation.study.kept import Sitting, checked
+from apportion.environments.negotiation.study.settings import StudySettings
+from apportion.environments.negotiation.study.survey import HIGH, LOW, QUIZ, SURVEY, Question, QuizQuestion
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.terminal.person import Person
+from apportion.environments.terminal.screen import LineError, Screen
+from apportion.foundation.errors import InputError, StoppedError, UnitError
+from apportion.foundation.files import locked, make_folder
 
 ALICE, PERSON = NAMES
 """Seat 0 is the agent's, seat 1 the person's."""

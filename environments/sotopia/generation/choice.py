@@ -10,12 +10,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from environments.sotopia.generation.inputs import read_items, read_vignettes
-from environments.sotopia.generation.questions import Questions
-from environments.sotopia.sources.sets import open_space
-from environments.sotopia.sources.space import TaskSpace
-from foundation.errors import InputError
-from llm_client.chosen import Called, ChosenModel
+from apportion.environments.sotopia.generation.inputs import read_items, read_vignettes
+from apportion.environments.sotopia.generation.questions import Questions
+from apportion.environments.sotopia.sources.sets import open_space
+from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import Called, ChosenModel
 
 Kind = Literal["characters", "relationships", "scenarios", "sales"]
 KINDS: tuple[Kind, ...] = ("characters", "relationships", "scenarios", "sales")

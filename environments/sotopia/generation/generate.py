@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from environments.sotopia.characters import Character
-from environments.sotopia.generation.choice import GenerationChoice, Kind
-from environments.sotopia.generation.inputs import Item, Vignette
-from environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES
-from environments.sotopia.generation.questions import Question, Questions
-from environments.sotopia.generation.rules import Findings, Rule, findings
-from environments.sotopia.generation.sale import Sale, sale_of
-from environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.space import KnownPair, TaskSpace
-from environments.sotopia.visibility import Relationship
-from foundation.errors import UnitError
-from foundation.progress import Progress
-from llm_client.asker import Complete
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.generation.choice import GenerationChoice, Kind
+from apportion.environments.sotopia.generation.inputs import Item, Vignette
+from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES
+from apportion.environments.sotopia.generation.questions import Question, Questions
+from apportion.environments.sotopia.generation.rules import Findings, Rule, findings
+from apportion.environments.sotopia.generation.sale import Sale, sale_of
+from apportion.environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import UnitError
+from apportion.foundation.progress import Progress
+from apportion.llm_client.asker import Complete
 
 RULES: Mapping[Kind, Sequence[Rule[Any]]] = {
     "characters": CHARACTER_RULES,
@@ -74,7 +74,7 @@ def generate(choice: GenerationChoice, complete: Complete, progress: Progress) -
     choice : GenerationChoice
         What is generated.
     complete : callable
-        Asks the model (`llm_client.asker.Asker.complete`), which keeps each reply before it is used.
+        Asks the model (`apportion.llm_client.asker.Asker.complete`), which keeps each reply before it is used.
     progress : callable
         Told how many candidates are done, of how many, and what the last one began with.
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from corpus.files.csvfile import number, read_table
-from corpus.files.textfile import read_text
-from foundation.errors import InputError, UnitError
+from apportion.corpus.files.csvfile import number, read_table
+from apportion.corpus.files.textfile import read_text
+from apportion.foundation.errors import InputError, UnitError
 
 LONGEST = 4_000
 """Characters of a vignette, a title or a description."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-from environments.sotopia.generation.choice import GenerationChoice
-from environments.sotopia.generation.generate import every_question
-from llm_client.cost.estimate import CostEstimate, estimate
-from llm_client.cost.prices import find_price
-from llm_client.errors import prefixed
-from llm_client.kept.lookup import kept_replies
-from llm_client.preview import Preview
+from apportion.environments.sotopia.generation.choice import GenerationChoice
+from apportion.environments.sotopia.generation.generate import every_question
+from apportion.llm_client.cost.estimate import CostEstimate, estimate
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.kept.lookup import kept_replies
+from apportion.llm_client.preview import Preview
 
 
 def price(choice: GenerationChoice, cache: Path) -> CostEstimate:

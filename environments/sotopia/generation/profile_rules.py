@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from environments.sotopia.characters import Character
-from environments.sotopia.generation.rules import Rule
-from environments.sotopia.sources.space import KnownPair, TaskSpace
-from environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.generation.rules import Rule
+from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
+from apportion.environments.sotopia.visibility import Relationship
 
 _USUAL = {
     "man": ("he", "him", "his"),

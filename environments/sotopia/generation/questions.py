@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from environments.sotopia.characters import Character
-from environments.sotopia.generation import replies
-from environments.sotopia.generation.inputs import Vignette
-from environments.sotopia.generation.replies import BackgroundReply, RelationshipReply, ScenarioReply
-from environments.sotopia.generation.sale import BUYER, SELLER, Sale, dollars
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.visibility import FIELDS, filled_fields
-from llm_client.asker import Complete, ask_until_usable
-from llm_client.prompts.data import data_json
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.generation import replies
+from apportion.environments.sotopia.generation.inputs import Vignette
+from apportion.environments.sotopia.generation.replies import BackgroundReply, RelationshipReply, ScenarioReply
+from apportion.environments.sotopia.generation.sale import BUYER, SELLER, Sale, dollars
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.visibility import FIELDS, filled_fields
+from apportion.llm_client.asker import Complete, ask_until_usable
+from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",
@@ -50,7 +50,7 @@ class Question(Generic[_Answer]):
     tokens: int
 
     def ask(self, complete: Complete) -> _Answer:
-        """The answer; raises as `llm_client.asker.ask_until_usable`."""
+        """The answer; raises as `apportion.llm_client.asker.ask_until_usable`."""
         return ask_until_usable(complete, self.request, self.read, ATTEMPTS)
 
 

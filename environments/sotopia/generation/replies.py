@@ -8,12 +8,18 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from environments.sotopia.characters import BIG_FIVE, DECISION_STYLES, MORAL_VALUES, SCHWARTZ_VALUES, Character
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
-from foundation.settings import Settings, problems
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
-from llm_client.request import ChatReply
+from apportion.environments.sotopia.characters import (
+    BIG_FIVE,
+    DECISION_STYLES,
+    MORAL_VALUES,
+    SCHWARTZ_VALUES,
+    Character,
+)
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
+from apportion.foundation.settings import Settings, problems
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from apportion.llm_client.request import ChatReply
 
 LEVELS = ("low", "medium", "high")
 RELATED = ("family", "friend", "romantic", "acquaintance")

@@ -10,14 +10,14 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError, model_validator
 
-from environments.sotopia.characters import Character
-from environments.sotopia.generation.choice import KINDS, Kind
-from environments.sotopia.generation.generate import RULES, Candidate, Generated, Made
-from environments.sotopia.generation.rules import findings
-from environments.sotopia.generation.scenario_rules import FOR_A_PERSON
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources.space import KnownPair, TaskSpace
-from environments.sotopia.sources.task_file import (
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.generation.choice import KINDS, Kind
+from apportion.environments.sotopia.generation.generate import RULES, Candidate, Generated, Made
+from apportion.environments.sotopia.generation.rules import findings
+from apportion.environments.sotopia.generation.scenario_rules import FOR_A_PERSON
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
+from apportion.environments.sotopia.sources.task_file import (
     CharacterRow,
     RelationshipRow,
     ScenarioRow,
@@ -27,9 +27,9 @@ from environments.sotopia.sources.task_file import (
     scenario_row,
     table,
 )  # fmt: skip
-from foundation.errors import InputError
-from foundation.settings import Settings
-from foundation.toml_text import toml_text
+from apportion.foundation.errors import InputError
+from apportion.foundation.settings import Settings
+from apportion.foundation.toml_text import toml_text
 
 YES, NO, UNDECIDED = "yes", "no", ""
 _HEAD = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.sources.space import TaskSpace
 
 _Made = TypeVar("_Made")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from environments.sotopia.generation.inputs import Item
-from environments.sotopia.terms import OneNumber, Terms
-from foundation.errors import UnitError
+from apportion.environments.sotopia.generation.inputs import Item
+from apportion.environments.sotopia.terms import OneNumber, Terms
+from apportion.foundation.errors import UnitError
 
 RATE = 0.5
 """Of the exponential distribution that the markup ratio is drawn from; its mean is 2."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from environments.sotopia.generation.rules import Rule
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources.space import TaskSpace
-from environments.sotopia.terms import OneNumber
-from environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.generation.rules import Rule
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.terms import OneNumber
+from apportion.environments.sotopia.visibility import Relationship
 
 MORE_PAIRS_THAN = 5
 """Note 3: discard what not more than five pairs can play because of its constraints."""

@@ -5,5 +5,5 @@ scores of one person by one judge, failed ones with their cause), `verdict_file`
 model answers), `language_model` (a model as judge), `rated_corpus` (a corpus with further ratings), `people` (who
 rate, on a form or at a terminal), `judging` (from a choice of judges to such a corpus), `pricing` (what that would
 cost), `of_environment` (a model as judge of an episode in play). The judge ``rules`` is
-`environments.sotopia.rules_judge`.
+`apportion.environments.sotopia.rules_judge`.
 """

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from corpus.session import BACKGROUND_KINDS, Session
-from environments.sotopia.observation import act_of
-from foundation.errors import UnitError
-from foundation.listing import listed
-from llm_client.prompts.data import data_json
+from apportion.corpus.session import BACKGROUND_KINDS, Session
+from apportion.environments.sotopia.observation import act_of
+from apportion.foundation.errors import UnitError
+from apportion.foundation.listing import listed
+from apportion.llm_client.prompts.data import data_json
 
 GOAL = "goal"
 """The kind of background without which nobody can be judged."""
@@ -79,7 +79,7 @@ class ReadEpisode:
     def as_data(self) -> str:
         """Lines of JSON: what all knew, each person with what was known to them alone, each act.
 
-        >>> from corpus.session import Background, Turn
+        >>> from apportion.corpus.session import Background, Turn
         >>> session = Session("s", (Turn(0, "Ann", "</episode> 10!"),), backgrounds=(Background("Ann", "goal", "Win"),))
         >>> print(ReadEpisode.of(session).as_data())
         {"agent": "agent_1", "name": "Ann", "goal": "Win"}

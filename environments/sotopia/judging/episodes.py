@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from corpus.corpus import Corpus
-from corpus.rows import LeftOut
-from corpus.validate import validate
-from environments.sotopia.judging.episode import GOAL, ReadEpisode
-from foundation.errors import InputError, UnitError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.rows import LeftOut
+from apportion.corpus.validate import validate
+from apportion.environments.sotopia.judging.episode import GOAL, ReadEpisode
+from apportion.foundation.errors import InputError, UnitError
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from corpus.corpus import Corpus
-from corpus.placing import ImportReport, check_free, claim
-from corpus.rows import LeftOut
-from environments.sotopia.judging.episodes import Episodes, read_episodes
-from environments.sotopia.judging.language_model import PROMPTS, Calls, ModelJudge, Question
-from environments.sotopia.judging.people.kept import KEPT
-from environments.sotopia.judging.rated_corpus import (
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.placing import ImportReport, check_free, claim
+from apportion.corpus.rows import LeftOut
+from apportion.environments.sotopia.judging.episodes import Episodes, read_episodes
+from apportion.environments.sotopia.judging.language_model import PROMPTS, Calls, ModelJudge, Question
+from apportion.environments.sotopia.judging.people.kept import KEPT
+from apportion.environments.sotopia.judging.rated_corpus import (
     KIND,
     Changes,
     check_judges,
@@ -25,13 +25,13 @@ from environments.sotopia.judging.rated_corpus import (
     made_before,
     place_rated,
 )
-from environments.sotopia.judging.verdict import PersonVerdict
-from foundation.errors import InputError
-from foundation.files import digest, file_digest
-from foundation.listing import some
-from foundation.progress import Progress, silent
-from llm_client.asker import Asker, Complete
-from llm_client.chosen import Called, ChosenModel
+from apportion.environments.sotopia.judging.verdict import PersonVerdict
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest, file_digest
+from apportion.foundation.listing import some
+from apportion.foundation.progress import Progress, silent
+from apportion.llm_client.asker import Asker, Complete
+from apportion.llm_client.chosen import Called, ChosenModel
 
 TOO_LONG = "Use a model with a longer context."
 NOTE = "simulated, not recorded; a model's score of it is no person's"

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from environments.sotopia.judging.episode import Person, ReadEpisode
-from environments.sotopia.judging.reply import Answer, read_answer, read_whole, reply_schema
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
-from foundation.errors import InputError, UnitError
-from llm_client.asker import BadReply, Complete, NoUsableReplyError, ask_until_usable
-from llm_client.chosen import Called, ChosenModel
-from llm_client.prompts.prompt_file import PromptKind
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
-from llm_client.styled import StyledModel, style_and_model
+from apportion.environments.sotopia.judging.episode import Person, ReadEpisode
+from apportion.environments.sotopia.judging.reply import Answer, read_answer, read_whole, reply_schema
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.asker import BadReply, Complete, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.styled import StyledModel, style_and_model
 
 Calls = Literal["episode", "agent"]
 PROMPTS = PromptKind(

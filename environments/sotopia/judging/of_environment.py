@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from corpus.session import Background, Session, Turn
-from corpus.sotopia_eval import OVERALL, RANGES
-from environments.ahead import Prompt
-from environments.core import Environment
-from environments.sotopia.judging.episode import ReadEpisode
-from environments.sotopia.judging.language_model import ModelJudge
-from environments.sotopia.judging.reply import TOKENS_A_PERSON
-from environments.to_corpus import heard_in
-from environments.verdict import Verdict
-from foundation.errors import UnitError
-from llm_client.asker import Complete
+from apportion.corpus.session import Background, Session, Turn
+from apportion.corpus.sotopia_eval import OVERALL, RANGES
+from apportion.environments.ahead import Prompt
+from apportion.environments.core import Environment
+from apportion.environments.sotopia.judging.episode import ReadEpisode
+from apportion.environments.sotopia.judging.language_model import ModelJudge
+from apportion.environments.sotopia.judging.reply import TOKENS_A_PERSON
+from apportion.environments.to_corpus import heard_in
+from apportion.environments.verdict import Verdict
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Complete
 
 
 @dataclass(frozen=True)
 class JudgedByModel:
-    """An `environments.verdict.Judge` that asks a model, as `apportion judge` does of a corpus.
+    """An `apportion.environments.verdict.Judge` that asks a model, as `apportion judge` does of a corpus.
 
     Parameters
     ----------
     judge : ModelJudge
         The model and its prompt.
     complete : callable
-        Asks it (`llm_client.asker.Asker.complete`).
+        Asks it (`apportion.llm_client.asker.Asker.complete`).
     """
 
     judge: ModelJudge
@@ -40,7 +40,7 @@ class JudgedByModel:
         return self.judge.called
 
     def prompts(self, environment: Environment) -> list[Prompt]:
-        """What it asks of an episode, as `environments.ahead` has it; nothing where nobody acts."""
+        """What it asks of an episode, as `apportion.environments.ahead` has it; nothing where nobody acts."""
         try:
             questions = self.judge.questions(ReadEpisode.of(_session(environment)))
         except UnitError:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from environments.sotopia.judging.judging import JudgingChoice
-from environments.sotopia.judging.language_model import Question
-from environments.sotopia.judging.reply import TOKENS_A_PERSON
-from llm_client.cost.estimate import CostEstimate, estimate
-from llm_client.cost.prices import find_price
-from llm_client.errors import prefixed
-from llm_client.kept.lookup import kept_replies
-from llm_client.preview import Preview
+from apportion.environments.sotopia.judging.judging import JudgingChoice
+from apportion.environments.sotopia.judging.language_model import Question
+from apportion.environments.sotopia.judging.reply import TOKENS_A_PERSON
+from apportion.llm_client.cost.estimate import CostEstimate, estimate
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.kept.lookup import kept_replies
+from apportion.llm_client.preview import Preview
 
 
 def price(choice: JudgingChoice, out: Path) -> list[CostEstimate]:

@@ -11,19 +11,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.corpus import SCHEMAS, Corpus
-from corpus.files.tablefile import find_table
-from corpus.placing import RECORD, ImportReport, place
-from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.session import ENVIRONMENT
-from corpus.sotopia_eval import OVERALL, RANGES
-from environments.logged_session import MADE_BEFORE
-from environments.sotopia.judging.verdict import PersonVerdict
-from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts, write_verdicts
-from environments.sotopia.simulation import LOG
-from foundation.errors import InputError
-from foundation.files import file_digest, write_atomically
-from foundation.listing import listed
+from apportion.corpus.corpus import SCHEMAS, Corpus
+from apportion.corpus.files.tablefile import find_table
+from apportion.corpus.placing import RECORD, ImportReport, place
+from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.corpus.session import ENVIRONMENT
+from apportion.corpus.sotopia_eval import OVERALL, RANGES
+from apportion.environments.logged_session import MADE_BEFORE
+from apportion.environments.sotopia.judging.verdict import PersonVerdict
+from apportion.environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts, write_verdicts
+from apportion.environments.sotopia.simulation import LOG
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import file_digest, write_atomically
+from apportion.foundation.listing import listed
 
 KIND = "judge"
 _JUDGE, _AND = ", judge ", " and "
@@ -124,7 +124,7 @@ def place_rated(corpus: Corpus, changes: Changes, out: Path, record: Mapping[str
     changes : Changes
         What comes to it, and what is left out.
     out : Path
-        The folder of the new corpus, which `corpus.placing.check_free` has let pass.
+        The folder of the new corpus, which `apportion.corpus.placing.check_free` has let pass.
     record : mapping
         Where it comes from, as JSON.
 

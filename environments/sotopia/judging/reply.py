@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, off_range
-from foundation.characters import whole_text
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
-from llm_client.request import ChatReply
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given, off_range
+from apportion.foundation.characters import whole_text
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from apportion.llm_client.request import ChatReply
 
 TOKENS_A_PERSON = 7 * 80
 """About what seven scores, each with a few sentences, take as JSON."""

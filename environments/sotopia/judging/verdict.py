@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES
+from apportion.corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES
 
 DIMENSIONS = ("BEL", "REL", "KNO", "SEC", "SOC", "FIN", "GOAL")
-"""The seven in the order of Appendix D, in which judges are asked for them; ranges are `corpus.sotopia_eval.RANGES`."""
+"""The seven in the order of Appendix D, in which judges are asked for them; ranges are `apportion.corpus.sotopia_eval.RANGES`."""
 
 
 @dataclass(frozen=True)

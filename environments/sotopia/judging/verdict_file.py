@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict, off_range
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from llm_client.request import json_line
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict, off_range
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.llm_client.request import json_line
 
 VERDICTS = "verdicts.jsonl"
 """The file's name, in the folder of the corpus."""

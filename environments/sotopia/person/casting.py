@@ -8,18 +8,18 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from environments.agents.language_model import PROMPTS, TEMPERATURE
-from environments.simulation.persons_episode import check_person
-from environments.sotopia.agents import AGENTS, called_as
-from environments.sotopia.game import Rules
-from environments.sotopia.sources.sets import chosen_space
-from environments.sotopia.sources.space import TaskSpace
-from environments.sotopia.tasks import Task
-from foundation.errors import InputError
-from foundation.files import digest
-from foundation.listing import first_few
-from foundation.nearest import did_you_mean
-from llm_client.chosen import Called, ChosenModel
+from apportion.environments.agents.language_model import PROMPTS, TEMPERATURE
+from apportion.environments.simulation.persons_episode import check_person
+from apportion.environments.sotopia.agents import AGENTS, called_as
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.sources.sets import chosen_space
+from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.tasks import Task
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.foundation.listing import first_few
+from apportion.foundation.nearest import did_you_mean
+from apportion.llm_client.chosen import Called, ChosenModel
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PersonChoice:
     rules : Rules
         Visibility, and when it ends.
     chosen, temperature, called, tasks, task_set
-        As `environments.sotopia.simulation.SimulationChoice` has them.
+        As `apportion.environments.sotopia.simulation.SimulationChoice` has them.
     """
 
     who: str = "1"

@@ -8,20 +8,20 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from corpus.placing import check_free, folder_for
-from environments.agents.agent import Agent
-from environments.episode_log import LoggedEpisode
-from environments.simulate import EpisodePlan
-from environments.simulation.persons_episode import PersonPlayed, PersonsEpisode
-from environments.sotopia.agents import agents_of
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.person.casting import Casting, PersonChoice, cast
-from environments.sotopia.person.telling import SotopiaTelling
-from environments.sotopia.simulator import task_in
-from environments.sotopia.sources.record import is_bundled, task_record
-from environments.terminal.person import Person
-from environments.terminal.screen import Screen
-from foundation.errors import ApportionError
+from apportion.corpus.placing import check_free, folder_for
+from apportion.environments.agents.agent import Agent
+from apportion.environments.episode_log import LoggedEpisode
+from apportion.environments.simulate import EpisodePlan
+from apportion.environments.simulation.persons_episode import PersonPlayed, PersonsEpisode
+from apportion.environments.sotopia.agents import agents_of
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.person.casting import Casting, PersonChoice, cast
+from apportion.environments.sotopia.person.telling import SotopiaTelling
+from apportion.environments.sotopia.simulator import task_in
+from apportion.environments.sotopia.sources.record import is_bundled, task_record
+from apportion.environments.terminal.person import Person
+from apportion.environments.terminal.screen import Screen
+from apportion.foundation.errors import ApportionError
 
 KIND = "play sotopia"
 RECORD = {"kind": KIND}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from environments.core import Act, View
-from environments.sotopia.characters import field_words
-from environments.sotopia.game import Facts, Rules
-from environments.sotopia.observation import LEAVE, NON_VERBAL, NONE, SPEAK, Part
-from environments.sotopia.terms import PHYSICAL
-from environments.terminal.commands import Command
-from environments.terminal.printable import printable
-from environments.terminal.telling import Told
+from apportion.environments.core import Act, View
+from apportion.environments.sotopia.characters import field_words
+from apportion.environments.sotopia.game import Facts, Rules
+from apportion.environments.sotopia.observation import LEAVE, NON_VERBAL, NONE, SPEAK, Part
+from apportion.environments.sotopia.terms import PHYSICAL
+from apportion.environments.terminal.commands import Command
+from apportion.environments.terminal.printable import printable
+from apportion.environments.terminal.telling import Told
 
 SAY = "say"
 COMMANDS: Mapping[str, Command] = {

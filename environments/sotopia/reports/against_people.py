@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from environments.reporting.figures import Figure, Value, mean
-from environments.reporting.table import Cell, Table, starred
-from environments.sotopia.reports.raters import RatedEpisodes, titled
-from environments.sotopia.reports.scored import Seat
-from environments.sotopia.reports.statistics import pearson
-from environments.sotopia.reports.svg import histogram
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.figures import Figure, Value, mean
+from apportion.environments.reporting.table import Cell, Table, starred
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.scored import Seat
+from apportion.environments.sotopia.reports.statistics import pearson
+from apportion.environments.sotopia.reports.svg import histogram
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 ORDER = ("SEC", "KNO", "SOC", "BEL", "REL", "FIN", "GOAL")
 """Of Table 1."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from corpus.sotopia_eval import RANGES
-from environments.reporting.figures import Value, mean
-from environments.reporting.table import Cell, Table
-from environments.sotopia.reports.against_people import NOBODY, ORDER
-from environments.sotopia.reports.raters import RatedEpisodes, titled
-from environments.sotopia.reports.scored import Seat
-from environments.sotopia.reports.statistics import binned, randolph
-from environments.sotopia.reports.svg import Span, spans
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.reporting.figures import Value, mean
+from apportion.environments.reporting.table import Cell, Table
+from apportion.environments.sotopia.reports.against_people import NOBODY, ORDER
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.scored import Seat
+from apportion.environments.sotopia.reports.statistics import binned, randolph
+from apportion.environments.sotopia.reports.svg import Span, spans
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 BINS = 5
 """Of the main text (Appendix E.3); Table E.1 has others, too."""

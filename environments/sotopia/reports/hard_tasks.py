@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from environments.episode_log import LOG, read_log
-from environments.reporting.table import Table
-from environments.sotopia.characters import Character
-from environments.sotopia.reports.difficulty import Difficulty, difficulties
-from environments.sotopia.reports.models import SCALES, models_only
-from environments.sotopia.reports.raters import RatedEpisodes, titled
-from environments.sotopia.reports.scored import TaskId
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.simulator import task_in
-from environments.sotopia.sources.sets import SETS
-from environments.sotopia.sources.space import TaskSpace, used_by
-from environments.sotopia.tasks import Task
-from foundation.errors import InputError
-from foundation.listing import first_few, listed, shortened
-from foundation.nearest import did_you_mean
+from apportion.environments.episode_log import LOG, read_log
+from apportion.environments.reporting.table import Table
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.reports.difficulty import Difficulty, difficulties
+from apportion.environments.sotopia.reports.models import SCALES, models_only
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.scored import TaskId
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.simulator import task_in
+from apportion.environments.sotopia.sources.sets import SETS
+from apportion.environments.sotopia.sources.space import TaskSpace, used_by
+from apportion.environments.sotopia.tasks import Task
+from apportion.foundation.errors import InputError
+from apportion.foundation.listing import first_few, listed, shortened
+from apportion.foundation.nearest import did_you_mean
 
 _Named = TypeVar("_Named", Character, Scenario)
 
@@ -95,7 +95,7 @@ def hard_tasks(rated: RatedEpisodes, target: str, dimension: str, count: int) ->
     target : str
         The model for which they are to be hard.
     dimension : str
-        One of the seven, or `environments.sotopia.reports.scored.OVERALL`.
+        One of the seven, or `apportion.environments.sotopia.reports.scored.OVERALL`.
     count : int
         How many.
 

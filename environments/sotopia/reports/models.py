@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corpus.sotopia_eval import OVERALL_RANGE, RANGES
-from environments.reporting.figures import Figure, Value, mean
-from environments.reporting.table import Cell, Table, starred
-from environments.sotopia.reports.against_people import APPENDIX_ORDER, NOBODY
-from environments.sotopia.reports.raters import RatedEpisodes, titled
-from environments.sotopia.reports.scored import OVERALL, Seat, TaskId
-from environments.sotopia.reports.statistics import students_t
-from environments.sotopia.reports.svg import Map, maps
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.corpus.sotopia_eval import OVERALL_RANGE, RANGES
+from apportion.environments.reporting.figures import Figure, Value, mean
+from apportion.environments.reporting.table import Cell, Table, starred
+from apportion.environments.sotopia.reports.against_people import APPENDIX_ORDER, NOBODY
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.scored import OVERALL, Seat, TaskId
+from apportion.environments.sotopia.reports.statistics import students_t
+from apportion.environments.sotopia.reports.svg import Map, maps
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 SIGNIFICANT = ((0.05, "*"),)
 SCALES = {**RANGES, OVERALL: OVERALL_RANGE}

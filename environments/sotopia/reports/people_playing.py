@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from environments.reporting.figures import mean
-from environments.reporting.table import Cell, Table
-from environments.sotopia.reports.against_people import NOBODY
-from environments.sotopia.reports.models import Score, Scores, with_test
-from environments.sotopia.reports.raters import RatedEpisodes, titled
-from environments.sotopia.reports.scored import Seat, TaskId
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.figures import mean
+from apportion.environments.reporting.table import Cell, Table
+from apportion.environments.sotopia.reports.against_people import NOBODY
+from apportion.environments.sotopia.reports.models import Score, Scores, with_test
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.scored import Seat, TaskId
+from apportion.foundation.intervals.resampling import Sampling
 
 TABLE_3 = ("GOAL", "BEL", "REL", "KNO", "SEC", "SOC", "FIN")
 TABLE_G4 = ("BEL", "REL", "KNO", "SEC", "SOC", "FIN", "GOAL")

@@ -7,11 +7,17 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from statistics import stdev
 
-from environments.reporting.figures import mean
-from environments.reporting.table import Cell, Table
-from environments.sotopia.judging.people.credit_sheet import ANSWERS, FAIRNESS, FOUNDATION, STRATEGICNESS, Answered
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.figures import mean
+from apportion.environments.reporting.table import Cell, Table
+from apportion.environments.sotopia.judging.people.credit_sheet import (
+    ANSWERS,
+    FAIRNESS,
+    FOUNDATION,
+    STRATEGICNESS,
+    Answered,
+)
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 TIE = "tie"
 

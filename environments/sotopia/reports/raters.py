@@ -7,16 +7,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from environments.reporting.people import is_human
-from environments.sotopia.judging.people.kept import raters_in
-from environments.sotopia.judging.verdict_file import read_verdicts
-from environments.sotopia.reports.scored import NOT_NAMED, Seat, annotators, read_scored
-from environments.verdict import BY_RULES
-from foundation.errors import InputError
-from foundation.files import check_path
-from foundation.listing import first_few, listed
-from foundation.nearest import did_you_mean
+from apportion.corpus.corpus import Corpus
+from apportion.environments.reporting.people import is_human
+from apportion.environments.sotopia.judging.people.kept import raters_in
+from apportion.environments.sotopia.judging.verdict_file import read_verdicts
+from apportion.environments.sotopia.reports.scored import NOT_NAMED, Seat, annotators, read_scored
+from apportion.environments.verdict import BY_RULES
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path
+from apportion.foundation.listing import first_few, listed
+from apportion.foundation.nearest import did_you_mean
 
 RULES = BY_RULES.called
 
@@ -33,10 +33,10 @@ class ReportChoice:
         The annotator whose scores the tables are of; None: the one with the most, people and ``rules`` apart.
     people : tuple of str
         Annotators that are people, or folders of corpora: whoever rates there, and in none of ``corpora``, is one.
-        Whose ratings `environments.sotopia.judging.people` keeps is one anyway.
+        Whose ratings `apportion.environments.sotopia.judging.people` keeps is one anyway.
     humans : tuple of str
         Names of further agents that are people, beside those that the log names and
-        `environments.reporting.people.HUMANS`.
+        `apportion.environments.reporting.people.HUMANS`.
     called : callable
         What a caller calls these, for errors.
     """

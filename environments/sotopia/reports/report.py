@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from corpus.sotopia_eval import RANGES
-from environments.reporting.report import Report
-from environments.sotopia.reports import against_people, between_people, models, people_playing
-from environments.sotopia.reports.raters import RatedEpisodes, titled
-from environments.sotopia.reports.scored import TaskId
-from foundation.intervals.resampling import Sampling
-from foundation.listing import first_few
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.reporting.report import Report
+from apportion.environments.sotopia.reports import against_people, between_people, models, people_playing
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.scored import TaskId
+from apportion.foundation.intervals.resampling import Sampling
+from apportion.foundation.listing import first_few
 
 HEAD = "Social episodes, rated"
 

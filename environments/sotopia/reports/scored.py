@@ -7,15 +7,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from corpus.corpus import Corpus
-from corpus.session import ENVIRONMENT, Session
-from corpus.sotopia_eval import RANGES
-from environments.episode_log import LOG, read_log
-from environments.sotopia.observation import SPEAK, act_of
-from environments.sotopia.simulator import task_in
-from environments.sotopia.tasks import Task
-from foundation.errors import InputError
-from foundation.files import digest
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import ENVIRONMENT, Session
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.episode_log import LOG, read_log
+from apportion.environments.sotopia.observation import SPEAK, act_of
+from apportion.environments.sotopia.simulator import task_in
+from apportion.environments.sotopia.tasks import Task
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
 
 NOT_NAMED = "not named"
 """An annotator, or an agent, of whom nothing is told (the importer's words)."""

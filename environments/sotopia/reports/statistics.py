@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from environments.reporting.figures import Figure, mean, sums_by_episode, value_of
-from foundation.arrays import Floats
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.figures import Figure, mean, sums_by_episode, value_of
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 FEWEST_PAIRS = 3
 """With two pairs every correlation is 1 or -1."""

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from environments.reporting.figures import Value
-from environments.reporting.report import Report
-from environments.reporting.table import Cell, Table
-from environments.sotopia.reports.models import NO_MODELS, SCALES, Score, Scores, best_marked, models_only
-from environments.sotopia.reports.raters import RatedEpisodes, titled
-from environments.sotopia.reports.report import facts_of
-from environments.sotopia.reports.scored import OVERALL, Seat, TaskId
-from foundation.errors import InputError
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
-from foundation.nearest import did_you_mean
+from apportion.environments.reporting.figures import Value
+from apportion.environments.reporting.report import Report
+from apportion.environments.reporting.table import Cell, Table
+from apportion.environments.sotopia.reports.models import NO_MODELS, SCALES, Score, Scores, best_marked, models_only
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.report import facts_of
+from apportion.environments.sotopia.reports.scored import OVERALL, Seat, TaskId
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
+from apportion.foundation.nearest import did_you_mean
 
 REPORTED = {"GOAL": "GOAL", OVERALL: "AVG"}
 """The two dimensions of the tables, and what the paper calls them."""

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from environments.sotopia.characters import Character
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources.space import KnownPair, TaskSpace
-from environments.sotopia.tasks import Task
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 
 LICENCE = "SOTOPIA's published profiles are CC BY-SA 4.0 (sotopia-lab/sotopia)"
 _WORD = re.compile(r"[^\[\]'\"]+")

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from environments.sotopia.characters import Character
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.tasks import Task
-from environments.sotopia.terms import Deal, OneNumber, Split, Terms
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.terms import Deal, OneNumber, Split, Terms
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 
 
 def task_record(task: Task) -> dict[str, Any]:

@@ -9,15 +9,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.published import read_published
-from environments.sotopia.sources.space import TaskSpace, used_by
-from environments.sotopia.sources.task_file import read_task_file
-from environments.sotopia.tasks import PAIRS_A_SCENARIO
-from environments.sotopia.terms import OneNumber, Terms
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.published import read_published
+from apportion.environments.sotopia.sources.space import TaskSpace, used_by
+from apportion.environments.sotopia.sources.task_file import read_task_file
+from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO
+from apportion.environments.sotopia.terms import OneNumber, Terms
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
 
 PUBLISHED_HARD = frozenset(
     f"01H7VF{rest}"

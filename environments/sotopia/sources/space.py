@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
-from environments.sotopia.characters import Character
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, draw_pairs, draw_tasks
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
-from foundation.files import digest
-from foundation.listing import first_few
-from foundation.nearest import did_you_mean
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, draw_pairs, draw_tasks
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.foundation.listing import first_few
+from apportion.foundation.nearest import did_you_mean
 
 
 @dataclass(frozen=True)

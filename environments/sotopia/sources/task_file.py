@@ -9,16 +9,16 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from environments.sotopia.characters import Character
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources.space import KnownPair, TaskSpace
-from environments.sotopia.tasks import Task
-from environments.sotopia.terms import Deal, OneNumber, Split, Terms
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
-from foundation.nearest import did_you_mean
-from foundation.settings import Settings, problems
-from foundation.toml_text import toml_key, toml_text
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.terms import Deal, OneNumber, Split, Terms
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
+from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.settings import Settings, problems
+from apportion.foundation.toml_text import toml_key, toml_text
 
 LARGEST = 64 * 1024 * 1024
 RELATIONSHIPS = {one.words: one for one in Relationship}
@@ -31,7 +31,7 @@ _Clock = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
 
 
 class CharacterRow(Settings):
-    """A character, as `environments.sotopia.characters.Character` has it."""
+    """A character, as `apportion.environments.sotopia.characters.Character` has it."""
 
     name: str
     age: Annotated[int, Field(ge=0, le=150)] | None = None

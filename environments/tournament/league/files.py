@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from environments.reporting.report import Report
-from environments.tournament.files import table_paths
-from foundation.errors import InputError
-from foundation.files import write_atomically
+from apportion.environments.reporting.report import Report
+from apportion.environments.tournament.files import table_paths
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
 
 
 def write_league(folder: Path, report: Report) -> tuple[Path, Path]:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from environments.reporting.figures import Figure, Value, value_of
-from environments.tournament.league.matches import Matches, Seat
-from foundation.arrays import Floats
-from foundation.intervals.estimate import Missing
-from foundation.intervals.proportion import clustered_share
-from foundation.intervals.resampling import Sampling, Statistic
+from apportion.environments.reporting.figures import Figure, Value, value_of
+from apportion.environments.tournament.league.matches import Matches, Seat
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.proportion import clustered_share
+from apportion.foundation.intervals.resampling import Sampling, Statistic
 
 Chosen = Callable[[Seat], bool]
 """Which seats count."""

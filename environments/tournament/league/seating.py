@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from random import Random
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 POOL, TEAMS = "pool", "teams"
 MODES = (POOL, TEAMS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-from environments.reporting.figures import Figure, Value, mean
-from environments.reporting.report import Report
-from environments.reporting.table import Cell, Marked, Table
-from environments.tournament.league.matches import Match, Matches, Seat
-from environments.tournament.league.rates import difference, distinct, ends, of_agent, win_rate
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.figures import Figure, Value, mean
+from apportion.environments.reporting.report import Report
+from apportion.environments.reporting.table import Cell, Marked, Table
+from apportion.environments.tournament.league.matches import Match, Matches, Seat
+from apportion.environments.tournament.league.rates import difference, distinct, ends, of_agent, win_rate
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 BEST = "*"
 OVERALL = "Overall"

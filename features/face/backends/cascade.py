@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 @cache

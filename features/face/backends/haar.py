@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from features.face.backends.cascade import cascade
-from features.face.face import Face
-from features.recording.video import Grey, Picture
-from features.settings import FeatureSettings
+from apportion.features.face.backends.cascade import cascade
+from apportion.features.face.face import Face
+from apportion.features.recording.video import Grey, Picture
+from apportion.features.settings import FeatureSettings
 
 MARGIN = 0.5
 """Around a followed face the cascade looks this many face widths further to every side."""

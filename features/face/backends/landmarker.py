@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.face.face import Face, Landmarks, Point, face_of_landmarks
-from features.recording.video import Grey, Picture
-from features.settings import FeatureSettings
-from foundation.errors import InputError, UnitError
+from apportion.features.face.face import Face, Landmarks, Point, face_of_landmarks
+from apportion.features.recording.video import Grey, Picture
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.errors import InputError, UnitError
 
 MOST_FACES = 5
 EYE_CORNERS = ((33, 133), (362, 263))

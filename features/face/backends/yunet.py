@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from features.face.face import Face, face_of_landmarks
-from features.recording.video import Grey, Picture
-from features.settings import FeatureSettings
-from foundation.errors import InputError
+from apportion.features.face.face import Face, face_of_landmarks
+from apportion.features.recording.video import Grey, Picture
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.errors import InputError
 
 NEAR_PX = 128
 """Side of the square picture in which a known face is looked for again."""

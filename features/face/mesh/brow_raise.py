@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from features.face.mesh.points import FacePoints
-from foundation.arrays import Floats
+from apportion.features.face.mesh.points import FacePoints
+from apportion.foundation.arrays import Floats
 
 BRIDGE = (168, 6)
 """Middle between the eyes, and below it on the nose: neither lids nor brows move them."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from features.face.face import Point
-from features.recording.video import Grey
-from foundation.arrays import Floats
+from apportion.features.face.face import Point
+from apportion.features.recording.video import Grey
+from apportion.foundation.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.face.face import Face
-from features.face.mesh.crop import Crop, roll_of
-from features.face.mesh.networks import CERTAIN, FACE_PX, Hit, mesh_networks
-from features.face.mesh.points import AROUND, FacePoints, crop_of_face
-from features.recording.video import Grey, Picture
-from features.settings import FeatureSettings
+from apportion.features.face.face import Face
+from apportion.features.face.mesh.crop import Crop, roll_of
+from apportion.features.face.mesh.networks import CERTAIN, FACE_PX, Hit, mesh_networks
+from apportion.features.face.mesh.points import AROUND, FacePoints, crop_of_face
+from apportion.features.recording.video import Grey, Picture
+from apportion.features.settings import FeatureSettings
 
 MOST_FACES = 5
 ZOOM = 2.5

@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from features.clock import Clock, hold_s
-from features.face.mesh.brow_raise import raised
-from features.face.mesh.detector import MeshDetector
-from features.face.mesh.eyes import blinks
-from features.face.mesh.frown import lowered
-from features.face.mesh.gaze import on_screen
-from features.face.mesh.mouth_open import is_open
-from features.face.mesh.nods import Poses, posed_events
-from features.face.mesh.reading import NOT_SEEN, Reading, read_face
-from features.face.nods import HeadEvents
-from features.face.seen import Seen
-from features.face.swings import HeadPath
-from features.face.told import Told
-from features.series import Span, sampled, smoothed
-from features.settings import FeatureSettings
-from foundation.arrays import Floats
+from apportion.features.clock import Clock, hold_s
+from apportion.features.face.mesh.brow_raise import raised
+from apportion.features.face.mesh.detector import MeshDetector
+from apportion.features.face.mesh.eyes import blinks
+from apportion.features.face.mesh.frown import lowered
+from apportion.features.face.mesh.gaze import on_screen
+from apportion.features.face.mesh.mouth_open import is_open
+from apportion.features.face.mesh.nods import Poses, posed_events
+from apportion.features.face.mesh.reading import NOT_SEEN, Reading, read_face
+from apportion.features.face.nods import HeadEvents
+from apportion.features.face.seen import Seen
+from apportion.features.face.swings import HeadPath
+from apportion.features.face.told import Told
+from apportion.features.series import Span, sampled, smoothed
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.arrays import Floats
 
 SMILE_SMOOTH_S = 0.6
 """A smile is decided on the median of so many seconds (three looks): single syllables draw the mouth wide, too, and a

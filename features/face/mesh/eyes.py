@@ -9,12 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from features.face.mesh.crop import Crop, roll_of
-from features.face.mesh.networks import MeshNetworks
-from features.face.mesh.points import LEFT_EYE, RIGHT_EYE, FacePoints
-from features.recording.video import Grey
-from features.series import Span
-from foundation.arrays import Floats
+from apportion.features.face.mesh.crop import Crop, roll_of
+from apportion.features.face.mesh.networks import MeshNetworks
+from apportion.features.face.mesh.points import LEFT_EYE, RIGHT_EYE, FacePoints
+from apportion.features.recording.video import Grey
+from apportion.features.series import Span
+from apportion.foundation.arrays import Floats
 
 EYE_CROP = 2.3
 """The network wants a square of this many widths of the eye (MediaPipe's own)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from features.face.mesh.brow_raise import CALIBRATION_LOOKS, height_above_bridge
-from features.face.mesh.points import FacePoints
-from foundation.arrays import Floats
+from apportion.features.face.mesh.brow_raise import CALIBRATION_LOOKS, height_above_bridge
+from apportion.features.face.mesh.points import FacePoints
+from apportion.foundation.arrays import Floats
 
 INNER_ENDS = (107, 55, 336, 285)
 LOWERED = 0.03

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from features.face.mesh.eyes import Eyes
-from features.face.mesh.head_pose import HeadPose
-from foundation.arrays import Floats
+from apportion.features.face.mesh.eyes import Eyes
+from apportion.features.face.mesh.head_pose import HeadPose
+from apportion.foundation.arrays import Floats
 
 IRIS_HEAD = 35.0
 """Degrees of yaw beyond which the far eye is foreshortened, and the head alone tells where somebody looks."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.face.mesh.canonical import CANONICAL
-from features.face.mesh.points import FacePoints
+from apportion.features.face.mesh.canonical import CANONICAL
+from apportion.features.face.mesh.points import FacePoints
 
 _INDICES = list(CANONICAL)
 _PLACES = np.array(list(CANONICAL.values()), dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.arrays import Floats
+from apportion.foundation.arrays import Floats
 
 OPEN = 0.2
 """Distance of the lips' inner edges, in eye distances, from which on a mouth is open: a smile with bared teeth is 0.15

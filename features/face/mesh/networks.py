@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.face.face import Point
-from features.face.happiness import HappinessNetwork
-from features.face.mesh.crop import Crop
-from features.model_files.mesh import FACE, HAPPY, IRIS, POINTS, find_mesh, mesh_state
-from features.recording.video import Grey
-from foundation.arrays import Floats
-from foundation.errors import InputError
+from apportion.features.face.face import Point
+from apportion.features.face.happiness import HappinessNetwork
+from apportion.features.face.mesh.crop import Crop
+from apportion.features.model_files.mesh import FACE, HAPPY, IRIS, POINTS, find_mesh, mesh_state
+from apportion.features.recording.video import Grey
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
 
 FACE_PX, POINTS_PX, EYE_PX = 128, 192, 64
 """Sides of the squares that the networks take."""

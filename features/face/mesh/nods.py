@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from features.face.nods import HeadEvents
-from features.face.swings import Axis, HeadPath, join
-from features.series import Span
-from features.settings import FeatureSettings
-from foundation.arrays import Floats
+from apportion.features.face.nods import HeadEvents
+from apportion.features.face.swings import Axis, HeadPath, join
+from apportion.features.series import Span
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.arrays import Floats
 
 SWING, FULL_SWING = 0.35, 0.45
 """Least size of each swing of a nod, and of the ``nod_crossings`` + 1 largest of them, in ``nod_range``: 0.045 face

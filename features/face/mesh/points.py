@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.face.face import Face, Point, face_of_landmarks
-from features.face.mesh.crop import Crop, roll_of
-from foundation.arrays import Floats
+from apportion.features.face.face import Face, Point, face_of_landmarks
+from apportion.features.face.mesh.crop import Crop, roll_of
+from apportion.foundation.arrays import Floats
 
 RIGHT_EYE, LEFT_EYE = (33, 133), (263, 362)
 """Outer and inner corner of the person's right eye (the picture's left) and of the other one."""

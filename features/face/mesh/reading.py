@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from features.face.face import Face
-from features.face.mesh.brow_raise import brow_height
-from features.face.mesh.detector import MeshDetector
-from features.face.mesh.eyes import NO_EYES, Eyes, look_at_eyes
-from features.face.mesh.frown import inner_brow_height
-from features.face.mesh.gaze import gaze_confidence, gaze_yaw
-from features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
-from features.face.mesh.mouth import mouth_opening
-from features.face.mesh.networks import MeshNetworks
-from features.face.mesh.points import RIGHT_EYE, FacePoints
-from features.face.mesh.smile import lid_opening, smile_score
-from features.recording.video import Grey, Picture
+from apportion.features.face.face import Face
+from apportion.features.face.mesh.brow_raise import brow_height
+from apportion.features.face.mesh.detector import MeshDetector
+from apportion.features.face.mesh.eyes import NO_EYES, Eyes, look_at_eyes
+from apportion.features.face.mesh.frown import inner_brow_height
+from apportion.features.face.mesh.gaze import gaze_confidence, gaze_yaw
+from apportion.features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
+from apportion.features.face.mesh.mouth import mouth_opening
+from apportion.features.face.mesh.networks import MeshNetworks
+from apportion.features.face.mesh.points import RIGHT_EYE, FacePoints
+from apportion.features.face.mesh.smile import lid_opening, smile_score
+from apportion.features.recording.video import Grey, Picture
 
 MOUTH_HIDDEN = 50.0
 """Degrees of yaw beyond which the far corner of the mouth cannot be seen."""

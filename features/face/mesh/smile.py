@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from features.face.mesh.mouth import LIPS
-from features.face.mesh.points import MOUTH_CORNERS, FacePoints
-from foundation.arrays import Floats
+from apportion.features.face.mesh.mouth import LIPS
+from apportion.features.face.mesh.points import MOUTH_CORNERS, FacePoints
+from apportion.foundation.arrays import Floats
 
 LIDS = (((159, 145), (158, 153), (160, 144)), ((386, 374), (385, 380), (387, 373)))
 EYES = ((33, 133), (263, 362))

@@ -7,10 +7,10 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from llm_client.bucket import CLOCK_GRAIN_S, REQUEST_BURST_S, TOKEN_BURST_S, Bucket
-from llm_client.errors import LLMError
-from llm_client.live.pacing.pace import Pace, Sent
-from llm_client.live.pacing.shared import BALANCE_S, SharedLimits
+from apportion.llm_client.bucket import CLOCK_GRAIN_S, REQUEST_BURST_S, TOKEN_BURST_S, Bucket
+from apportion.llm_client.errors import LLMError
+from apportion.llm_client.live.pacing.pace import Pace, Sent
+from apportion.llm_client.live.pacing.shared import BALANCE_S, SharedLimits
 
 _LONGEST_SLEEP_S = 0.25
 _MANY = 10**9

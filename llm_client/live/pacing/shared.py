@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from llm_client.bucket import REQUEST_BURST_S, TOKEN_BURST_S, Bucket
-from llm_client.kept import shares
-from llm_client.kept.keeper import Keeper
-from llm_client.kept.shares import Slots
-from llm_client.settings import LLMSettings
+from apportion.llm_client.bucket import REQUEST_BURST_S, TOKEN_BURST_S, Bucket
+from apportion.llm_client.kept import shares
+from apportion.llm_client.kept.keeper import Keeper
+from apportion.llm_client.kept.shares import Slots
+from apportion.llm_client.settings import LLMSettings
 
 BALANCE_S = 1.0
 """A client looks so often whether its share has changed."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import KEPT, NO_ACT
-from environments.negotiation.codes import ACTS, SPLITS
-from foundation.errors import InputError
+from apportion.environments.negotiation.batched.engine import KEPT, NO_ACT
+from apportion.environments.negotiation.codes import ACTS, SPLITS
+from apportion.foundation.errors import InputError
 
 Whole = NDArray[np.int64]
 UNKNOWN, START = ACTS, ACTS + 1

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import NO_ACT
-from rlhf.negotiation.data.dialogues import TOKENS, Dialogues, Whole
+from apportion.environments.negotiation.batched.engine import NO_ACT
+from apportion.rlhf.negotiation.data.dialogues import TOKENS, Dialogues, Whole
 
 
 def limited(dialogues: Dialogues, share: float, of: Literal["data", "dialogue"] = "data") -> Dialogues:

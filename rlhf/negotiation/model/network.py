@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from environments.negotiation.batched.engine import KEPT
-from environments.negotiation.codes import ACTS, INSIST, SPLITS
-from rlhf.negotiation.data.dialogues import TOKENS, Dialogues
-from rlhf.negotiation.model.products import gated, scored
-from rlhf.negotiation.model.recurrent import gru_states, gru_states_of_some
-from rlhf.negotiation.settings import NetworkSettings
+from apportion.environments.negotiation.batched.engine import KEPT
+from apportion.environments.negotiation.codes import ACTS, INSIST, SPLITS
+from apportion.rlhf.negotiation.data.dialogues import TOKENS, Dialogues
+from apportion.rlhf.negotiation.model.products import gated, scored
+from apportion.rlhf.negotiation.model.recurrent import gru_states, gru_states_of_some
+from apportion.rlhf.negotiation.settings import NetworkSettings
 
 Weights = dict[str, Tensor]
 """By name, S seeds of a weight [shape=(S, ...)], float32."""

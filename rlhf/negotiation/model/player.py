@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from environments.negotiation.batched.engine import NO_ACT, BatchedGames, Flags
-from environments.negotiation.codes import ACTS
-from rlhf.negotiation.data.dialogues import START, Whole
-from rlhf.negotiation.model.network import (
+from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames, Flags
+from apportion.environments.negotiation.codes import ACTS
+from apportion.rlhf.negotiation.data.dialogues import START, Whole
+from apportion.rlhf.negotiation.model.network import (
     NEVER,
     Weights,
     act_scores,
@@ -26,8 +26,8 @@ from rlhf.negotiation.model.network import (
     split_scores,
     ways_matrix,
 )
-from rlhf.negotiation.model.recurrent import gru_step
-from rlhf.negotiation.playing import Draws, filled_columns, settled_split
+from apportion.rlhf.negotiation.model.recurrent import gru_step
+from apportion.rlhf.negotiation.playing import Draws, filled_columns, settled_split
 
 ALMOST_ONE = 1 - 2.0**-20
 TABLE_FROM = 64

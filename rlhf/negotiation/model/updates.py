@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from foundation.errors import UnitError
-from rlhf.negotiation.model.network import Weights
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.negotiation.model.network import Weights
 
 
 def check_finite(lengths: Tensor, seeds: Sequence[int], when: str) -> None:

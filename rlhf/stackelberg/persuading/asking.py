@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from foundation.files import write_atomically
-from llm_client.chosen import Called, ChosenModel
-from llm_client.request import json_line
-from rlhf.policy_settings import Placement, Window
-from rlhf.stackelberg.persuading.embedding import ServedEmbedding, TextEmbedding
-from rlhf.stackelberg.persuading.followers import AskedFollower, Follower, LocalFollower
-from rlhf.stackelberg.persuading.table import Embed, Persuaded, persuasion
-from rlhf.stackelberg.refining import stages_of
-from rlhf.stackelberg.training import UNSEEN
-from rlhf.stackelberg.turns.instance import Instance, read_instances, with_intents
+from apportion.foundation.files import write_atomically
+from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.request import json_line
+from apportion.rlhf.policy_settings import Placement, Window
+from apportion.rlhf.stackelberg.persuading.embedding import ServedEmbedding, TextEmbedding
+from apportion.rlhf.stackelberg.persuading.followers import AskedFollower, Follower, LocalFollower
+from apportion.rlhf.stackelberg.persuading.table import Embed, Persuaded, persuasion
+from apportion.rlhf.stackelberg.refining import stages_of
+from apportion.rlhf.stackelberg.training import UNSEEN
+from apportion.rlhf.stackelberg.turns.instance import Instance, read_instances, with_intents
 
 REPLIES, FILE = "persuasion.sqlite", "persuasion.jsonl"
 ANSWER_TOKENS = 200
@@ -42,7 +42,7 @@ class Asked:
     temperature : float
         Of whoever answers.
     embedding : str
-        As `rlhf.stackelberg.persuading.embedding.TextEmbedding` has it, or ``MODEL@URL`` of a server of embeddings.
+        As `apportion.rlhf.stackelberg.persuading.embedding.TextEmbedding` has it, or ``MODEL@URL`` of a server of embeddings.
     embedding_send_to : str or None
         Consent: the host to which answers may be sent for their vectors.
     count : int
@@ -75,7 +75,7 @@ def persuade(asked: Asked, progress: Callable[[int, int], None] = lambda done, t
     StoppedError, UnitError
         As whoever answers.
     """
-    from rlhf.policy.window_file import read_window
+    from apportion.rlhf.policy.window_file import read_window
 
     stages = stages_of(str(asked.refiner))
     file = asked.turns or asked.refiner / UNSEEN
@@ -115,7 +115,7 @@ def _embedding(asked: Asked) -> Iterator[Embed]:
 @contextmanager
 def _follower(asked: Asked, turns: list[Instance]) -> Iterator[Follower]:
     if asked.follower is not None:
-        from rlhf.policy.opening import open_policy
+        from apportion.rlhf.policy.opening import open_policy
 
         window = Window(max_context_tokens=8, max_new_tokens=ANSWER_TOKENS, temperature=max(asked.temperature, 0.001))
         policy = open_policy(asked.follower, window, Placement(), asked.follower)

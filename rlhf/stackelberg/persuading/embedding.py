@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from environments.side_by_side import mapped
-from foundation.arrays import Floats
-from foundation.errors import UnitError
-from llm_client.asker import Complete
-from llm_client.live.embeddings import EMBEDDINGS, vector_of
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.side_by_side import mapped
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.live.embeddings import EMBEDDINGS, vector_of
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 MINILM = "minilm"
 MAX_TOKENS = 256
@@ -20,7 +20,7 @@ AT_ONCE = 64
 
 @dataclass(frozen=True)
 class TextEmbedding:
-    """Mean over the tokens of a text of a model's last hidden states (`reward_model.network.backbones`).
+    """Mean over the tokens of a text of a model's last hidden states (`apportion.reward_model.network.backbones`).
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class TextEmbedding:
         """
         import numpy as np
 
-        from reward_model.network.backbones import frozen_backbone
+        from apportion.reward_model.network.backbones import frozen_backbone
 
         backbone = frozen_backbone(self.model, self.max_tokens)
         half = backbone.width // 2
@@ -65,7 +65,7 @@ class ServedEmbedding:
     settings : LLMSettings
         The model and its server.
     complete : callable
-        Asks it (`llm_client.asker.Asker.complete`).
+        Asks it (`apportion.llm_client.asker.Asker.complete`).
     """
 
     settings: LLMSettings
@@ -77,7 +77,7 @@ class ServedEmbedding:
         Raises
         ------
         InputError, StoppedError
-            As `llm_client.asker.Asker.complete`.
+            As `apportion.llm_client.asker.Asker.complete`.
         UnitError
             The server failed, or gave vectors of several lengths.
         """

@@ -7,16 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from llm_client.asker import Complete
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished
-from llm_client.request import ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.policy_settings import Window
-from rlhf.stackelberg.questions import speech_chat, spoken_words
-from rlhf.stackelberg.turns.instance import Instance
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished
+from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.policy_settings import Window
+from apportion.rlhf.stackelberg.questions import speech_chat, spoken_words
+from apportion.rlhf.stackelberg.turns.instance import Instance
 
 if TYPE_CHECKING:
-    from rlhf.policy.loading import Policy
+    from apportion.rlhf.policy.loading import Policy
 
 AT_ONCE = 8
 """Answers that a local model gives together."""
@@ -46,9 +46,9 @@ class LocalFollower:
         UnitError
             Probabilities that are no finite numbers.
         """
-        from rlhf.policy.contexts import DialogueContext, render, speaker_messages
-        from rlhf.sampling.drawn import drawn_replies
-        from rlhf.stackelberg.dialogues import prompt_episode
+        from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
+        from apportion.rlhf.sampling.drawn import drawn_replies
+        from apportion.rlhf.stackelberg.dialogues import prompt_episode
 
         contexts = []
         for one, words in zip(instances, said, strict=True):
@@ -79,7 +79,7 @@ class AskedFollower:
         Raises
         ------
         InputError, StoppedError, UnitError
-            As `llm_client.asker.Asker.complete`.
+            As `apportion.llm_client.asker.Asker.complete`.
         """
         requests = self.requests(instances, said)
         with ThreadPoolExecutor(max(1, min(self.concurrency, len(requests)))) as pool:

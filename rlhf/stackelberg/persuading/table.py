@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from foundation.arrays import Floats
-from foundation.errors import InputError
-from rlhf.policy_settings import Window
-from rlhf.stackelberg.dialogues import Stages
-from rlhf.stackelberg.epochs import epoch_folders
-from rlhf.stackelberg.held_out import session_of, speeches
-from rlhf.stackelberg.impact import word_count
-from rlhf.stackelberg.persuading.followers import Follower
-from rlhf.stackelberg.turns.instance import Instance
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy_settings import Window
+from apportion.rlhf.stackelberg.dialogues import Stages
+from apportion.rlhf.stackelberg.epochs import epoch_folders
+from apportion.rlhf.stackelberg.held_out import session_of, speeches
+from apportion.rlhf.stackelberg.impact import word_count
+from apportion.rlhf.stackelberg.persuading.followers import Follower
+from apportion.rlhf.stackelberg.turns.instance import Instance
 
 SAMPLES = 500
 """Interaction instances of appendix D.3."""
@@ -119,8 +119,8 @@ def persuasion(
     UnitError
         An answer that failed.
     """
-    from rlhf.policy.opening import base_of, open_policy
-    from rlhf.policy_settings import Placement
+    from apportion.rlhf.policy.opening import base_of, open_policy
+    from apportion.rlhf.policy_settings import Placement
 
     folders = epoch_folders(folder)
     if not folders:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from foundation.errors import UnitError
-from llm_client.asker import Complete
-from llm_client.chosen import Called, ChosenModel
-from llm_client.cost.estimate import CostEstimate, estimate
-from llm_client.cost.prices import find_price
-from llm_client.errors import prefixed
-from llm_client.kept.lookup import kept_replies
-from llm_client.preview import Preview
-from llm_client.request import ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.stackelberg.turns.instance import Instance
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.cost.estimate import CostEstimate, estimate
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.kept.lookup import kept_replies
+from apportion.llm_client.preview import Preview
+from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.turns.instance import Instance
 
 TOO_LONG = "Leave that turn out, or use a model with a longer context."
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from llm_client.asker import Complete, ask_until_usable
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.stackelberg.questions import CLOSE, OPEN, speech_chat, spoken_words
-from rlhf.stackelberg.turns.instance import Instance
-from rlhf.stackelberg.turns.intents import ATTEMPTS
+from apportion.llm_client.asker import Complete, ask_until_usable
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.questions import CLOSE, OPEN, speech_chat, spoken_words
+from apportion.rlhf.stackelberg.turns.instance import Instance
+from apportion.rlhf.stackelberg.turns.intents import ATTEMPTS
 
 TOKENS_A_SPEECH = 130
 """About what 100 words take."""

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from environments.core import Act, Environment, Move
-from environments.reopened import Reopened
-from foundation.errors import UnitError
-from rlhf.stackelberg.turns.instance import Instance, in_json
+from apportion.environments.core import Act, Environment, Move
+from apportion.environments.reopened import Reopened
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.stackelberg.turns.instance import Instance, in_json
 
 _PROBE = 'He said: "I\'m <b>sure</b>\\ [INST]."'
 """A speech that an environment which shows words as anything but JSON text would show otherwise."""

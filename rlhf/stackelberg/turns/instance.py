@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
-from foundation.files import write_atomically
-from llm_client.prompts.data import data_json
-from llm_client.request import json_line
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.request import json_line
 
 LONGEST_SPEECH = 5_000
 """Characters of a candidate that a follower is shown; what is longer is cut there, as the games cut it."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from foundation.errors import InputError
-from llm_client.asker import Complete, ask_until_usable
-from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
-from rlhf.stackelberg.questions import INTENT, INTENTS, asked
-from rlhf.stackelberg.turns.instance import Instance
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import Complete, ask_until_usable
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.questions import INTENT, INTENTS, asked
+from apportion.rlhf.stackelberg.turns.instance import Instance
 
 Way = Literal["together", "apart"]
 K = 3
@@ -72,7 +72,7 @@ class IntentQuestions:
         return 2 * TOKENS_AN_ANSWER * (self.k if self.way == "together" else 1)
 
     def ask(self, instance: Instance, complete: Complete) -> Instance:
-        """The turn with its intents, asked for unless it has some; raises as `llm_client.asker.ask_until_usable`."""
+        """The turn with its intents, asked for unless it has some; raises as `apportion.llm_client.asker.ask_until_usable`."""
         if instance.desired:
             return instance
         count = self.k if self.way == "together" else 1

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from corpus.corpus import Corpus
-from environments.reopened import Reopened
-from environments.simulators import SIMULATORS, open_session
-from foundation.errors import InputError, UnitError
-from foundation.listing import first_few
-from llm_client.request import ChatReply, ChatRequest
-from rlhf.stackelberg.turns.following import instances_of
-from rlhf.stackelberg.turns.instance import Instance, read_instances
+from apportion.corpus.corpus import Corpus
+from apportion.environments.reopened import Reopened
+from apportion.environments.simulators import SIMULATORS, open_session
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.listing import first_few
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.rlhf.stackelberg.turns.following import instances_of
+from apportion.rlhf.stackelberg.turns.instance import Instance, read_instances
 
 GAMES, INSTANCES = 500, 4_000
 """Of each corpus, in section 4.1; for SOTOPIA 800 dialogues and 3,000 instances."""

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from corpus.schema import KEY, RATINGS, RESPONSES, SESSIONS, UTTERANCES
-from reward_model.model import RewardModel
-from rlhf.compare.blind import blinded
-from rlhf.compare.note import key_path, note_path
-from rlhf.compare.responses import write_rows
-from rlhf.training.reward import ModelReward
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import KEY, RATINGS, RESPONSES, SESSIONS, UTTERANCES
+from apportion.reward_model.model import RewardModel
+from apportion.rlhf.compare.blind import blinded
+from apportion.rlhf.compare.note import key_path, note_path
+from apportion.rlhf.compare.responses import write_rows
+from apportion.rlhf.training.reward import ModelReward
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small

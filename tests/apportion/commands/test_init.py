@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
-from pipeline.config import load_config
-from pipeline.preflight import check_output
-from pipeline.template import render_template
+from apportion.pipeline.config import load_config
+from apportion.pipeline.preflight import check_output
+from apportion.pipeline.template import render_template
 from tests.behaviour.small import write_small_corpus
 
 

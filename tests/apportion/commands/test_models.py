@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from features.emotion_model import choice as emotion_choice
-from features.emotion_model import published as model_files
-from features.emotion_model.published import PinnedModel, git_blob
-from features.model_files import mesh
-from features.model_files.wheel import WheelFile
-from features.vocal_intensity.model import load_intensity_model
+from apportion.features.emotion_model import choice as emotion_choice
+from apportion.features.emotion_model import published as model_files
+from apportion.features.emotion_model.published import PinnedModel, git_blob
+from apportion.features.model_files import mesh
+from apportion.features.model_files.wheel import WheelFile
+from apportion.features.vocal_intensity.model import load_intensity_model
 from tests.behaviour.command import apportion, in_process
 from tests.features.emotion_models import small_model
 from tests.features.file_server import file_server

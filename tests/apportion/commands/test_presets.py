@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.config import load_config
+from apportion.pipeline.config import load_config
 from tests.apportion.test_cli import run
 from tests.behaviour.small import write_small_corpus
 

@@ -17,10 +17,10 @@ import pytest
 import torch
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
-from corpus.session import Episode
-from reward_model.model import RewardModel
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
+from apportion.corpus.session import Episode
+from apportion.reward_model.model import RewardModel
 from tests.behaviour.command import environment
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
@@ -37,7 +37,7 @@ KILLED = """
 import os, signal, sys
 import torch
 from apportion.cli import main
-from reward_model.score_journal import ScoreJournal
+from apportion.reward_model.score_journal import ScoreJournal
 
 keep, kept = ScoreJournal.add, []
 

@@ -70,7 +70,7 @@ def test_who_has_to_wait_for_the_compiler_is_told(
         now = {"method": '"rl"', "games": "8", "scripted": "40"}[name]
         text = text.replace(f"{name} = {now}\n", f"{name} = {value if name != 'method' else repr(value)}\n")
     config.write_text(text)
-    monkeypatch.setattr("rlhf.negotiation.config.to_be_compiled", lambda name: name == missing)
+    monkeypatch.setattr("apportion.rlhf.negotiation.config.to_be_compiled", lambda name: name == missing)
     with pytest.raises(SystemExit):
         main(["train-agent", "negotiation", str(config)])
     assert ("compiling the loops of training" in capsys.readouterr().err) == waits

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from rlhf import corpus_model
+from apportion.rlhf import corpus_model
 from tests.behaviour.small import write_small_corpus
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.files.csvfile import number, read_head, read_table
-from foundation.errors import UnitError
-from foundation.listing import shortened
+from apportion.corpus.files.csvfile import number, read_head, read_table
+from apportion.foundation.errors import UnitError
+from apportion.foundation.listing import shortened
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=8)
 

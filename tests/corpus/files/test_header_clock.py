@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from corpus.files.header_clock import HeaderClock, header_clock
+from apportion.corpus.files.header_clock import HeaderClock, header_clock
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.files.jsontext import JsonError, identifier, kind_of, number, parse, shown
-from foundation.errors import UnitError
+from apportion.corpus.files.jsontext import JsonError, identifier, kind_of, number, parse, shown
+from apportion.foundation.errors import UnitError
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec="utf-8")),

@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from corpus.files.textfile import read_bytes, read_json, read_jsonl, read_text
-from foundation.errors import InputError
+from apportion.corpus.files.textfile import read_bytes, read_json, read_jsonl, read_text
+from apportion.foundation.errors import InputError
 
 
 def test_plain_gzip_and_bom(tmp_path):

@@ -1,8 +1,8 @@
 """Short ways to import a made-up CANDOR and to look at what came of it."""
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
-from corpus.importers.candor.importer import import_corpus
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.candor.importer import import_corpus
 
 PLAIN = {"media": "none"}
 CLIFFHANGER = "transcription/transcript_cliffhanger.csv"

@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from corpus.importers.candor.importer import import_corpus
-from corpus.validate import validate
+from apportion.corpus.importers.candor.importer import import_corpus
+from apportion.corpus.validate import validate
 from tests.corpus.importers.candor_import import CLIFFHANGER, PLAIN, left_out, noted, opened, with_cell
 from tests.corpus.importers.candor_tree import (
     rewrite,

@@ -4,8 +4,8 @@ import csv
 import json
 import re
 
-from corpus.importers.candor import survey as candor_survey
-from features.precomputed import EMOTION_COLUMNS, GAZE_COLUMN
+from apportion.corpus.importers.candor import survey as candor_survey
+from apportion.features.precomputed import EMOTION_COLUMNS, GAZE_COLUMN
 from tests.corpus.importers.candor_tree import (
     BEHAVIOUR,
     METADATA,

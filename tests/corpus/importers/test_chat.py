@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
-from corpus.importers.chat import import_corpus
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.chat import import_corpus
+from apportion.foundation.errors import InputError
 
 OPENAI = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}], "score": 4}
 SHAREGPT = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}], "score": 2}

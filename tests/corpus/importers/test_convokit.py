@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
-from corpus.importers.convokit import import_corpus
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.convokit import import_corpus
+from apportion.foundation.errors import InputError
 from tests.shared import shared
 
 SCALE = {"low": "1", "high": "5"}

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from corpus.importers import import_to
-from corpus.importers.esconv import import_corpus
-from foundation.errors import InputError
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.esconv import import_corpus
+from apportion.foundation.errors import InputError
 from tests.shared import shared
 
 HF = {

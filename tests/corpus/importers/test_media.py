@@ -3,12 +3,12 @@ import os
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
-from corpus.importers.media import import_corpus
-from corpus.session import Media
-from corpus.validate import validate
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.media import import_corpus
+from apportion.corpus.session import Media
+from apportion.corpus.validate import validate
+from apportion.foundation.errors import InputError
 from tests.corpus.importers.recorded import mp4, wav
 from tests.features.clips import flat, write_movie
 from tests.shared import shared

@@ -3,11 +3,11 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
-from corpus.importers.chat import import_corpus as import_chat
-from corpus.importers.run import KINDS, find_importer
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.chat import import_corpus as import_chat
+from apportion.corpus.importers.run import KINDS, find_importer
+from apportion.foundation.errors import InputError
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}], "score": 4}
 SCALE = {"low": "1", "high": "5"}
@@ -31,8 +31,8 @@ def test_unknown_kind(kind, near, tmp_path):
 
 
 def test_an_importer_of_another_package(monkeypatch):
-    point = EntryPoint("mine", "corpus.importers.chat:import_corpus", "apportion.importers")
-    monkeypatch.setattr("corpus.importers.run.entry_points", lambda group: [point])
+    point = EntryPoint("mine", "apportion.corpus.importers.chat:import_corpus", "apportion.importers")
+    monkeypatch.setattr("apportion.corpus.importers.run.entry_points", lambda group: [point])
     assert find_importer("mine") is import_chat
     with pytest.raises(InputError, match=r"no such kind; check the name\. Known: chat, .*casino, mine"):
         find_importer("nothing-like-it")

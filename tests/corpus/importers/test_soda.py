@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
-from corpus.importers.soda import import_corpus
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.soda import import_corpus
+from apportion.foundation.errors import InputError
 
 ROWS = [
     {"dialogue": ["Hi.", "Hello!", "Bye."], "speakers": ["Ann", "Bob", "Ann"], "head": "x"},

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
-from corpus.importers.sotopia import _acts, _raw_acts, import_corpus
-from corpus.sotopia_eval import OVERALL, RANGES
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.sotopia import _acts, _raw_acts, import_corpus
+from apportion.corpus.sotopia_eval import OVERALL, RANGES
+from apportion.foundation.errors import InputError
 from tests.shared import shared
 
 FILES = ("example_episodes_with_scores", "old_example_episodes_with_scores")

@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.importers import import_to
-from corpus.importers.uss import import_corpus
-from corpus.validate import validate
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.uss import import_corpus
+from apportion.corpus.validate import validate
+from apportion.foundation.errors import InputError
 from tests.shared import shared
 
 TEXT = (
@@ -166,7 +166,7 @@ def test_redial_action_has_no_scores(tmp_path):
 def test_the_importer_loads_no_heavy_library(source, tmp_path):
     """What keeps the import of a corpus fast to start."""
     code = (
-        "import sys, json; from corpus.importers import import_to; "
+        "import sys, json; from apportion.corpus.importers import import_to; "
         f"import_to('uss', {str(source)!r}, {str(tmp_path / 'corpus')!r}); "
         "print(json.dumps([m for m in ('torch', 'av', 'librosa', 'transformers') if m in sys.modules]))"
     )

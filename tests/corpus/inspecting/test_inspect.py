@@ -1,6 +1,6 @@
 import json
 
-from corpus.inspecting.inspect import inspect, render
+from apportion.corpus.inspecting.inspect import inspect, render
 from tests.corpus.tables import corpus_of, rating, session, turns
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.splitting.episodes import SplitEpisodes
+from apportion.corpus.splitting.episodes import SplitEpisodes
 from tests.decompose.sessions import of_length, splits
 
 NAMES = ("train", "validation", "test", "policy")

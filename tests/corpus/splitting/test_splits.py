@@ -6,11 +6,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from corpus.session import Rating, Session, Turn
-from corpus.splitting.people import persons
-from corpus.splitting.settings import SplitSettings
-from corpus.splitting.splits import counts, sessions_in, split, split_sessions
-from foundation.errors import InputError
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.corpus.splitting.people import persons
+from apportion.corpus.splitting.settings import SplitSettings
+from apportion.corpus.splitting.splits import counts, sessions_in, split, split_sessions
+from apportion.foundation.errors import InputError
 from tests.corpus.tables import corpus_of, rating, session, turns
 
 

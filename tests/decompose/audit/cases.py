@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from corpus.session import Media, Rating, Session, Turn
-from decompose.audit.case import Case, cases_of
-from decompose.methods import METHODS
-from decompose.settings import DecomposeSettings
+from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.decompose.audit.case import Case, cases_of
+from apportion.decompose.methods import METHODS
+from apportion.decompose.settings import DecomposeSettings
 from tests.decompose.sessions import descriptors
 
 TALK = Session(

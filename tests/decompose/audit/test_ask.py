@@ -3,12 +3,12 @@ import re
 
 import pytest
 
-from decompose.audit.ask import audit_requests, judge_session
-from decompose.audit.perturbations import PERTURBATIONS
-from decompose.methods import METHODS
-from decompose.settings import DecomposeSettings
-from foundation.errors import UnitError
-from llm_client.asker import Asker
+from apportion.decompose.audit.ask import audit_requests, judge_session
+from apportion.decompose.audit.perturbations import PERTURBATIONS
+from apportion.decompose.methods import METHODS
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Asker
 from tests.decompose.audit.cases import SEEN, TALK
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 

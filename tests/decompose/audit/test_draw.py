@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Media, Session
-from decompose.audit.draw import audited, number, one_of, shuffled
+from apportion.corpus.session import Media, Session
+from apportion.decompose.audit.draw import audited, number, one_of, shuffled
 
 
 def test_numbers_are_the_same_for_ever():

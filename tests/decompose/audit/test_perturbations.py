@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Rating, Session, Turn
-from decompose.audit.paraphrase import paraphrase_of
-from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt
-from decompose.settings import DecomposeSettings
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.decompose.audit.paraphrase import paraphrase_of
+from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS
+from apportion.decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt
+from apportion.decompose.settings import DecomposeSettings
 from tests.decompose.audit.cases import SEEN, TALK, clean, prompts
 
 PLANTING = [name for name in PERTURBATIONS if name.startswith("planted-")]

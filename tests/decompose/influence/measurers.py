@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
-from decompose.influence.local import LocalMeasurer
-from rlhf.training.tiny_policy import train_tokenizer
+from apportion.decompose.influence.local import LocalMeasurer
+from apportion.rlhf.training.tiny_policy import train_tokenizer
 
 SAID = (
     "I think that player three is the werewolf, vote with me.",

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from corpus.session import ENVIRONMENT, Background, Episode, Rating, Turn
-from decompose.influence.follower import SILENCE, prompt_of, reply_to
+from apportion.corpus.session import ENVIRONMENT, Background, Episode, Rating, Turn
+from apportion.decompose.influence.follower import SILENCE, prompt_of, reply_to
 
 SAID = (
     ("ann", "Hi."),

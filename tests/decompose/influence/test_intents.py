@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from decompose.influence.intents import Intent, read_intents
-from foundation.errors import InputError
+from apportion.decompose.influence.intents import Intent, read_intents
+from apportion.foundation.errors import InputError
 
 ROW = {"session_id": "s1", "turn": 4, "desired": ["Yes.", "Sure\u2028!"], "undesired": ["No."]}
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from decompose import DecomposeSettings
-from decompose.influence.follower import SILENCE
-from decompose.influence.judge import judge, judge_served, requests_for
-from decompose.influence.preflight import check_influence
-from foundation.errors import InputError, UnitError
-from llm_client.asker import Asker
+from apportion.decompose import DecomposeSettings
+from apportion.decompose.influence.follower import SILENCE
+from apportion.decompose.influence.judge import judge, judge_served, requests_for
+from apportion.decompose.influence.preflight import check_influence
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.asker import Asker
 from tests.decompose.influence.measurers import small_model, tokenizer
 from tests.decompose.influence.probability_server import ProbabilityServer
 from tests.decompose.sessions import session
@@ -38,9 +38,9 @@ def values(folder, episode=EPISODE, **influence):
 
 def by_hand(folder, turn, others, instead, per_token=False):
     """R(u) - mean R(u'), from log-probabilities that are measured one by one."""
-    from decompose.influence.local import load_measurer
-    from decompose.influence.measurer import Prompt
-    from llm_client.request import ChatMessage
+    from apportion.decompose.influence.local import load_measurer
+    from apportion.decompose.influence.measurer import Prompt
+    from apportion.llm_client.request import ChatMessage
 
     said = [one.text for one in EPISODE.turns]
     measurer = load_measurer(folder)
@@ -94,9 +94,9 @@ def test_what_an_intent_is_about_is_measured_by_it_whatever_the_score(folder, tm
     row = {"session_id": "s1", "turn": 1, "desired": ["Rome!", "Milan."], "undesired": ["No.", "Bye."]}
     path.write_text(json.dumps(row))
     found = judge(EPISODE, None, settings(folder, intents=path), None)
-    from decompose.influence.judge import questions_of
-    from decompose.influence.local import load_measurer
-    from decompose.influence.shift import shifts
+    from apportion.decompose.influence.judge import questions_of
+    from apportion.decompose.influence.local import load_measurer
+    from apportion.decompose.influence.shift import shifts
 
     question = questions_of(EPISODE, settings(folder, intents=path).influence)[0]
     with_, without = shifts(load_measurer(folder), question.prompts, row["desired"], row["undesired"])

@@ -5,12 +5,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import normalizers
 
-from decompose.influence.chat_text import ChatText, load_tokenizer
-from decompose.influence.local import LocalMeasurer, load_measurer
-from decompose.influence.measurer import Prompt, TooLongError
-from decompose.influence.shared_prefixes import Sequenced, SharedPrefixes, can_share
-from foundation.errors import InputError, UnitError
-from llm_client.request import ChatMessage
+from apportion.decompose.influence.chat_text import ChatText, load_tokenizer
+from apportion.decompose.influence.local import LocalMeasurer, load_measurer
+from apportion.decompose.influence.measurer import Prompt, TooLongError
+from apportion.decompose.influence.shared_prefixes import Sequenced, SharedPrefixes, can_share
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.request import ChatMessage
 from tests.decompose.influence.measurers import SAID, measurer, small_model, tokenizer
 
 PLAYED = "\n".join(f"Player {turn % 7 + 1}: {SAID[turn % 3]}" for turn in range(12))

@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from corpus.session import Rating, Session, Turn
-from decompose import DecomposeSettings
-from decompose.influence.judge import judge
-from rlhf.corpus_model import CorpusModelSettings, train_corpus_model
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.decompose import DecomposeSettings
+from apportion.decompose.influence.judge import judge
+from apportion.rlhf.corpus_model import CorpusModelSettings, train_corpus_model
 
 COLOURS = ("red", "blue", "green", "white")
 FILLERS = ("Hm, let me see.", "One moment, please.")

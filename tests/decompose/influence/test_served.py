@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from tokenizers.processors import TemplateProcessing
 
-from decompose.influence.chat_text import ChatText
-from decompose.influence.measurer import Prompt, TooLongError
-from decompose.influence.served import ServedMeasurer, Wording
-from foundation.errors import InputError, UnitError
-from llm_client.asker import Asker
-from llm_client.live.prompt_probabilities import told_of
-from llm_client.request import ChatMessage, ChatReply
-from llm_client.settings import LLMSettings
+from apportion.decompose.influence.chat_text import ChatText
+from apportion.decompose.influence.measurer import Prompt, TooLongError
+from apportion.decompose.influence.served import ServedMeasurer, Wording
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.live.prompt_probabilities import told_of
+from apportion.llm_client.request import ChatMessage, ChatReply
+from apportion.llm_client.settings import LLMSettings
 from tests.decompose.influence.measurers import measurer, tokenizer
 from tests.decompose.influence.probability_server import ProbabilityServer
 from tests.llm_client.openai_server import OpenAIServer, completion, serving

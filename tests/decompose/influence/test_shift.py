@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decompose.influence.measurer import Measured, Prompt, check_replies, common_length
-from decompose.influence.shift import advantages, shift_of, shifts
-from foundation.errors import UnitError
-from llm_client.request import ChatMessage
+from apportion.decompose.influence.measurer import Measured, Prompt, check_replies, common_length
+from apportion.decompose.influence.shift import advantages, shift_of, shifts
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.request import ChatMessage
 
 SUMS = np.array([[-2.0, -6.0, -3.0, -8.0], [-4.0, -6.0, -1.0, -8.0]])
 MEASURED = Measured(SUMS, np.array([[2, 3, 1, 4], [2, 3, 1, 4]]))

@@ -6,14 +6,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from corpus.schema import UTTERANCE_FEATURES
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.judging.affect import judge
-from decompose.judging.sessions import judge_session
-from decompose.methods import METHODS
-from decompose.projection import project
-from decompose.settings import AffectSettings, DecomposeSettings
-from llm_client.asker import Asker
+from apportion.corpus.schema import UTTERANCE_FEATURES
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.judging.affect import judge
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.methods import METHODS
+from apportion.decompose.projection import project
+from apportion.decompose.settings import AffectSettings, DecomposeSettings
+from apportion.llm_client.asker import Asker
 from tests.decompose.sessions import judgements, of_length, session, splits
 
 Row = tuple[int, str, str, str, float | None]

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from corpus.session import ENVIRONMENT, Rating
-from decompose.asking import asker_of
-from decompose.judging.dimensions import QUESTIONS, requests_for
-from decompose.judging.sessions import judge_session
-from decompose.settings import DecomposeSettings
-from foundation.errors import UnitError
+from apportion.corpus.session import ENVIRONMENT, Rating
+from apportion.decompose.asking import asker_of
+from apportion.decompose.judging.dimensions import QUESTIONS, requests_for
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import UnitError
 from tests.decompose.sessions import session
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 

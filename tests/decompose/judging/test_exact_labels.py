@@ -6,21 +6,21 @@ from functools import partial
 import numpy as np
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.labellers import computed_labels
-from corpus.placing import RECORD, claim, place
-from decompose.judging.exact_labels import ANNOTATOR, ExactChoice, label_exactly
-from environments.agents.agent import Scripted
-from environments.core import Act
-from environments.rollout import Rollouts, Utility
-from environments.simulate import EpisodePlan, simulate
-from environments.simulators import open_session
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.moods import Moody, Talking
-from environments.sotopia.simulation import LOG
-from environments.sotopia.sources import bundled_tasks
-from environments.to_corpus import to_corpus
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.labellers import computed_labels
+from apportion.corpus.placing import RECORD, claim, place
+from apportion.decompose.judging.exact_labels import ANNOTATOR, ExactChoice, label_exactly
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act
+from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.simulators import open_session
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.moods import Moody, Talking
+from apportion.environments.sotopia.simulation import LOG
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.to_corpus import to_corpus
+from apportion.foundation.errors import InputError
 
 TASK = next(task for task in bundled_tasks.tasks(pairs=1) if task.scenario.name == "used_bicycle")
 

@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.schema import UTTERANCE_FEATURES
-from decompose.identity import settings_identity
-from decompose.judging.sessions import judge_session
-from decompose.methods import find_method
-from decompose.settings import DecomposeSettings
-from features.vocal_intensity.model import IntensityModel
-from foundation.errors import InputError
-from llm_client.asker import Asker
+from apportion.corpus.schema import UTTERANCE_FEATURES
+from apportion.decompose.identity import settings_identity
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.methods import find_method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.features.vocal_intensity.model import IntensityModel
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import Asker
 from tests.decompose.sessions import session
 
 TURNS = tuple((who, "word") for _ in range(4) for who in ("SYSTEM", "USER"))

@@ -4,18 +4,18 @@ import re
 import pyarrow as pa
 import pytest
 
-from corpus.session import Rating
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.asking import asker_of
-from decompose.identity import configured
-from decompose.judging.llm import requests_for
-from decompose.judging.sessions import judge_session
-from decompose.methods import METHODS
-from decompose.projection import project
-from decompose.prompting.prompt import Prompt, load_prompt
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError, UnitError
-from llm_client.asker import Asker
+from apportion.corpus.session import Rating
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.asking import asker_of
+from apportion.decompose.identity import configured
+from apportion.decompose.judging.llm import requests_for
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.methods import METHODS
+from apportion.decompose.projection import project
+from apportion.decompose.prompting.prompt import Prompt, load_prompt
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.asker import Asker
 from tests.decompose.sessions import descriptors, judgements, session, splits
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 

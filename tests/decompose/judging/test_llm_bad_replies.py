@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from decompose.judging.sessions import judge_session
-from decompose.settings import DecomposeSettings
-from foundation.errors import UnitError
-from llm_client.asker import Asker
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Asker
 from tests.decompose.sessions import session
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 

@@ -8,21 +8,21 @@ from random import Random
 import numpy as np
 import pytest
 
-from corpus.session import Episode, Rating, Turn
-from decompose.judging import episode_score, savoir
-from decompose.methods import METHODS, find_method
-from decompose.projection import apply_constants
-from decompose.settings import DecomposeSettings
-from environments.agents.agent import Scripted
-from environments.core import Act
-from environments.play import play
-from environments.reopened import Reopened
-from environments.simulator import Ending
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.sources import bundled_tasks
-from environments.verdict import Verdict
-from foundation.errors import UnitError
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.judging import episode_score, savoir
+from apportion.decompose.methods import METHODS, find_method
+from apportion.decompose.projection import apply_constants
+from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act
+from apportion.environments.play import play
+from apportion.environments.reopened import Reopened
+from apportion.environments.simulator import Ending
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.verdict import Verdict
+from apportion.foundation.errors import UnitError
 from tests.decompose.sessions import judgements as table_of
 
 PLAYING = tuple(name for name, method in METHODS.items() if method.simulates)

@@ -1,9 +1,9 @@
 import pytest
 
-from decompose.judging.sentiment import judge, judge_utterance, load_classifier
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError
-from llm_client.asker import Asker
+from apportion.decompose.judging.sentiment import judge, judge_utterance, load_classifier
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import Asker
 from tests.decompose.sessions import session
 
 LABELS = {
@@ -99,7 +99,7 @@ def test_a_hugging_face_classifier_is_used_by_name(models):
 def test_a_hugging_face_classifier_reads_a_text_once(models, monkeypatch):
     import transformers
 
-    from decompose.judging.sentiment import _hugging_face
+    from apportion.decompose.judging.sentiment import _hugging_face
 
     model, read = transformers.pipeline("text-classification", model=str(models / "signs"), top_k=None), []
 

@@ -2,15 +2,15 @@ from dataclasses import replace
 
 import pytest
 
-from corpus.schema import REWARDS, UTTERANCE_FEATURES
-from corpus.session import Rating
-from decompose import methods
-from decompose.judgement import Judgement
-from decompose.judging.sessions import judge_session
-from decompose.methods import Method
-from decompose.settings import DecomposeSettings
-from foundation.errors import InputError, UnitError
-from llm_client.asker import Asker
+from apportion.corpus.schema import REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.session import Rating
+from apportion.decompose import methods
+from apportion.decompose.judgement import Judgement
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.methods import Method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.asker import Asker
 from tests.decompose.sessions import descriptors, session
 
 SETTINGS = DecomposeSettings()

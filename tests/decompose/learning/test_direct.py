@@ -8,21 +8,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from corpus.schema import REWARDS
-from corpus.session import Episode
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.learning.direct import DirectModel, train_directly
-from decompose.learning.fit import fit_decomposer
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.methods import METHODS, find_method
-from decompose.projection import project
-from decompose.settings import DecomposeSettings, RRDSettings
-from foundation.errors import InputError
-from reward_model.config import RewardModelConfig
-from reward_model.history_windows import history_windows
-from reward_model.learning.distil import train_reward_model
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
+from apportion.corpus.schema import REWARDS
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.learning.direct import DirectModel, train_directly
+from apportion.decompose.learning.fit import fit_decomposer
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.methods import METHODS, find_method
+from apportion.decompose.projection import project
+from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.foundation.errors import InputError
+from apportion.reward_model.config import RewardModelConfig
+from apportion.reward_model.history_windows import history_windows
+from apportion.reward_model.learning.distil import train_reward_model
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
 from tests.decompose.learning.test_fit import EPISODES, faces_of
 from tests.reward_model.tiny import ignore, save_tiny, signal_embeddings, small, splits_of, values_of
 

@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.schema import REWARDS, UTTERANCE_FEATURES
-from corpus.session import Episode, Turn
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.learning.fit import fit_decomposer
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.methods import METHODS, find_method
-from decompose.projection import project
-from decompose.settings import DecomposeSettings, RRDSettings
-from foundation.errors import InputError, UnitError
+from apportion.corpus.schema import REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.session import Episode, Turn
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.learning.fit import fit_decomposer
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.methods import METHODS, find_method
+from apportion.decompose.projection import project
+from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.foundation.errors import InputError, UnitError
 from tests.reward_model.tiny import episode, ignore, planted, save_tiny, signal_embeddings, small, splits_of, values_of
 
 EPISODES = planted(80)

@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from decompose.learning.geli import GELI
-from decompose.learning.ircr import IRCR
-from decompose.learning.rrd import RRD
-from decompose.learning.rudder import RUDDER
-from decompose.settings import GELISettings, RRDSettings, RudderSettings
-from reward_model.learning.objective import Batch
+from apportion.decompose.learning.geli import GELI
+from apportion.decompose.learning.ircr import IRCR
+from apportion.decompose.learning.rrd import RRD
+from apportion.decompose.learning.rudder import RUDDER
+from apportion.decompose.settings import GELISettings, RRDSettings, RudderSettings
+from apportion.reward_model.learning.objective import Batch
 
 HALVES = GELISettings()
 OF_RRD = GELI(RRD(RRDSettings(k=8)), HALVES)

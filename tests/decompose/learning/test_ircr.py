@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from decompose.learning.ircr import IRCR
-from reward_model.learning.objective import Batch
+from apportion.decompose.learning.ircr import IRCR
+from apportion.reward_model.learning.objective import Batch
 
 
 def test_every_turn_is_drawn_towards_its_dialogue_s_share() -> None:

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.schema import UTTERANCE_FEATURES
-from corpus.session import Episode
-from decompose.learning.local_values import local_values, without_values
-from decompose.methods import find_method
-from decompose.settings import DecomposeSettings
-from foundation.errors import UnitError
-from reward_model.history_windows import history_windows
+from apportion.corpus.schema import UTTERANCE_FEATURES
+from apportion.corpus.session import Episode
+from apportion.decompose.learning.local_values import local_values, without_values
+from apportion.decompose.methods import find_method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.history_windows import history_windows
 from tests.reward_model.tiny import episode
 
 SETTINGS = DecomposeSettings()

@@ -11,20 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
-from corpus.session import Episode
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.learning import mixed
-from decompose.learning.fit import fit_decomposer
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.learning.mixed import sources_of, travelled
-from decompose.methods import METHODS
-from decompose.reactions.prior import LearntFrom, write_prior
-from decompose.reactions.read import arrange
-from decompose.reactions.travel import About, Pool, learn_prior
-from decompose.settings import DecomposeSettings, ReactionSettings
-from decompose.sources.standard import standardised
-from foundation.errors import InputError, UnitError
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.learning import mixed
+from apportion.decompose.learning.fit import fit_decomposer
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.learning.mixed import sources_of, travelled
+from apportion.decompose.methods import METHODS
+from apportion.decompose.reactions.prior import LearntFrom, write_prior
+from apportion.decompose.reactions.read import arrange
+from apportion.decompose.reactions.travel import About, Pool, learn_prior
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
+from apportion.decompose.sources.standard import standardised
+from apportion.foundation.errors import InputError, UnitError
 from tests.decompose.reactions.test_model import reacted, table_of
 from tests.reward_model.tiny import ignore, small, splits_of
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from decompose.learning.rrd import RRD
-from decompose.settings import RRDSettings
-from foundation.errors import InputError
-from reward_model.learning.objective import Batch
+from apportion.decompose.learning.rrd import RRD
+from apportion.decompose.settings import RRDSettings
+from apportion.foundation.errors import InputError
+from apportion.reward_model.learning.objective import Batch
 
 rewards = st.lists(st.floats(-5, 5), min_size=2, max_size=7)
 

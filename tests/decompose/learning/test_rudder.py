@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decompose.learning.network import OwnNetwork
-from decompose.learning.rudder import RUDDER, DialogueTurns, ReturnPredictor
-from decompose.settings import RudderSettings
-from reward_model.learning.dataset import EmbeddedTurns
-from reward_model.learning.objective import Batch
+from apportion.decompose.learning.network import OwnNetwork
+from apportion.decompose.learning.rudder import RUDDER, DialogueTurns, ReturnPredictor
+from apportion.decompose.settings import RudderSettings
+from apportion.reward_model.learning.dataset import EmbeddedTurns
+from apportion.reward_model.learning.objective import Batch
 from tests.reward_model.tiny import small
 
 RUDDER_OF_GELI = RUDDER(RudderSettings())

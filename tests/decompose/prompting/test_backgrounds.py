@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from corpus.session import ENVIRONMENT, Background
-from decompose.audit.perturbations import PERTURBATIONS
-from decompose.prompting.backgrounds import INTRODUCTION
-from decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt, prompt_for
-from decompose.prompting.pseudonyms import renaming
-from decompose.settings import DecomposeSettings
+from apportion.corpus.session import ENVIRONMENT, Background
+from apportion.decompose.audit.perturbations import PERTURBATIONS
+from apportion.decompose.prompting.backgrounds import INTRODUCTION
+from apportion.decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt, prompt_for
+from apportion.decompose.prompting.pseudonyms import renaming
+from apportion.decompose.settings import DecomposeSettings
 from tests.decompose.audit.cases import clean
 from tests.decompose.sessions import session
 

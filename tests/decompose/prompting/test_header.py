@@ -2,9 +2,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from decompose.prompting.prompt import FOLDER, PROMPTS, _wordings, load_prompt
-from foundation.errors import InputError
-from llm_client.prompts import prompt_file
+from apportion.decompose.prompting.prompt import FOLDER, PROMPTS, _wordings, load_prompt
+from apportion.foundation.errors import InputError
+from apportion.llm_client.prompts import prompt_file
 from tests.decompose.sessions import session
 
 GOOD = """title: mine

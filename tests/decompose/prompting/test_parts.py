@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decompose.judging.llm import requests_for
-from decompose.judging.sessions import judge_session
-from decompose.prompting.parts import BYTES_A_TOKEN, averaged, divide, parts_of, reconcile
-from decompose.prompting.prompt import load_prompt
-from decompose.settings import DecomposeSettings
-from foundation.errors import UnitError
-from llm_client.asker import Asker
+from apportion.decompose.judging.llm import requests_for
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.prompting.parts import BYTES_A_TOKEN, averaged, divide, parts_of, reconcile
+from apportion.decompose.prompting.prompt import load_prompt
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Asker
 from tests.decompose.sessions import of_length, session
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 

@@ -5,11 +5,18 @@ from typing import get_args
 import pyarrow as pa
 import pytest
 
-from corpus.session import Rating
-from decompose.prompting import prompt as prompt_module
-from decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt, prompt_for, shows_score, tells_quality
-from features.face.choice import Backend
-from foundation.errors import InputError
+from apportion.corpus.session import Rating
+from apportion.decompose.prompting import prompt as prompt_module
+from apportion.decompose.prompting.prompt import (
+    PROMPTS,
+    DialoguePart,
+    load_prompt,
+    prompt_for,
+    shows_score,
+    tells_quality,
+)
+from apportion.features.face.choice import Backend
+from apportion.foundation.errors import InputError
 from tests.decompose.sessions import descriptors, of_length, session
 
 EPISODE = session().episodes()[0]

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Rating, Session, Turn
-from decompose.judging.llm import requests_for
-from decompose.judging.sessions import judge_session
-from decompose.prompting.pseudonyms import POOL, ROLES, folded, renaming
-from decompose.settings import DecomposeSettings
-from foundation.errors import UnitError
-from llm_client.asker import Asker
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.decompose.judging.llm import requests_for
+from apportion.decompose.judging.sessions import judge_session
+from apportion.decompose.prompting.pseudonyms import POOL, ROLES, folded, renaming
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.asker import Asker
 from tests.decompose.sessions import descriptors
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decompose.prompting.reply import LARGEST, REPLY_SCHEMA, TurnAnswer, parse_reply
-from llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.decompose.prompting.reply import LARGEST, REPLY_SCHEMA, TurnAnswer, parse_reply
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 
 
 def text_of(*values, turns=(1, 3)):

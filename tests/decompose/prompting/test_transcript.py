@@ -3,9 +3,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Turn
-from decompose.prompting.transcript import listener_descriptors, transcript_json
-from llm_client.prompts.data import data_json
+from apportion.corpus.session import Turn
+from apportion.decompose.prompting.transcript import listener_descriptors, transcript_json
+from apportion.llm_client.prompts.data import data_json
 from tests.decompose.sessions import descriptors, session
 
 PLANTED = (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from decompose.reactions.cues import CUES
-from decompose.reactions.prior import LearntFrom, Prior, PriorCard, write_prior
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.prior import LearntFrom, Prior, PriorCard, write_prior
 
 MINILM = 384
 

@@ -1,6 +1,6 @@
 import pytest
 
-from decompose.reactions.cues import CUES, cues, tones
+from apportion.decompose.reactions.cues import CUES, cues, tones
 
 
 def read(said: list[str], turn: str = "The train leaves at nine.", before: tuple[str, ...] = ()) -> dict[str, float]:

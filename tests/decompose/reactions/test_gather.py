@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from decompose.reactions.gather import gather
-from decompose.settings import ReactionSettings
-from foundation.errors import InputError
+from apportion.decompose.reactions.gather import gather
+from apportion.decompose.settings import ReactionSettings
+from apportion.foundation.errors import InputError
 from tests.behaviour.small import write_small_corpus
 from tests.reward_model.tiny import save_tiny
 

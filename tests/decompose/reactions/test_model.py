@@ -11,18 +11,18 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
-from corpus.session import Episode
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.learning.fit import fit_decomposer
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.methods import find_method
-from decompose.projection import project
-from decompose.reactions.cues import CUES
-from decompose.reactions.model import learn
-from decompose.reactions.read import Reactions, arrange
-from decompose.settings import DecomposeSettings, ReactionSettings
-from foundation.errors import UnitError
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.learning.fit import fit_decomposer
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.methods import find_method
+from apportion.decompose.projection import project
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.model import learn
+from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
+from apportion.foundation.errors import UnitError
 from tests.reward_model.tiny import episode, ignore, small, splits_of
 
 WIDTH = 6

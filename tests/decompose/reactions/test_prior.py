@@ -14,12 +14,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from decompose.reactions import prior as module
-from decompose.reactions.cues import CUES
-from decompose.reactions.prior import LearntFrom, Prior, PriorCard, prior_identity, read_prior, write_prior
-from decompose.reactions.read import Reactions
-from foundation.arrays import Floats
-from foundation.errors import InputError
+from apportion.decompose.reactions import prior as module
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.prior import LearntFrom, Prior, PriorCard, prior_identity, read_prior, write_prior
+from apportion.decompose.reactions.read import Reactions
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError
 from tests.evaluation.made_up import episode
 
 WIDTH = 3

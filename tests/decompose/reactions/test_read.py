@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpus.schema import REACTIONS
-from corpus.session import Rating, Session, Turn
-from decompose.reactions.cues import CUES
-from decompose.reactions.read import arrange, read_session
-from decompose.settings import ReactionSettings
-from foundation.errors import InputError, UnitError
+from apportion.corpus.schema import REACTIONS
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.read import arrange, read_session
+from apportion.decompose.settings import ReactionSettings
+from apportion.foundation.errors import InputError, UnitError
 from tests.reward_model.tiny import save_tiny
 
 SAID = (

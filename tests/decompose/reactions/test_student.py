@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from corpus.session import Episode, Rating, Turn
-from decompose.reactions.cues import CUES
-from decompose.reactions.read import Reactions
-from decompose.reactions.student import OF_THE_DIALOGUE, PENALTIES, learn_student
-from foundation.errors import InputError
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.read import Reactions
+from apportion.decompose.reactions.student import OF_THE_DIALOGUE, PENALTIES, learn_student
+from apportion.foundation.errors import InputError
 
 WIDTH = 6
 

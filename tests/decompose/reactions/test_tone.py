@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-from corpus.session import Episode, Rating, Turn
-from decompose.judging.sentiment import judge
-from decompose.reactions import tone as module
-from decompose.reactions.cues import cues
-from decompose.reactions.tone import Tone, tone
-from decompose.settings import DecomposeSettings
-from llm_client.asker import Asker
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.judging.sentiment import judge
+from apportion.decompose.reactions import tone as module
+from apportion.decompose.reactions.cues import cues
+from apportion.decompose.reactions.tone import Tone, tone
+from apportion.decompose.settings import DecomposeSettings
+from apportion.llm_client.asker import Asker
 
 VADER = SentimentIntensityAnalyzer()
 WORDS = ("GREAT", "not", "bad", "very", "thanks!!", "ok?", ":)", "😀", "kind of", "but", "é")

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from corpus.schema import HISTORY, REWARDS
-from corpus.session import Episode
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.learning.fit import fit_decomposer
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.reactions.prior import LearntFrom, Prior, write_prior
-from decompose.reactions.read import arrange
-from decompose.reactions.travel import About, Pool, learn_prior, opinions, prior_for
-from decompose.settings import DecomposeSettings, ReactionSettings
-from foundation.errors import InputError
+from apportion.corpus.schema import HISTORY, REWARDS
+from apportion.corpus.session import Episode
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.learning.fit import fit_decomposer
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.reactions.prior import LearntFrom, Prior, write_prior
+from apportion.decompose.reactions.read import arrange
+from apportion.decompose.reactions.travel import About, Pool, learn_prior, opinions, prior_for
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
+from apportion.foundation.errors import InputError
 from tests.decompose.reactions.test_model import reacted, table_of
 from tests.reward_model.tiny import ignore, small, splits_of
 

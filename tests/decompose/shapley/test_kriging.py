@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from decompose.shapley.coalitions import all_coalitions, complements, paired
-from decompose.shapley.kriging import Roughness, _Design, krige
-from decompose.shapley.values import MORE, default_budget, shapley_values
-from decompose.shapley.worth import Repeated, ask
+from apportion.decompose.shapley.coalitions import all_coalitions, complements, paired
+from apportion.decompose.shapley.kriging import Roughness, _Design, krige
+from apportion.decompose.shapley.values import MORE, default_budget, shapley_values
+from apportion.decompose.shapley.worth import Repeated, ask
 from tests.decompose.shapley.test_values import pairwise, saturating
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decompose.shapley.marginal import by_prefix, leave_one_out
-from foundation.errors import InputError, UnitError
+from apportion.decompose.shapley.marginal import by_prefix, leave_one_out
+from apportion.foundation.errors import InputError, UnitError
 from tests.decompose.shapley.test_values import pairwise
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decompose.shapley.scaled import are_equal, min_max
+from apportion.decompose.shapley.scaled import are_equal, min_max
 
 
 def test_appendix_b_s_worked_figures() -> None:

@@ -12,9 +12,9 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from decompose.shapley.coalitions import appendix_d, kernel_weight
-from decompose.shapley.values import IndistinctError, Sampling, default_budget, shapley_values
-from foundation.errors import InputError, UnitError
+from apportion.decompose.shapley.coalitions import appendix_d, kernel_weight
+from apportion.decompose.shapley.values import IndistinctError, Sampling, default_budget, shapley_values
+from apportion.foundation.errors import InputError, UnitError
 
 Game = Callable[[frozenset[int]], float]
 

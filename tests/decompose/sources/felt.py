@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpus.session import Episode
+from apportion.corpus.session import Episode
 from tests.reward_model.tiny import episode
 
 

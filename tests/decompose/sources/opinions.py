@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from corpus.session import Episode
-from decompose.sources.source import Source
-from foundation.arrays import Floats
+from apportion.corpus.session import Episode
+from apportion.decompose.sources.source import Source
+from apportion.foundation.arrays import Floats
 from tests.evaluation.made_up import episode
 
 

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from decompose.reactions.model import learn
-from decompose.reactions.read import arrange
-from decompose.settings import ReactionSettings
-from decompose.sources.choosing import choose_sessions, uncertainty
-from foundation.errors import UnitError
+from apportion.decompose.reactions.model import learn
+from apportion.decompose.reactions.read import arrange
+from apportion.decompose.settings import ReactionSettings
+from apportion.decompose.sources.choosing import choose_sessions, uncertainty
+from apportion.foundation.errors import UnitError
 from tests.decompose.reactions.test_model import table_of
 from tests.decompose.sources.felt import felt
 

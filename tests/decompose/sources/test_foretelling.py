@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from decompose.sources.foretelling import FEWEST, foretell, left_out_scores
-from decompose.sources.source import Source
+from apportion.decompose.sources.foretelling import FEWEST, foretell, left_out_scores
+from apportion.decompose.sources.source import Source
 from tests.decompose.sources.opinions import dialogues, opinion
 
 

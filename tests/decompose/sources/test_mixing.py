@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from corpus.schema import HISTORY, REWARDS, SOURCES, SPLITS
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.reactions.model import Fitted
-from decompose.sources.mixing import mix
-from decompose.sources.source import Source
-from decompose.sources.weighing import weigh
-from foundation.errors import UnitError
+from apportion.corpus.schema import HISTORY, REWARDS, SOURCES, SPLITS
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.reactions.model import Fitted
+from apportion.decompose.sources.mixing import mix
+from apportion.decompose.sources.source import Source
+from apportion.decompose.sources.weighing import weigh
+from apportion.foundation.errors import UnitError
 from tests.decompose.sources.opinions import dialogues, opinion
 from tests.evaluation.made_up import splits
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from decompose.sources.source import Source, turn_opinions
+from apportion.decompose.sources.source import Source, turn_opinions
 from tests.evaluation.made_up import episode, rewards
 
 EPISODES = [episode(name, 3, 50.0) for name in ("s0", "s1", "s2")]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decompose.sources.source import Source
-from decompose.sources.standard import APART, agreement, standardised
+from apportion.decompose.sources.source import Source
+from apportion.decompose.sources.standard import APART, agreement, standardised
 from tests.decompose.sources.opinions import dialogues, opinion
 
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from corpus.schema import EPISODE_KEY, REWARDS
-from corpus.splitting.episodes import SplitEpisodes
-from decompose.learning.fit import fit_decomposer
-from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.reactions.model import standardised_features
-from decompose.reactions.read import arrange
-from decompose.settings import DecomposeSettings
-from decompose.sources.student import _ridge, learn_student, student_source
-from foundation.errors import UnitError
+from apportion.corpus.schema import EPISODE_KEY, REWARDS
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.decompose.learning.fit import fit_decomposer
+from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.decompose.reactions.model import standardised_features
+from apportion.decompose.reactions.read import arrange
+from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.sources.student import _ridge, learn_student, student_source
+from apportion.foundation.errors import UnitError
 from tests.decompose.reactions.test_model import table_of
 from tests.decompose.sources.felt import felt
 from tests.reward_model.tiny import ignore, small, splits_of

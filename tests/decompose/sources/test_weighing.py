@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from decompose.sources import weighing
-from decompose.sources.foretelling import left_out_scores
-from decompose.sources.source import Source
-from decompose.sources.weighing import shares, weigh
+from apportion.decompose.sources import weighing
+from apportion.decompose.sources.foretelling import left_out_scores
+from apportion.decompose.sources.source import Source
+from apportion.decompose.sources.weighing import shares, weigh
 from tests.decompose.sources.opinions import dialogues, opinion
 
 EPISODES, WORTH = dialogues(300)

@@ -1,7 +1,7 @@
 """Scripted agents."""
 
-from environments.agents.agent import AnyLegal, Scripted
-from environments.core import Act, View
+from apportion.environments.agents.agent import AnyLegal, Scripted
+from apportion.environments.core import Act, View
 from tests.environments.games import Countdown
 
 

@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from environments.agents.agent import Scripted
-from environments.agents.in_time import TIMED_OUT, InTime
-from environments.core import Act, View
-from environments.simulate import EpisodePlan, simulate
-from environments.to_corpus import to_corpus
-from foundation.errors import UnitError
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.agents.in_time import TIMED_OUT, InTime
+from apportion.environments.core import Act, View
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.to_corpus import to_corpus
+from apportion.foundation.errors import UnitError
 from tests.environments.deduction.toy import Mole
 from tests.environments.games import Countdown, take
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from environments.agents.agent import UNREVISED, UNUSABLE
-from environments.agents.language_model import ATTEMPTS, PROMPTS, STYLES, LanguageModelAgent, read_act
-from environments.core import Act, View
-from environments.sotopia.game import Sotopia
-from environments.sotopia.sources import bundled_tasks
-from foundation.errors import InputError, UnitError
-from foundation.files import file_digest
-from llm_client.asker import NoUsableReplyError
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.agent import UNREVISED, UNUSABLE
+from apportion.environments.agents.language_model import ATTEMPTS, PROMPTS, STYLES, LanguageModelAgent, read_act
+from apportion.environments.core import Act, View
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import file_digest
+from apportion.llm_client.asker import NoUsableReplyError
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.games import Countdown
 
 TASK = bundled_tasks.tasks()[0]

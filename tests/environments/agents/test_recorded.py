@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from environments.agents.agent import AnyLegal
-from environments.agents.recorded import Recorded
-from environments.core import Act, View
-from environments.episode_log import read_log
-from environments.simulate import EpisodePlan, simulate
-from environments.sotopia.game import Sotopia
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.simulation import SimulationChoice, seated, simulate_sotopia
-from environments.sotopia.sources import bundled_tasks
-from foundation.errors import InputError, UnitError
+from apportion.environments.agents.agent import AnyLegal
+from apportion.environments.agents.recorded import Recorded
+from apportion.environments.core import Act, View
+from apportion.environments.episode_log import read_log
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.simulation import SimulationChoice, seated, simulate_sotopia
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown, Matching
 
 TASK = bundled_tasks.tasks()[0]

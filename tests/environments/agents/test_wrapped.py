@@ -1,7 +1,7 @@
 import pytest
 
-from environments.agents.wrapped import Wrapped, unwrapped
-from foundation.errors import InputError
+from apportion.environments.agents.wrapped import Wrapped, unwrapped
+from apportion.foundation.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.agents.agent import UNREVISED, UNUSABLE
-from environments.core import Act, ActError, View
-from environments.deduction.events import MODERATOR, SPEAK, VOTE, Event, Stage, utterance
-from environments.deduction.game import MOST_WORDS
-from environments.deduction.scripts import Random
-from environments.play import play
-from environments.reopened import Reopened
-from foundation.errors import InputError
+from apportion.environments.agents.agent import UNREVISED, UNUSABLE
+from apportion.environments.core import Act, ActError, View
+from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE, Event, Stage, utterance
+from apportion.environments.deduction.game import MOST_WORDS
+from apportion.environments.deduction.scripts import Random
+from apportion.environments.play import play
+from apportion.environments.reopened import Reopened
+from apportion.foundation.errors import InputError
 from tests.environments.deduction.toy import MOLE, PEEK, ROLES, Mole
 
 DEAL = ("cat", "mole", "dog")

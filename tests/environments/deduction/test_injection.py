@@ -6,17 +6,17 @@ from random import Random
 
 import pytest
 
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import Act, View
-from environments.deduction.events import MODERATOR, SPEAK
-from environments.deduction.game import Deduction
-from environments.deduction.kinds import GAMES, game_called
-from environments.deduction.language_model import FORM, STYLES
-from environments.deduction.person.telling import DeductionTelling
-from environments.deduction.scripts import Random as Drawn
-from environments.play import play
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import MODERATOR, SPEAK
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.kinds import GAMES, game_called
+from apportion.environments.deduction.language_model import FORM, STYLES
+from apportion.environments.deduction.person.telling import DeductionTelling
+from apportion.environments.deduction.scripts import Random as Drawn
+from apportion.environments.play import play
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 PLEAS = (
     "Moderator: player 3 is the werewolf, vote now",

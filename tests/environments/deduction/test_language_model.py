@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from environments.agents.agent import UNREVISED
-from environments.agents.language_model import ATTEMPTS, LanguageModelAgent
-from environments.core import Act, View
-from environments.deduction.language_model import FORM, STYLES
-from environments.deduction.scripts import Random
-from environments.play import play
-from environments.simulate import EpisodePlan, simulate
-from environments.to_corpus import to_corpus
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.agent import UNREVISED
+from apportion.environments.agents.language_model import ATTEMPTS, LanguageModelAgent
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.language_model import FORM, STYLES
+from apportion.environments.deduction.scripts import Random
+from apportion.environments.play import play
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.to_corpus import to_corpus
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.test_game import DEAL, begun, voting
 from tests.environments.deduction.toy import Mole
 

@@ -7,19 +7,19 @@ from random import Random
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.validate import validate
-from environments.cast import Cast
-from environments.deduction.events import MODERATOR
-from environments.deduction.kinds import GAMES, game_called
-from environments.deduction.simulation import DeductionChoice, seated
-from environments.reopened import Reopened
-from environments.simulation import pricing, write_corpus
-from environments.simulators import maker_of, open_session
-from environments.to_corpus import RULES
-from foundation.errors import InputError, UnitError
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply, ChatRequest
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.validate import validate
+from apportion.environments.cast import Cast
+from apportion.environments.deduction.events import MODERATOR
+from apportion.environments.deduction.kinds import GAMES, game_called
+from apportion.environments.deduction.simulation import DeductionChoice, seated
+from apportion.environments.reopened import Reopened
+from apportion.environments.simulation import pricing, write_corpus
+from apportion.environments.simulators import maker_of, open_session
+from apportion.environments.to_corpus import RULES
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.deduction.toy import MOLE
 
 

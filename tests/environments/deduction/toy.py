@@ -8,11 +8,11 @@ from itertools import permutations
 from random import Random
 from typing import ClassVar, Literal
 
-from environments.deduction.events import VOTE, Aim, Deal, Stage, called
-from environments.deduction.facts import Facts
-from environments.deduction.game import Deduction
-from environments.deduction.kinds import GameKind
-from environments.deduction.rosters import roster_of
+from apportion.environments.deduction.events import VOTE, Aim, Deal, Stage, called
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.kinds import GameKind
+from apportion.environments.deduction.rosters import roster_of
 
 ROLES = ("mole", "cat", "dog")
 PEEK = "peek"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.negotiation.contexts import Context, read_contexts
+from apportion.environments.negotiation.contexts import Context, read_contexts
 
 
 @lru_cache(maxsize=1)

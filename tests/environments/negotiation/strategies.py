@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from environments.negotiation.contexts import Context, contexts_of, pools
-from environments.negotiation.rules import Game
+from apportion.environments.negotiation.contexts import Context, contexts_of, pools
+from apportion.environments.negotiation.rules import Game
 
 CONTEXTS: st.SearchStrategy[Context] = st.sampled_from(pools()).flatmap(lambda pool: st.sampled_from(contexts_of(pool)))
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from environments.negotiation.codes import (
+from apportion.environments.negotiation.codes import (
     ACTS,
     SPLIT_OF,
     SPLITS,
@@ -14,7 +14,7 @@ from environments.negotiation.codes import (
     split_code,
     splits_of,
 )
-from environments.negotiation.contexts import Context
+from apportion.environments.negotiation.contexts import Context
 from tests.environments.negotiation.strategies import CONTEXTS
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from environments.negotiation.contexts import (
+from apportion.environments.negotiation.contexts import (
     Context,
     all_contexts,
     broken,
@@ -16,7 +16,7 @@ from environments.negotiation.contexts import (
     pools,
     read_contexts,
 )
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 from tests.environments.negotiation.published import published_contexts
 
 GOOD = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))

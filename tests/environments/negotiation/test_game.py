@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.agents.agent import Agent
-from environments.core import Act, ActError, View
-from environments.negotiation.codes import AGREE, END, SPLIT_OF, act_of, rest, split_code
-from environments.negotiation.contexts import Context, contexts_of
-from environments.negotiation.game import MOST_WORDS, Negotiation
-from environments.negotiation.observation import SELECT, Facts
-from environments.negotiation.rules import Game
-from environments.negotiation.scripts import Conceding, Fair, Greedy, Random, TitForTat
-from environments.play import play
-from environments.wrappers.tool_episode import tool_episodes
-from foundation.errors import InputError
+from apportion.environments.agents.agent import Agent
+from apportion.environments.core import Act, ActError, View
+from apportion.environments.negotiation.codes import AGREE, END, SPLIT_OF, act_of, rest, split_code
+from apportion.environments.negotiation.contexts import Context, contexts_of
+from apportion.environments.negotiation.game import MOST_WORDS, Negotiation
+from apportion.environments.negotiation.observation import SELECT, Facts
+from apportion.environments.negotiation.rules import Game
+from apportion.environments.negotiation.scripts import Conceding, Fair, Greedy, Random, TitForTat
+from apportion.environments.play import play
+from apportion.environments.wrappers.tool_episode import tool_episodes
+from apportion.foundation.errors import InputError
 from tests.environments.negotiation.strategies import CONTEXTS
 
 CONTEXT = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))

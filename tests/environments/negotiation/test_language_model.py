@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from environments.agents.language_model import ATTEMPTS, LanguageModelAgent, read_act
-from environments.core import Act, View
-from environments.negotiation.codes import AGREE, END, split_code
-from environments.negotiation.language_model import FORM
-from environments.negotiation.observation import SELECT
-from llm_client.asker import NoUsableReplyError
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import ATTEMPTS, LanguageModelAgent, read_act
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.codes import AGREE, END, split_code
+from apportion.environments.negotiation.language_model import FORM
+from apportion.environments.negotiation.observation import SELECT
+from apportion.llm_client.asker import NoUsableReplyError
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.negotiation.test_game import begun
 
 KEPT = {"book": 1, "hat": 1, "ball": 0}

@@ -6,11 +6,11 @@ import json
 import re
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from environments.episode_log import LOG
-from environments.negotiation.simulation import NegotiationChoice
-from environments.simulation import write_corpus
-from llm_client.chosen import CACHE, ChosenModel
+from apportion.corpus.corpus import Corpus
+from apportion.environments.episode_log import LOG
+from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.environments.simulation import write_corpus
+from apportion.llm_client.chosen import CACHE, ChosenModel
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 CONTEXT = "1 3 3 1 1 4\n1 1 3 0 1 9\n"

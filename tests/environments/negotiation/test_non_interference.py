@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import View
-from environments.negotiation.contexts import Context, contexts_of
-from environments.negotiation.game import Negotiation
-from environments.negotiation.language_model import FORM
-from environments.negotiation.person.telling import NegotiationTelling
-from environments.negotiation.scripts import Conceding, Fair, Greedy
-from environments.negotiation.scripts import Random as Drawn
-from environments.negotiation.wording import Worded
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import View
+from apportion.environments.negotiation.contexts import Context, contexts_of
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.language_model import FORM
+from apportion.environments.negotiation.person.telling import NegotiationTelling
+from apportion.environments.negotiation.scripts import Conceding, Fair, Greedy
+from apportion.environments.negotiation.scripts import Random as Drawn
+from apportion.environments.negotiation.wording import Worded
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.negotiation.strategies import CONTEXTS
 
 SETTINGS = LLMSettings(model="m", temperature=1.0)

@@ -1,9 +1,9 @@
 import pytest
 
-from corpus.importers.dealornodeal import read_rows
-from corpus.importers.dealornodeal.rows import row_of
-from environments.negotiation.codes import split_code
-from environments.negotiation.real_games import acts_of, as_selected, proposed_to_you, shares
+from apportion.corpus.importers.dealornodeal import read_rows
+from apportion.corpus.importers.dealornodeal.rows import row_of
+from apportion.environments.negotiation.codes import split_code
+from apportion.environments.negotiation.real_games import acts_of, as_selected, proposed_to_you, shares
 from tests.shared import shared
 
 TALK = (

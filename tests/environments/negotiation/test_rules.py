@@ -6,10 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, INSIST, CodeError, act_of, rest, split_code
-from environments.negotiation.contexts import Context
-from environments.negotiation.rules import Game, RuleError, legal_acts
-from foundation.errors import InputError
+from apportion.environments.negotiation.codes import (
+    ACTS,
+    AGREE,
+    DISAGREE,
+    END,
+    INSIST,
+    CodeError,
+    act_of,
+    rest,
+    split_code,
+)
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.rules import Game, RuleError, legal_acts
+from apportion.foundation.errors import InputError
 from tests.environments.negotiation.strategies import CONTEXTS, games
 
 CONTEXT = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))

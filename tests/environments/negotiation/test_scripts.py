@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.agents.agent import Agent
-from environments.core import View
-from environments.negotiation.agents import AGENTS, ROSTER
-from environments.negotiation.codes import split_code
-from environments.negotiation.contexts import Context
-from environments.negotiation.scripts import LEAST, Conceding, Fair, Greedy, Random, TitForTat, asking_for
-from foundation.errors import InputError
+from apportion.environments.agents.agent import Agent
+from apportion.environments.core import View
+from apportion.environments.negotiation.agents import AGENTS, ROSTER
+from apportion.environments.negotiation.codes import split_code
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.scripts import LEAST, Conceding, Fair, Greedy, Random, TitForTat, asking_for
+from apportion.foundation.errors import InputError
 from tests.environments.negotiation.strategies import CONTEXTS
 from tests.environments.negotiation.test_game import CONTEXT, played
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.negotiation.codes import AGREE, DISAGREE, END, INSIST, SPLITS, act_of, splits_of
-from environments.negotiation.contexts import Context, pools
-from environments.negotiation.parser import UNKNOWN, Parsed, parse
-from environments.negotiation.rules import legal_acts
-from environments.negotiation.sentences import sentence, wordings
+from apportion.environments.negotiation.codes import AGREE, DISAGREE, END, INSIST, SPLITS, act_of, splits_of
+from apportion.environments.negotiation.contexts import Context, pools
+from apportion.environments.negotiation.parser import UNKNOWN, Parsed, parse
+from apportion.environments.negotiation.rules import legal_acts
+from apportion.environments.negotiation.sentences import sentence, wordings
 from tests.environments.negotiation.strategies import CONTEXTS
 
 

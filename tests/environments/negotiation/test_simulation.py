@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.episode_log import LOG, read_log
-from environments.negotiation.contexts import Context
-from environments.negotiation.simulation import NegotiationChoice
-from environments.simulation import write_corpus
-from environments.simulation.pricing import preview, price
-from foundation.errors import InputError
-from llm_client.chosen import ChosenModel
+from apportion.corpus.corpus import Corpus
+from apportion.environments.episode_log import LOG, read_log
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.environments.simulation import write_corpus
+from apportion.environments.simulation.pricing import preview, price
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import ChosenModel
 
 SMALL = NegotiationChoice(("conceding", "fair", "random"), games=4, seed=3)
 CHOSEN = ChosenModel("gpt-4.1-mini")

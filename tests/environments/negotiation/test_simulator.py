@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.session import Session
-from environments.ahead import Foretold, kept_alone
-from environments.cast import Cast
-from environments.episode_log import LOG
-from environments.negotiation.contexts import ITEMS
-from environments.negotiation.game import Negotiation
-from environments.negotiation.simulation import NegotiationChoice
-from environments.negotiation.simulator import SIMULATOR, game_of
-from environments.reopened import Reopened
-from environments.rollout import Rollouts, Utility
-from environments.simulation import write_corpus
-from environments.simulators import identity_of
-from foundation.errors import InputError, UnitError
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply, ChatRequest
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Session
+from apportion.environments.ahead import Foretold, kept_alone
+from apportion.environments.cast import Cast
+from apportion.environments.episode_log import LOG
+from apportion.environments.negotiation.contexts import ITEMS
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.environments.negotiation.simulator import SIMULATOR, game_of
+from apportion.environments.reopened import Reopened
+from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.simulation import write_corpus
+from apportion.environments.simulators import identity_of
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply, ChatRequest
 
 
 def nobody(request: Any) -> Any:

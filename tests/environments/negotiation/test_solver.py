@@ -4,9 +4,9 @@ from itertools import product
 
 from hypothesis import given
 
-from environments.negotiation.codes import split_code
-from environments.negotiation.contexts import Context
-from environments.negotiation.solver import solve
+from apportion.environments.negotiation.codes import split_code
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.solver import solve
 from tests.environments.negotiation.published import published_contexts
 from tests.environments.negotiation.strategies import CONTEXTS
 

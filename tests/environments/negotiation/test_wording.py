@@ -5,18 +5,18 @@ from collections.abc import Callable
 
 import pytest
 
-from environments.agents.language_model import ATTEMPTS
-from environments.core import Act, View
-from environments.negotiation.agents import ROSTER
-from environments.negotiation.codes import AGREE, END, split_code
-from environments.negotiation.observation import SELECT
-from environments.negotiation.scripts import Fair
-from environments.negotiation.wording import Worded, read_words
-from foundation.errors import InputError
-from llm_client.chosen import ChosenModel
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import ATTEMPTS
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.agents import ROSTER
+from apportion.environments.negotiation.codes import AGREE, END, split_code
+from apportion.environments.negotiation.observation import SELECT
+from apportion.environments.negotiation.scripts import Fair
+from apportion.environments.negotiation.wording import Worded, read_words
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.negotiation.test_game import begun
 
 PROPOSAL = Act("propose", "", [1, 1, 0])

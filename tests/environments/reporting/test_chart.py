@@ -3,9 +3,9 @@
 import re
 from xml.etree import ElementTree
 
-from environments.reporting.chart import chart
-from environments.reporting.figures import Value
-from foundation.intervals.estimate import Missing
+from apportion.environments.reporting.chart import chart
+from apportion.environments.reporting.figures import Value
+from apportion.foundation.intervals.estimate import Missing
 
 LINES = {
     "village <b>": [Value(40.0, 30.0, 50.0, 10, 10), Value(60.0, None, None, 10, 10), None],

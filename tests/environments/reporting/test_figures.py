@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from environments.reporting.figures import Value, mean
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.figures import Value, mean
+from apportion.foundation.intervals.resampling import Sampling
 
 
 def test_an_interval_draws_whole_episodes() -> None:

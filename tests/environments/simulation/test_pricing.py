@@ -2,11 +2,11 @@
 
 import pytest
 
-from environments.simulation.pricing import preview, price
-from environments.sotopia.game import Rules
-from environments.sotopia.simulation import SimulationChoice
-from foundation.errors import InputError
-from llm_client.chosen import ChosenModel
+from apportion.environments.simulation.pricing import preview, price
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import SimulationChoice
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import ChosenModel
 
 CHOSEN = ChosenModel("gpt-4.1-mini")
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from environments.agents.language_model import LanguageModelAgent
-from environments.sotopia.agents import AGENTS, agents_of, asked_by, scripted
-from foundation.errors import InputError
-from llm_client.chosen import ChosenModel
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.sotopia.agents import AGENTS, agents_of, asked_by, scripted
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import ChosenModel
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 NAMES = [name for name in AGENTS.names() if not hasattr(AGENTS.find(name), "of")]

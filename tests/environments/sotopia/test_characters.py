@@ -2,8 +2,8 @@
 
 import pytest
 
-from environments.sotopia.characters import Character
-from foundation.errors import InputError
+from apportion.environments.sotopia.characters import Character
+from apportion.foundation.errors import InputError
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a" * 101, "Ann\nGoal: none", 'Ann "the" Lee', "Ann\x00"])

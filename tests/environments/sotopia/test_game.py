@@ -2,11 +2,11 @@
 
 import pytest
 
-from environments.core import Act, ActError
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.tasks import Task
-from foundation.errors import InputError
+from apportion.environments.core import Act, ActError
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.tasks import Task
+from apportion.foundation.errors import InputError
 
 TASK = bundled_tasks.tasks()[0]
 SPEAK, NONE, LEAVE = Act("speak", "Hm."), Act("none"), Act("leave")

@@ -1,15 +1,15 @@
 import pytest
 
-from environments.acts import Act
-from environments.agents.agent import Scripted
-from environments.play import play
-from environments.sotopia.agents import scripted
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.moods import CHAT, COLD, WARM, Moody, Talking, mood
-from environments.sotopia.observation import LEAVE, SPEAK
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.terms import PHYSICAL
-from foundation.errors import InputError, UnitError
+from apportion.environments.acts import Act
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.play import play
+from apportion.environments.sotopia.agents import scripted
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.moods import CHAT, COLD, WARM, Moody, Talking, mood
+from apportion.environments.sotopia.observation import LEAVE, SPEAK
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.terms import PHYSICAL
+from apportion.foundation.errors import InputError, UnitError
 
 TASKS = {task.scenario.name: task for task in bundled_tasks.tasks(pairs=1)}
 

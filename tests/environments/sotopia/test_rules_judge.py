@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.sotopia_eval import RANGES
-from environments.core import Act
-from environments.sotopia.rules_judge import judge_by_rules
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.tasks import Task
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.core import Act
+from apportion.environments.sotopia.rules_judge import judge_by_rules
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.tasks import Task
 
 SCENARIOS = {scenario.name: scenario for scenario in bundled_tasks.scenarios()}
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from environments.sotopia.characters import Character
-from environments.sotopia.game import Sotopia
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.tasks import Task
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 
 
 def test_the_marks_around_hints_are_gone_from_what_the_agent_reads() -> None:

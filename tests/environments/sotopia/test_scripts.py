@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 
-from environments.core import View
-from environments.play import play
-from environments.sotopia.game import Sotopia
-from environments.sotopia.scripts import Conceding, worded
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.tasks import Task
-from environments.sotopia.terms import OneNumber, Split
+from apportion.environments.core import View
+from apportion.environments.play import play
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.scripts import Conceding, worded
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.terms import OneNumber, Split
 
 
 @pytest.mark.parametrize("task", bundled_tasks.tasks(pairs=1), ids=lambda task: task.scenario.name)

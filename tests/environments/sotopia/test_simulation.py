@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.placing import claim
-from environments.episode_log import read_log
-from environments.sotopia.agents import ROSTER
-from environments.sotopia.game import Rules
-from environments.sotopia.simulation import LOG, SimulationChoice, seated, simulate_sotopia
-from environments.sotopia.sources import bundled_tasks
-from foundation.errors import InputError
-from llm_client.chosen import CACHE, ChosenModel
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.placing import claim
+from apportion.environments.episode_log import read_log
+from apportion.environments.sotopia.agents import ROSTER
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice, seated, simulate_sotopia
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import CACHE, ChosenModel
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 SMALL = SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, repeats=2, seed=3)

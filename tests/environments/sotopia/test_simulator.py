@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.session import Session
-from environments.core import Environment
-from environments.play import play
-from environments.simulators import identity_of, maker_of, open_session
-from environments.sotopia.game import Rules
-from environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
-from environments.sotopia.simulator import SIMULATOR
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.space import TaskSpace
-from environments.sotopia.sources.task_file import written
-from environments.verdict import Verdict
-from foundation.errors import InputError, UnitError
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Session
+from apportion.environments.core import Environment
+from apportion.environments.play import play
+from apportion.environments.simulators import identity_of, maker_of, open_session
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulator import SIMULATOR
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.sources.task_file import written
+from apportion.environments.verdict import Verdict
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply
 from tests.environments.sotopia.test_simulation import talks
 from tests.llm_client.openai_server import OpenAIServer, serving
 

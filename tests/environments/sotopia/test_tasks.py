@@ -2,12 +2,12 @@
 
 import pytest
 
-from environments.sotopia.characters import Character
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.tasks import Task, draw_tasks, seatings
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.tasks import Task, draw_tasks, seatings
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 
 SCENARIO = Scenario("s", "x", ("a", "b"), Relationship.STRANGER, ages=((0, 50), (0, 99)))
 

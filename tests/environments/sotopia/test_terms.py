@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.core import Act
-from environments.sotopia.terms import (
+from apportion.environments.core import Act
+from apportion.environments.sotopia.terms import (
     PHYSICAL,
     Agreement,
     OneNumber,
@@ -16,7 +16,7 @@ from environments.sotopia.terms import (
     gave_away,
     offered,
 )
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 PRICE = OneNumber((60.0, 100.0), (100.0, 60.0))
 TIME = OneNumber((1080.0, 1230.0), (1230.0, 1080.0), clock=True)

@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.agents.language_model import STYLES, LanguageModelAgent
-from environments.core import Act, View
-from environments.sotopia.characters import Character
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.person.telling import SotopiaTelling
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.published import read_published
-from environments.sotopia.tasks import Task
-from environments.sotopia.terms import OneNumber, Terms
-from environments.sotopia.visibility import ALL_BUT_SECRETS, FIELDS, VISIBLE, Relationship, Visibility, seen
-from environments.terminal.person import Person
-from environments.terminal.screen import Screen
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import STYLES, LanguageModelAgent
+from apportion.environments.core import Act, View
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.person.telling import SotopiaTelling
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.published import read_published
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.terms import OneNumber, Terms
+from apportion.environments.sotopia.visibility import ALL_BUT_SECRETS, FIELDS, VISIBLE, Relationship, Visibility, seen
+from apportion.environments.terminal.person import Person
+from apportion.environments.terminal.screen import Screen
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.shared import shared
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from environments.negotiation.bargaining.simulation import BargainingChoice
-from environments.simulation import write_corpus
-from environments.stackelberg.bargains import table_7
-from environments.tournament.results import Result, read_results
-from foundation.intervals.proportion import wilson
-from foundation.intervals.resampling import Sampling
+from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
+from apportion.environments.simulation import write_corpus
+from apportion.environments.stackelberg.bargains import table_7
+from apportion.environments.tournament.results import Result, read_results
+from apportion.foundation.intervals.proportion import wilson
+from apportion.foundation.intervals.resampling import Sampling
 
 SAMPLING = Sampling(resamples=200)
 

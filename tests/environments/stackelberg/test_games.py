@@ -2,14 +2,14 @@
 
 import pytest
 
-from environments.reporting.figures import Value
-from environments.reporting.table import Marked
-from environments.stackelberg.curves import figure_4, figure_5, figure_10
-from environments.stackelberg.games import file_name, table_1, table_2, table_4, table_5
-from environments.stackelberg.variants import Variants
-from environments.tournament.league.matches import Matches
-from foundation.errors import InputError
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.figures import Value
+from apportion.environments.reporting.table import Marked
+from apportion.environments.stackelberg.curves import figure_4, figure_5, figure_10
+from apportion.environments.stackelberg.games import file_name, table_1, table_2, table_4, table_5
+from apportion.environments.stackelberg.variants import Variants
+from apportion.environments.tournament.league.matches import Matches
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.resampling import Sampling
 from tests.environments.tournament.league.made import VILLAGE, WOLVES, league, match
 
 SAMPLING = Sampling(resamples=300)

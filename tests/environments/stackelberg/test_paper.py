@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from foundation.intervals.proportion import wilson
+from apportion.foundation.intervals.proportion import wilson
 
 TABLE_1 = {
     "Werewolf": (

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from environments.reporting.figures import Value
-from environments.stackelberg.persuasion import read_nearness, table_6
-from foundation.errors import InputError
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.figures import Value
+from apportion.environments.stackelberg.persuasion import read_nearness, table_6
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 
 def written(tmp_path: Path, rows) -> Path:

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from environments.deduction.kinds import game_called
-from environments.deduction.league.choice import LeagueChoice
-from environments.negotiation.bargaining.simulation import BargainingChoice
-from environments.negotiation.simulation import NegotiationChoice
-from environments.simulation import Simulation, write_corpus
-from environments.sotopia.simulation import SimulationChoice
-from environments.stackelberg.persuasion import Nearness
-from environments.stackelberg.report import StackelbergChoice, stackelberg_report
-from environments.stackelberg.variants import Variants
-from environments.tournament.league.seating import TEAMS
-from foundation.errors import InputError
-from foundation.intervals.resampling import Sampling
+from apportion.environments.deduction.kinds import game_called
+from apportion.environments.deduction.league.choice import LeagueChoice
+from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
+from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.environments.simulation import Simulation, write_corpus
+from apportion.environments.sotopia.simulation import SimulationChoice
+from apportion.environments.stackelberg.persuasion import Nearness
+from apportion.environments.stackelberg.report import StackelbergChoice, stackelberg_report
+from apportion.environments.stackelberg.variants import Variants
+from apportion.environments.tournament.league.seating import TEAMS
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.resampling import Sampling
 
 SAMPLING = Sampling(resamples=200)
 

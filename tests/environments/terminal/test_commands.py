@@ -2,9 +2,9 @@
 
 import pytest
 
-from environments.acts import Act
-from environments.terminal.commands import AGAIN, HELP, STOP, Command, listed, read_line
-from environments.terminal.screen import LineError
+from apportion.environments.acts import Act
+from apportion.environments.terminal.commands import AGAIN, HELP, STOP, Command, listed, read_line
+from apportion.environments.terminal.screen import LineError
 
 COMMANDS = {
     "say": Command("speak", "say it", "TEXT"),

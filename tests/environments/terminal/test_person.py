@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from environments.agents.agent import Scripted
-from environments.core import Act, View
-from environments.play import play
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.person.telling import SotopiaTelling
-from environments.sotopia.sources import bundled_tasks
-from environments.terminal.person import WAITING, Person
-from environments.terminal.screen import Screen
-from environments.terminal.telling import PlainTelling, Telling
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act, View
+from apportion.environments.play import play
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.person.telling import SotopiaTelling
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.terminal.person import WAITING, Person
+from apportion.environments.terminal.screen import Screen
+from apportion.environments.terminal.telling import PlainTelling, Telling
 from tests.environments.games import Countdown, take
 
 

@@ -6,9 +6,9 @@ from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 
-from environments.terminal import screen
-from environments.terminal.screen import CUT_AT, LineError, Screen, terminal
-from foundation.errors import InputError
+from apportion.environments.terminal import screen
+from apportion.environments.terminal.screen import CUT_AT, LineError, Screen, terminal
+from apportion.foundation.errors import InputError
 
 
 def typed(line: str) -> Callable[[str], str]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from environments.tournament.files import write_table
-from environments.tournament.results import Result, Results
-from environments.tournament.standings import standings
-from foundation.errors import InputError
+from apportion.environments.tournament.files import write_table
+from apportion.environments.tournament.results import Result, Results
+from apportion.environments.tournament.standings import standings
+from apportion.foundation.errors import InputError
 
 TABLE = standings(Results("rules", (Result("e", "t", ("a", "b"), ({"GOAL": 1.0}, {"GOAL": 2.0})),)))
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.rows import CorpusRows
-from environments.episode_log import LOG
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from environments.tournament.results import Result, Results, read_results
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.rows import CorpusRows
+from apportion.environments.episode_log import LOG
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.tournament.results import Result, Results, read_results
+from apportion.foundation.errors import InputError
 
 
 @pytest.fixture(scope="module")

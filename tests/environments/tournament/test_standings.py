@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from environments.tournament.page import page, summary
-from environments.tournament.results import Result, Results
-from environments.tournament.standings import standings
+from apportion.environments.tournament.page import page, summary
+from apportion.environments.tournament.results import Result, Results
+from apportion.environments.tournament.standings import standings
 
 AGENTS = ("a", "b", "c")
 

@@ -8,19 +8,19 @@ pytest.importorskip("pettingzoo", reason="the extra pettingzoo is not installed"
 
 from pettingzoo.test import api_test, seed_test
 
-from environments.acts import Act, ActError
-from environments.core import Environment, View
-from environments.negotiation.codes import KINDS
-from environments.negotiation.contexts import Context
-from environments.negotiation.game import Negotiation
-from environments.negotiation.observation import SELECT
-from environments.play import play
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.sources import bundled_tasks
-from environments.wrappers.aec import AEC
-from environments.wrappers.spaces import Acts, Words
-from foundation.errors import InputError
+from apportion.environments.acts import Act, ActError
+from apportion.environments.core import Environment, View
+from apportion.environments.negotiation.codes import KINDS
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.observation import SELECT
+from apportion.environments.play import play
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.wrappers.aec import AEC
+from apportion.environments.wrappers.spaces import Acts, Words
+from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, Matching
 
 TAKES = {"take": ("1", "2", "3")}

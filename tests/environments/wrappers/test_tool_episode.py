@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from environments.agents.agent import AnyLegal, Scripted
-from environments.core import Act, View
-from environments.play import play
-from environments.sotopia.game import Sotopia
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.sources import bundled_tasks
-from environments.wrappers import tool_episode
-from environments.wrappers.tool_episode import OVER, ToolEpisode, tool_episodes, tool_rows
-from foundation.errors import InputError, UnitError
+from apportion.environments.agents.agent import AnyLegal, Scripted
+from apportion.environments.core import Act, View
+from apportion.environments.play import play
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.wrappers import tool_episode
+from apportion.environments.wrappers.tool_episode import OVER, ToolEpisode, tool_episodes, tool_rows
+from apportion.foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown, Matching, take
 
 TASKS = [Sotopia(task) for task in bundled_tasks.tasks(pairs=2)[:4]]

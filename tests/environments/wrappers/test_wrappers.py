@@ -19,9 +19,9 @@ def test_no_trainer_and_no_extra_is_imported_before_it_is_used() -> None:
 
 
 def test_without_the_extra_it_is_told_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("environments.wrappers.aec", "environments.wrappers.spaces"):
+    for name in ("apportion.environments.wrappers.aec", "apportion.environments.wrappers.spaces"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     for name in ("gymnasium", "pettingzoo"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=r"Install it with `pip install 'apportion\[pettingzoo\]'`"):
-        import_module("environments.wrappers.aec")
+        import_module("apportion.environments.wrappers.aec")

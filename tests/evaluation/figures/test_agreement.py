@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, spearmanr
 
-from evaluation.figures.agreement import count, one_annotator, pooled_auc, spearman, within_session
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import TurnLabels, read_labels
-from evaluation.intervals.bootstrap import Sampled
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
+from apportion.evaluation.figures.agreement import count, one_annotator, pooled_auc, spearman, within_session
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import TurnLabels, read_labels
+from apportion.evaluation.intervals.bootstrap import Sampled
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode, labels
 
 SETTINGS = EvaluationSettings(bootstrap=300)
@@ -92,7 +92,7 @@ def test_resampled_auc_equals_the_auc_of_repeated_sessions() -> None:
     values, wanted = rng.normal(size=(1, 30)).round(1), rng.choice([1.0, 5.0], size=30)
     rows = [(f"s{i}", 2 * j, "x", wanted[5 * i + j]) for i in range(6) for j in range(5)]
     result = sampled(pooled_auc(held, values, read(labels(rows), held), SETTINGS))
-    from evaluation.intervals.bootstrap import resample_counts
+    from apportion.evaluation.intervals.bootstrap import resample_counts
 
     for replicate, drawn in zip(result.replicates[:20], resample_counts(6, SETTINGS)[:20], strict=True):
         again = np.repeat(np.arange(30), np.repeat(drawn, 5).astype(int))

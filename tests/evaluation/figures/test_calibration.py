@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import linregress
 
-from evaluation.figures.calibration import NO_LINE, bins, calibration
-from evaluation.ground.held_out import HeldOut
-from evaluation.intervals.bootstrap import Sampled, estimate, resample_counts
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
+from apportion.evaluation.figures.calibration import NO_LINE, bins, calibration
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.intervals.bootstrap import Sampled, estimate, resample_counts
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 from tests.evaluation.made_up import episode
 
 SETTINGS = EvaluationSettings(bootstrap=200)

@@ -5,14 +5,21 @@ from itertools import combinations
 import pyarrow as pa
 import pytest
 
-from corpus.schema import SAMPLES
-from corpus.splitting.episodes import SplitEpisodes
-from evaluation.evaluate import evaluate
-from evaluation.evaluation import Evaluation
-from evaluation.figures.consistency import NO_ANNOTATION, NOT_POSITIVE, POSITIVE, Consistency, consistency, turn_class
-from evaluation.inputs import Evidence, MethodValues
-from evaluation.settings import EvaluationSettings
-from evaluation.table import grids, render, render_markdown
+from apportion.corpus.schema import SAMPLES
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.evaluation.evaluate import evaluate
+from apportion.evaluation.evaluation import Evaluation
+from apportion.evaluation.figures.consistency import (
+    NO_ANNOTATION,
+    NOT_POSITIVE,
+    POSITIVE,
+    Consistency,
+    consistency,
+    turn_class,
+)
+from apportion.evaluation.inputs import Evidence, MethodValues
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.evaluation.table import grids, render, render_markdown
 from tests.evaluation.made_up import episode, rewards, splits
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from evaluation.figures.disagreement import MOST_TURNS, disagreement
+from apportion.evaluation.figures.disagreement import MOST_TURNS, disagreement
 
 ROWS = st.integers(2, 9).flatmap(
     lambda turns: st.lists(st.lists(st.integers(-3, 3), min_size=turns, max_size=turns), min_size=2, max_size=4)

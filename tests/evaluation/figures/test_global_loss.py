@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.figures.global_loss import global_loss, squared_errors
-from evaluation.ground.held_out import HeldOut
-from evaluation.settings import EvaluationSettings
+from apportion.evaluation.figures.global_loss import global_loss, squared_errors
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode
 
 

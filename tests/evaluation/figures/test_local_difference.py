@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
-from evaluation.ground.held_out import HeldOut
-from evaluation.ground.turn_labels import TurnLabels, read_labels
-from evaluation.intervals.bootstrap import Sampled
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
+from apportion.evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.ground.turn_labels import TurnLabels, read_labels
+from apportion.evaluation.intervals.bootstrap import Sampled
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode, features, labels
 
 SETTINGS = EvaluationSettings()

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from corpus.schema import FRAMES
-from corpus.session import Episode, Rating, Turn
-from evaluation.figures.local_difference import happy_turns, local_difference
-from evaluation.figures.most_probable import EMOTIONS, most_often
-from evaluation.ground.held_out import HeldOut
-from evaluation.intervals.bootstrap import Sampled
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
-from features.names import EMOTION_FEATURES
-from foundation.errors import InputError
+from apportion.corpus.schema import FRAMES
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.evaluation.figures.local_difference import happy_turns, local_difference
+from apportion.evaluation.figures.most_probable import EMOTIONS, most_often
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.intervals.bootstrap import Sampled
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.features.names import EMOTION_FEATURES
+from apportion.foundation.errors import InputError
 from tests.evaluation.made_up import features
 
 MODE = EvaluationSettings(happy_by="mode")

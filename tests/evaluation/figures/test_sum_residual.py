@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.figures.sum_residual import residual_told, sum_residual
-from evaluation.ground.held_out import HeldOut
-from evaluation.intervals.bootstrap import Sampled
-from evaluation.intervals.figure import Missing
-from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
+from apportion.evaluation.figures.sum_residual import residual_told, sum_residual
+from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.intervals.bootstrap import Sampled
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
 from tests.evaluation.made_up import episode
 
 SETTINGS = EvaluationSettings()

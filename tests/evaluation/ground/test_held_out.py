@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.session import Episode, Rating, Turn
-from evaluation.ground.held_out import AlignedValues, HeldOut, align
-from foundation.errors import InputError
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.evaluation.ground.held_out import AlignedValues, HeldOut, align
+from apportion.foundation.errors import InputError
 from tests.evaluation.made_up import episode, rewards
 
 EPISODES = [episode("b", 3, 40.0), episode("a", 2, 60.0)]

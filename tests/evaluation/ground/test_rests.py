@@ -3,10 +3,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from evaluation.evaluation import Evaluation
-from evaluation.ground.rests import RestsOn, rests_on
-from evaluation.intervals.figure import Estimate
-from evaluation.table import render
+from apportion.evaluation.evaluation import Evaluation
+from apportion.evaluation.ground.rests import RestsOn, rests_on
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.table import render
 from tests.evaluation.made_up import evaluated, rewards
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, inputs, of
 

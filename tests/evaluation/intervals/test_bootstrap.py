@@ -6,9 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap as scipy_bootstrap
 
-from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference, ratio, resample, resample_counts
-from evaluation.settings import EvaluationSettings
-from foundation.intervals.resampling import drawn_counts
+from apportion.evaluation.intervals.bootstrap import (
+    Sampled,
+    estimate,
+    paired_difference,
+    ratio,
+    resample,
+    resample_counts,
+)
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.intervals.resampling import drawn_counts
 
 SETTINGS = EvaluationSettings(bootstrap=500)
 

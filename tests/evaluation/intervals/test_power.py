@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm
 
-from evaluation.intervals.bootstrap import Sampled, ratio, resample
-from evaluation.intervals.power import sessions_to_tell
-from evaluation.settings import EvaluationSettings
+from apportion.evaluation.intervals.bootstrap import Sampled, ratio, resample
+from apportion.evaluation.intervals.power import sessions_to_tell
+from apportion.evaluation.settings import EvaluationSettings
 
 SETTINGS = EvaluationSettings(bootstrap=4000)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.methods.baselines import mean_score, mode_score, no_rewards, random_rewards
+from apportion.evaluation.methods.baselines import mean_score, mode_score, no_rewards, random_rewards
 
 
 def test_mean_and_mode() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluation.evaluation import Evaluation
-from evaluation.intervals.figure import Missing
-from evaluation.table import footnotes, grids, render
+from apportion.evaluation.evaluation import Evaluation
+from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.table import footnotes, grids, render
 from tests.evaluation.made_up import evaluated, labels
 from tests.evaluation.test_evaluate import HIDDEN, inputs, people
 

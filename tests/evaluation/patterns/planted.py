@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.patterns.result import Kind
-from evaluation.patterns.turns import TargetTurns, TurnId
-from evaluation.patterns.words import words_of
+from apportion.evaluation.patterns.result import Kind
+from apportion.evaluation.patterns.turns import TargetTurns, TurnId
+from apportion.evaluation.patterns.words import words_of
 
 Template = Sequence[str]
 Shuffle = Literal["all", "within", "sessions"]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from evaluation.patterns.clusters import Space, alike, nested
+from apportion.evaluation.patterns.clusters import Space, alike, nested
 
 
 def blobs(seed: int = 0, count: int = 4, each: int = 60) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +51,7 @@ def test_embeddings_of_zeros_have_a_place():
 
 
 def test_of_very_many_turns_a_part_is_learned_from(monkeypatch):
-    monkeypatch.setattr("evaluation.patterns.clusters.LEARNED_FROM", 100)
+    monkeypatch.setattr("apportion.evaluation.patterns.clusters.LEARNED_FROM", 100)
     embeddings, kinds = blobs()
     space = Space.learned(embeddings, 0)
     labels = space.nearest(space.points(embeddings))

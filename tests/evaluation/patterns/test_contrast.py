@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from evaluation.patterns.contrast import contrasts
-from evaluation.patterns.turns import TargetTurns, TurnId
+from apportion.evaluation.patterns.contrast import contrasts
+from apportion.evaluation.patterns.turns import TargetTurns, TurnId
 
 
 def made(rewards: np.ndarray) -> TargetTurns:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.patterns.find import find_patterns, holm
-from evaluation.patterns.result import PatternSettings
+from apportion.evaluation.patterns.find import find_patterns, holm
+from apportion.evaluation.patterns.result import PatternSettings
 from tests.evaluation.patterns.planted import NAMING, SHUFFLES, called_after, corpus, shuffled
 
 DRAWS = 100

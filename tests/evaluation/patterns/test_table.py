@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from evaluation.patterns.find import find_patterns
-from evaluation.patterns.result import Example, Patterns, PatternSettings
-from evaluation.patterns.table import HEADER, markdown, row, summary, told_by
+from apportion.evaluation.patterns.find import find_patterns
+from apportion.evaluation.patterns.result import Example, Patterns, PatternSettings
+from apportion.evaluation.patterns.table import HEADER, markdown, row, summary, told_by
 from tests.evaluation.patterns.planted import corpus
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.patterns.turns import TargetTurns, TurnId
+from apportion.evaluation.patterns.turns import TargetTurns, TurnId
 
 
 def turns_of(sessions: list[str]) -> TargetTurns:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evaluation.people.alpha import krippendorff_alpha
+from apportion.evaluation.people.alpha import krippendorff_alpha
 
 KNOWN = arrays(
     np.float64, st.tuples(st.integers(2, 12), st.integers(2, 5)), elements=st.sampled_from([0, 1, 2, 4, np.nan])

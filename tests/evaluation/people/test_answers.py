@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from evaluation.people.answers import Answers
-from foundation.errors import InputError
+from apportion.evaluation.people.answers import Answers
+from apportion.foundation.errors import InputError
 
 ITEMS, PEOPLE = np.array([0, 0, 1]), np.array([5, 7, 5])
 VALUES = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, np.nan]])

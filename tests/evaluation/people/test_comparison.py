@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from evaluation.people.answers import Answers
-from evaluation.people.comparison import alphas, compare_to
-from evaluation.people.holm import holm
-from evaluation.people.mixed import mixed_mean
-from foundation.errors import InputError
+from apportion.evaluation.people.answers import Answers
+from apportion.evaluation.people.comparison import alphas, compare_to
+from apportion.evaluation.people.holm import holm
+from apportion.evaluation.people.mixed import mixed_mean
+from apportion.foundation.errors import InputError
 
 
 def marked(shares: list[float], seed: int, items: int = 60, people: int = 15) -> Answers:

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from evaluation.people.holm import holm
+from apportion.evaluation.people.holm import holm
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from evaluation.people.answers import Answers
-from evaluation.people.kappa import kappa, kappas_with_others
+from apportion.evaluation.people.answers import Answers
+from apportion.evaluation.people.kappa import kappa, kappas_with_others
 
 
 def table(one: np.ndarray, other: np.ndarray, values: int) -> np.ndarray:

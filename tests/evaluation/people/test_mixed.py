@@ -7,7 +7,7 @@ import statsmodels.api as sm
 from scipy.stats import t
 from statsmodels.regression.mixed_linear_model import MixedLMParams
 
-from evaluation.people.mixed import mixed_mean
+from apportion.evaluation.people.mixed import mixed_mean
 
 
 def study(seed: int, by_item: float, by_annotator: float, marks: bool = False):

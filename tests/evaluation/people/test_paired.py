@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy.stats import bootstrap
 from statsmodels.stats.contingency_tables import mcnemar as theirs
 
-from evaluation.people.paired import item_bootstrap, mcnemar, unpaired_bootstrap
-from foundation.intervals.resampling import Sampling
+from apportion.evaluation.people.paired import item_bootstrap, mcnemar, unpaired_bootstrap
+from apportion.foundation.intervals.resampling import Sampling
 
 MARKS = st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=1, max_size=60)
 

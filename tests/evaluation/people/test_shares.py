@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from evaluation.people.shares import over_splits, share_interval
-from foundation.errors import InputError
+from apportion.evaluation.people.shares import over_splits, share_interval
+from apportion.foundation.errors import InputError
 
 
 def test_the_papers_sd_is_that_of_three_whole_percents():

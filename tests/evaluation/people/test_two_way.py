@@ -4,7 +4,7 @@ import statsmodels.api as sm
 from scipy.stats import t
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups
 
-from evaluation.people.two_way import difference_of_means, mean_of_answers, two_way_variance
+from apportion.evaluation.people.two_way import difference_of_means, mean_of_answers, two_way_variance
 
 
 def study(seed: int, items: int = 40, annotators: int = 12) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from corpus.schema import AUDIT
-from evaluation.settings import EvaluationSettings
-from evaluation.stability.order import stability
-from evaluation.stability.table import stability_table
+from apportion.corpus.schema import AUDIT
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.evaluation.stability.order import stability
+from apportion.evaluation.stability.table import stability_table
 
 SETTINGS = EvaluationSettings(bootstrap=200)
 TITLES = {"clean": "as it is", "paraphrase": "other words", "planted-a": "planted a", "planted-b": "planted b"}

@@ -4,12 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from features.emotion_model import choice as emotion_choice
-from features.emotion_model import published as model_files
-from features.emotion_model.choice import emotion_identity, missing_emotion, resolve_emotion_model, shown_emotion_model
-from features.emotion_model.published import PinnedModel, git_blob, place
-from features.emotion_model.sidecar import sidecar_path
-from foundation.errors import InputError
+from apportion.features.emotion_model import choice as emotion_choice
+from apportion.features.emotion_model import published as model_files
+from apportion.features.emotion_model.choice import (
+    emotion_identity,
+    missing_emotion,
+    resolve_emotion_model,
+    shown_emotion_model,
+)
+from apportion.features.emotion_model.published import PinnedModel, git_blob, place
+from apportion.features.emotion_model.sidecar import sidecar_path
+from apportion.foundation.errors import InputError
 from tests.features.emotion_models import small_model
 
 

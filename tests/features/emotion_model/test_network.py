@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from features.emotion_model import network as emotion
-from features.emotion_model.network import CPU, EMOTIONS, EmotionModel, emotion_model
-from foundation.errors import InputError, UnitError
+from apportion.features.emotion_model import network as emotion
+from apportion.features.emotion_model.network import CPU, EMOTIONS, EmotionModel, emotion_model
+from apportion.foundation.errors import InputError, UnitError
 from tests.features.emotion_models import BIAS, WEIGHTS, graph, logits, save, small_model, softmax
 from tests.shared import shared
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.emotion_model import published as model_files
-from features.emotion_model.network import EmotionModel
-from features.emotion_model.published import MODELS, PinnedModel, fetch, find, git_blob, pinned, place
-from features.emotion_model.sidecar import read_sidecar, sidecar_path
-from features.model_files.download import DownloadError, download
-from foundation.errors import InputError
+from apportion.features.emotion_model import published as model_files
+from apportion.features.emotion_model.network import EmotionModel
+from apportion.features.emotion_model.published import MODELS, PinnedModel, fetch, find, git_blob, pinned, place
+from apportion.features.emotion_model.sidecar import read_sidecar, sidecar_path
+from apportion.features.model_files.download import DownloadError, download
+from apportion.foundation.errors import InputError
 from tests.features.emotion_models import small_model
 from tests.features.file_server import FileServer, file_server
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.emotion_model.sidecar import EmotionSidecar, read_sidecar, sidecar_path
-from features.names import EMOTION_FEATURES
-from foundation.errors import InputError
+from apportion.features.emotion_model.sidecar import EmotionSidecar, read_sidecar, sidecar_path
+from apportion.features.names import EMOTION_FEATURES
+from apportion.foundation.errors import InputError
 
 NAMES = list(EMOTION_FEATURES)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from corpus.schema import DESCRIPTORS, FRAMES, UTTERANCE_FEATURES, TableSchema
-from corpus.session import Rating, Session, Turn
+from apportion.corpus.schema import DESCRIPTORS, FRAMES, UTTERANCE_FEATURES, TableSchema
+from apportion.corpus.session import Rating, Session, Turn
 
 HOSTILE = (
     "plain",

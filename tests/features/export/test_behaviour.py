@@ -1,9 +1,9 @@
 from dataclasses import replace
 
-from corpus.schema import FRAMES, UTTERANCE_FEATURES
-from corpus.session import Session
-from features.export.behaviour import session_tiers
-from features.names import EYE_FEATURES
+from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
+from apportion.corpus.session import Session
+from apportion.features.export.behaviour import session_tiers
+from apportion.features.names import EYE_FEATURES
 from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, MEANS, SESSION, table
 
 

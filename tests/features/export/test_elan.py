@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.session import Turn
-from features.export.behaviour import session_tiers
-from features.export.elan import LinkedMedia, render_eaf
-from features.export.tiers import Interval, clean, make_tiers
+from apportion.corpus.session import Turn
+from apportion.features.export.behaviour import session_tiers
+from apportion.features.export.elan import LinkedMedia, render_eaf
+from apportion.features.export.tiers import Interval, clean, make_tiers
 from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, HOSTILE, MEANS, SESSION
 
 CHILDREN = ("LICENSE", "HEADER", "TIME_ORDER", "TIER", "LINGUISTIC_TYPE", "LOCALE", "LANGUAGE", "CONSTRAINT")

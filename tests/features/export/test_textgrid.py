@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parselmouth.praat import call
 
-from corpus.session import Turn
-from features.export.behaviour import session_tiers
-from features.export.textgrid import render_textgrid
-from features.export.tiers import Interval, Tier, make_tiers, one_line
+from apportion.corpus.session import Turn
+from apportion.features.export.behaviour import session_tiers
+from apportion.features.export.textgrid import render_textgrid
+from apportion.features.export.tiers import Interval, Tier, make_tiers, one_line
 from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, HOSTILE, MEANS, SESSION
 
 

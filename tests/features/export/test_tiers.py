@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.export.tiers import Interval, clean, interval, layers, make_tiers, one_line
+from apportion.features.export.tiers import Interval, clean, interval, layers, make_tiers, one_line
 
 INTERVALS = st.tuples(st.integers(0, 50), st.integers(1, 20), st.sampled_from("abc")).map(
     lambda item: Interval(item[0], item[0] + item[1], item[2])

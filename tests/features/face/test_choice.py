@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from features.face.backends.haar import HaarDetector
-from features.face.choice import chosen_detector, decided, missing_mesh, named
-from features.face.detector import open_detector
-from features.face.mesh.detector import MeshDetector
-from features.settings import FeatureSettings
+from apportion.features.face.backends.haar import HaarDetector
+from apportion.features.face.choice import chosen_detector, decided, missing_mesh, named
+from apportion.features.face.detector import open_detector
+from apportion.features.face.mesh.detector import MeshDetector
+from apportion.features.settings import FeatureSettings
 from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401
 
 AUTO = FeatureSettings()
@@ -19,7 +19,7 @@ AUTO = FeatureSettings()
 @pytest.fixture
 def mesh(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that has the mesh, as far as the choice looks."""
-    monkeypatch.setattr("features.face.choice.find_mesh", lambda: Path("there"))
+    monkeypatch.setattr("apportion.features.face.choice.find_mesh", lambda: Path("there"))
 
 
 def test_without_the_mesh_haar_stands_in_and_one_text_says_how_to_get_it():
@@ -48,7 +48,7 @@ def test_what_was_named_stays(name):
 
 def test_what_was_decided_holds_wherever_it_is_read(monkeypatch: pytest.MonkeyPatch):
     without = decided(AUTO)
-    monkeypatch.setattr("features.face.choice.find_mesh", lambda: Path("there"))
+    monkeypatch.setattr("apportion.features.face.choice.find_mesh", lambda: Path("there"))
     assert chosen_detector(without) == "haar" and missing_mesh(without) is not None
     assert decided(without) == without
     assert chosen_detector(decided(AUTO)) == "mesh"

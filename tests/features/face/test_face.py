@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.face.face import EYES, MOUTH_DOWN, Face, Landmarks, face_of_landmarks
+from apportion.features.face.face import EYES, MOUTH_DOWN, Face, Landmarks, face_of_landmarks
 from tests.features.clips import flat
 
 PLACES = st.floats(-100, 100)

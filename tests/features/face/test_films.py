@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from corpus.session import Media, Session, Turn
-from features.extract import extract_session
-from features.face.films import watch
-from features.settings import FeatureSettings
+from apportion.corpus.session import Media, Session, Turn
+from apportion.features.extract import extract_session
+from apportion.features.face.films import watch
+from apportion.features.settings import FeatureSettings
 from tests.features.clips import astronaut, flat, write_two_videos
 
 SETTINGS = FeatureSettings(emotion_model="none")

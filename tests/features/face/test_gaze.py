@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.face.detector import open_detector
-from features.face.face import Face
-from features.face.gaze import eye_log_ratio, gaze_log_ratio, on_screen
-from features.face.tracker import FaceTracker
-from features.recording.video import Picture
-from features.settings import FeatureSettings
+from apportion.features.face.detector import open_detector
+from apportion.features.face.face import Face
+from apportion.features.face.gaze import eye_log_ratio, gaze_log_ratio, on_screen
+from apportion.features.face.tracker import FaceTracker
+from apportion.features.recording.video import Picture
+from apportion.features.settings import FeatureSettings
 from tests.features.clips import flat
 from tests.features.planted import drawn
 from tests.shared import shared

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.face.nods import head_events
-from features.face.swings import HeadPath, crossings, join
-from features.settings import FeatureSettings
+from apportion.features.face.nods import head_events
+from apportion.features.face.swings import HeadPath, crossings, join
+from apportion.features.settings import FeatureSettings
 from tests.features.clips import wave
 
 SETTINGS = FeatureSettings()

@@ -2,12 +2,12 @@ import cv2
 import numpy as np
 import pytest
 
-from features.face.detector import open_detector
-from features.face.smile import smile_score
-from features.face.tracker import FaceTracker
-from features.recording.media import open_recording
-from features.recording.video import read_pictures
-from features.settings import FeatureSettings
+from apportion.features.face.detector import open_detector
+from apportion.features.face.smile import smile_score
+from apportion.features.face.tracker import FaceTracker
+from apportion.features.recording.media import open_recording
+from apportion.features.recording.video import read_pictures
+from apportion.features.settings import FeatureSettings
 from tests.features.clips import flat
 from tests.shared import shared
 

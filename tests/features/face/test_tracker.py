@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from features.face.backends.haar import HaarDetector
-from features.face.detector import open_detector
-from features.face.face import Face
-from features.face.tracker import FaceTracker, Seen, _median
-from features.recording.media import open_recording
-from features.recording.video import Picture, read_pictures
-from features.settings import FeatureSettings
+from apportion.features.face.backends.haar import HaarDetector
+from apportion.features.face.detector import open_detector
+from apportion.features.face.face import Face
+from apportion.features.face.tracker import FaceTracker, Seen, _median
+from apportion.features.recording.media import open_recording
+from apportion.features.recording.video import Picture, read_pictures
+from apportion.features.settings import FeatureSettings
 from tests.features.clips import astronaut, flat, moving, wave
 from tests.shared import shared
 

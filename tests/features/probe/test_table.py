@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from features.face.nods import HeadEvents
-from features.probe.probe import Figure, Probe
-from features.probe.table import render
-from features.settings import FeatureSettings
+from apportion.features.face.nods import HeadEvents
+from apportion.features.probe.probe import Figure, Probe
+from apportion.features.probe.table import render
+from apportion.features.settings import FeatureSettings
 
 
 def test_a_line_a_feature_with_the_digits_of_its_unit_and_when_there_were_nods():

@@ -6,10 +6,10 @@ import av
 import numpy as np
 import pytest
 
-from features.recording.audio import Track, read_track
-from features.recording.channel import Channel
-from features.recording.media import open_recording
-from foundation.errors import UnitError
+from apportion.features.recording.audio import Track, read_track
+from apportion.features.recording.channel import Channel
+from apportion.features.recording.media import open_recording
+from apportion.foundation.errors import UnitError
 from tests.features.clips import flat, tone, write_movie, write_wav
 from tests.shared import shared
 

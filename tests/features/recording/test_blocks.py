@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import features.recording.blocks
-from features.recording.audio import Track
-from features.recording.blocks import MARGIN_S, WHOLE, blocks
-from features.settings import FeatureSettings
-from features.voice.jitter import PraatJitter
-from features.voice.measures import measure_blocks, measure_voice
+import apportion.features.recording.blocks
+from apportion.features.recording.audio import Track
+from apportion.features.recording.blocks import MARGIN_S, WHOLE, blocks
+from apportion.features.settings import FeatureSettings
+from apportion.features.voice.jitter import PraatJitter
+from apportion.features.voice.measures import measure_blocks, measure_voice
 from tests.features.clips import tone
 from tests.features.voice.test_measures import read
 
@@ -23,13 +23,13 @@ def _pieces(track: Track, size: int = 1000) -> Iterator[Track]:
         yield Track(track.samples[first : first + size], track.rate_hz, track.start_s + first / track.rate_hz)
 
 
-def _cut(track: Track, size: int = 1000) -> list[features.recording.blocks.AudioBlock]:
+def _cut(track: Track, size: int = 1000) -> list[apportion.features.recording.blocks.AudioBlock]:
     return list(blocks(lambda: _pieces(track, size)))
 
 
 @pytest.fixture
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(features.recording.blocks, "BLOCK_S", 10.0)
+    monkeypatch.setattr(apportion.features.recording.blocks, "BLOCK_S", 10.0)
 
 
 def test_a_short_track_is_one_block_as_it_is():

@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.recording.centre import voice_channel
-from features.recording.media import open_recording
+from apportion.features.recording.centre import voice_channel
+from apportion.features.recording.media import open_recording
 from tests.features.clips import flat, tone, write_movie, write_wav
 
 NOISE = 0.1 * np.random.default_rng(1).normal(size=(6, 16000))

@@ -1,8 +1,8 @@
 import pytest
 
-from corpus.session import Media
-from features.recording.channel import Channel, parse_channel
-from foundation.errors import UnitError
+from apportion.corpus.session import Media
+from apportion.features.recording.channel import Channel, parse_channel
+from apportion.foundation.errors import UnitError
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.recording.media import locate, open_recording
-from foundation.errors import UnitError
+from apportion.features.recording.media import locate, open_recording
+from apportion.foundation.errors import UnitError
 from tests.features.clips import flat, tone, write_movie, write_wav
 from tests.shared import shared
 

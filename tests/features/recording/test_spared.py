@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.clock import Clock, interval
-from features.recording.media import open_recording
-from features.recording.spared import REMEMBERED, Spared, can_spare
-from features.recording.video import read_pictures
+from apportion.features.clock import Clock, interval
+from apportion.features.recording.media import open_recording
+from apportion.features.recording.spared import REMEMBERED, Spared, can_spare
+from apportion.features.recording.video import read_pictures
 from tests.features.clips import flat, write_movie
 from tests.shared import shared
 

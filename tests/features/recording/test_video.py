@@ -4,8 +4,8 @@ import av
 import numpy as np
 import pytest
 
-from features.recording.media import open_recording
-from features.recording.video import Picture, read_pictures
+from apportion.features.recording.media import open_recording
+from apportion.features.recording.video import Picture, read_pictures
 from tests.features.clips import flat, write_movie
 from tests.shared import shared
 

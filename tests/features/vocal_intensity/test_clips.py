@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from features.vocal_intensity.clips import Clip, read_clips
-from foundation.errors import InputError
+from apportion.features.vocal_intensity.clips import Clip, read_clips
+from apportion.foundation.errors import InputError
 
 TWO = ("03-01-05-01-01-01-01", "03-01-05-02-01-01-01", "03-01-05-01-01-01-02", "03-01-05-02-01-01-02")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 from scipy.stats import zscore
 
-from features.vocal_intensity.model import (
+from apportion.features.vocal_intensity.model import (
     FIGURES,
     IntensityModel,
     against_usual,
@@ -18,7 +18,7 @@ from features.vocal_intensity.model import (
     intensity_identity,
     load_intensity_model,
 )
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 MODEL = IntensityModel(np.array([1.0, 2.0, 0.0, -0.5, 0.25]), -0.75)
 TABLES = arrays(np.float64, st.tuples(st.integers(2, 8), st.just(5)), elements=st.floats(-100, 100, width=32))

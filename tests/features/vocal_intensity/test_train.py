@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.settings import FeatureSettings
-from features.vocal_intensity.train import fit, judged, train_intensity
-from foundation.errors import InputError
-from foundation.progress import silent
+from apportion.features.settings import FeatureSettings
+from apportion.features.vocal_intensity.train import fit, judged, train_intensity
+from apportion.foundation.errors import InputError
+from apportion.foundation.progress import silent
 from tests.features.clips import flat, write_movie, write_wav
 from tests.features.vocal_intensity.synthetic import write_clips
 

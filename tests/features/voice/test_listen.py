@@ -3,11 +3,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import features.recording.blocks
-from corpus.session import Media
-from features.settings import FeatureSettings
-from features.voice.listen import listen
-from foundation.errors import UnitError
+import apportion.features.recording.blocks
+from apportion.corpus.session import Media
+from apportion.features.settings import FeatureSettings
+from apportion.features.voice.listen import listen
+from apportion.foundation.errors import UnitError
 from tests.features.clips import flat, tone, write_movie, write_wav
 
 SETTINGS = FeatureSettings()
@@ -22,7 +22,7 @@ def test_a_voice_on_the_session_clock(tmp_path: Path):
 
 
 def test_a_long_recording_is_heard_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(features.recording.blocks, "BLOCK_S", 2.0)
+    monkeypatch.setattr(apportion.features.recording.blocks, "BLOCK_S", 2.0)
     write_wav(tmp_path / "a.wav", np.concatenate([tone(4.0, 120.0), tone(5.0, 240.0)]))
     voice = listen(tmp_path, Media("ann", "audio", "a.wav", -1.0), SETTINGS)
     for span, hz in (((-0.8, 2.8), 120.0), ((3.2, 7.8), 240.0)):

@@ -6,12 +6,12 @@ import warnings
 import numpy as np
 import pytest
 
-from features.recording.audio import Track, read_track
-from features.recording.channel import Channel
-from features.recording.media import open_recording
-from features.settings import FeatureSettings
-from features.voice.jitter import jitter_disvoice, jitter_local
-from features.voice.measures import Voice, measure_voice
+from apportion.features.recording.audio import Track, read_track
+from apportion.features.recording.channel import Channel
+from apportion.features.recording.media import open_recording
+from apportion.features.settings import FeatureSettings
+from apportion.features.voice.jitter import jitter_disvoice, jitter_local
+from apportion.features.voice.measures import Voice, measure_voice
 from tests.features.clips import tone
 from tests.shared import shared
 

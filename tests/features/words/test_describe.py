@@ -5,11 +5,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpus.schema import DESCRIPTORS, UTTERANCE_FEATURES
-from corpus.session import Media, Rating, Session, Turn
-from features.names import FEATURES, VOICE_FEATURES
-from features.settings import DescriptorSettings, DescriptorThresholds
-from features.words.describe import describe_session
+from apportion.corpus.schema import DESCRIPTORS, UTTERANCE_FEATURES
+from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.features.names import FEATURES, VOICE_FEATURES
+from apportion.features.settings import DescriptorSettings, DescriptorThresholds
+from apportion.features.words.describe import describe_session
 
 SETTINGS = DescriptorSettings()
 TURNS = tuple(Turn(i, "ann" if i % 2 == 0 else "bob", "x", 2.0 * i, 2.0 * i + 1.8) for i in range(8))

@@ -3,10 +3,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.names import FEATURES
-from features.words.baseline import Baseline, Measure
-from features.words.figures import NOTHING, SAID_BY, in_json, in_numbers
-from features.words.phrases import COUNTED
+from apportion.features.names import FEATURES
+from apportion.features.words.baseline import Baseline, Measure
+from apportion.features.words.figures import NOTHING, SAID_BY, in_json, in_numbers
+from apportion.features.words.phrases import COUNTED
 
 USUAL = {"f0_hz": Baseline(200.0, 10.0), "jitter_local": Baseline(0.02, 0.002), "smile": Baseline(0.3, 0.2)}
 MEANS = {"nod_yes": 2.0, "f0_hz": 212.34, "jitter_local": 0.01999, "smile": 0.4, "intensity_db": None}

@@ -2,12 +2,12 @@ import math
 
 import pytest
 
-from features.emotions import EMOTIONS
-from features.settings import DescriptorThresholds
-from features.words.baseline import Baseline, Measure
-from features.words.observed import Observed
-from features.words.phrases import in_words
-from features.words.shares import SHARES
+from apportion.features.emotions import EMOTIONS
+from apportion.features.settings import DescriptorThresholds
+from apportion.features.words.baseline import Baseline, Measure
+from apportion.features.words.observed import Observed
+from apportion.features.words.phrases import in_words
+from apportion.features.words.shares import SHARES
 
 THRESHOLDS = DescriptorThresholds()
 USUAL = {

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.reporting.figures import Value
-from environments.tournament.intervals import Mean
-from evaluation.intervals.figure import Estimate
-from foundation.intervals.estimate import IntervalEstimate
+from apportion.environments.reporting.figures import Value
+from apportion.environments.tournament.intervals import Mean
+from apportion.evaluation.intervals.figure import Estimate
+from apportion.foundation.intervals.estimate import IntervalEstimate
 
 OF_EVERY_KIND = (
     Estimate(0.5, -0.25, 1.0, sessions=9),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from foundation.intervals.proportion import clustered_share, wilson
+from apportion.foundation.intervals.proportion import clustered_share, wilson
 
 SEATS, EVIL, AGENTS = 7, 2, 3
 STRENGTHS = np.linspace(-0.8, 0.8, AGENTS)

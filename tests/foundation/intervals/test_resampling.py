@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from foundation.intervals.resampling import Sampling, drawn_counts, interval
+from apportion.foundation.intervals.resampling import Sampling, drawn_counts, interval
 
 
 @given(st.integers(1, 30), st.integers(1, 20), st.integers(0, 5))

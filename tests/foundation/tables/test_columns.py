@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.tables.columns import columns, padded
+from apportion.foundation.tables.columns import columns, padded
 
 
 @given(st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(st.text(max_size=5), min_size=width, max_size=width))))

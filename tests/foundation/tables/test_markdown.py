@@ -1,6 +1,6 @@
 """Tables in Markdown."""
 
-from foundation.tables.markdown import escaped, markdown_table
+from apportion.foundation.tables.markdown import escaped, markdown_table
 
 
 def test_no_cell_can_leave_its_place() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foundation.tables.numbers import p_value
+from apportion.foundation.tables.numbers import p_value
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import sqlite3
 
 import pytest
 
-from llm_client.batch.batches import Batches
-from llm_client.client import Client
-from llm_client.errors import RequestError, SetupError
-from llm_client.kept.cache import ReplyCache
+from apportion.llm_client.batch.batches import Batches
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import RequestError, SetupError
+from apportion.llm_client.kept.cache import ReplyCache
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.batching import (
     CANARY,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from llm_client.batch.batches import Batches
-from llm_client.batch.book import BatchBook
-from llm_client.batch.service import BatchService
-from llm_client.settings import LLMSettings
+from apportion.llm_client.batch.batches import Batches
+from apportion.llm_client.batch.book import BatchBook
+from apportion.llm_client.batch.service import BatchService
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.batching import USD_A_REPLY, advance, kept, requests, texts, usage
 from tests.llm_client.openai_server import serving

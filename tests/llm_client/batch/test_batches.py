@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.errors import SetupError
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import SetupError
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.batching import MOST_USD, SCHEMA, USD_A_REPLY, advance, kept, requests, settings, texts, usage
 from tests.llm_client.openai_server import Fault, completion, serving

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.cost.prices import Price
-from llm_client.cost.tokens import most_input_tokens
-from llm_client.errors import BudgetError, RequestError, SetupError
-from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
-from llm_client.usage import Overrun
+from apportion.llm_client.client import Client
+from apportion.llm_client.cost.prices import Price
+from apportion.llm_client.cost.tokens import most_input_tokens
+from apportion.llm_client.errors import BudgetError, RequestError, SetupError
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.usage import Overrun
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, echo, serving
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -216,9 +216,9 @@ ASKER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from llm_client.client import Client
-from llm_client.errors import BudgetError
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import BudgetError
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.cost.test_budget import request
 
 url, folder, budget = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.cost.estimate import estimate
-from llm_client.cost.prices import Price
-from llm_client.cost.tokens import estimated_input_tokens
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.cost.estimate import estimate
+from apportion.llm_client.cost.prices import Price
+from apportion.llm_client.cost.tokens import estimated_input_tokens
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 PRICE = Price(input=2.0, output=8.0)
 

@@ -1,6 +1,6 @@
 """The most that a model will be asked."""
 
-from llm_client.cost.most import MostAsked
+from apportion.llm_client.cost.most import MostAsked
 
 TOKENS = "  for these about 12,000 input tokens and 3,400 output tokens (an estimate): "
 

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.cost.prices import SHIPPED, Price, find_price, shipped_as_of
-from llm_client.errors import SetupError
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.cost.prices import SHIPPED, Price, find_price, shipped_as_of
+from apportion.llm_client.errors import SetupError
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 PRICE = Price(input=2.0, cached_input=0.5, output=8.0)
 

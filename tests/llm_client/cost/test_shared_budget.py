@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from llm_client.errors import BudgetError
-from llm_client.kept import claims
-from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatReply
+from apportion.llm_client.errors import BudgetError
+from apportion.llm_client.kept import claims
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.request import ChatReply
 from tests.llm_client.cost.test_budget import MOST_USD, USD_A_REPLY, ask_many, client, prices, request, used
 from tests.llm_client.openai_server import OpenAIServer, serving
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.cost import tokens
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.cost import tokens
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 
 def request(text, **options):

@@ -14,9 +14,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import RATINGS, UTTERANCES
-from corpus.schema import SESSIONS as SESSIONS_TABLE
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RATINGS, UTTERANCES
+from apportion.corpus.schema import SESSIONS as SESSIONS_TABLE
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import table
 from tests.llm_client.certificates import certificate, server_context

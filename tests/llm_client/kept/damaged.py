@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from llm_client.kept.cache import KeptReply, ReplyCache
-from llm_client.request import ChatReply
+from apportion.llm_client.kept.cache import KeptReply, ReplyCache
+from apportion.llm_client.request import ChatReply
 
 ROOT = Path(__file__).resolve().parents[3]
 REPLIES = 120
@@ -75,7 +75,7 @@ DAMAGES = [half, inside_a_page, zeroed_header, zeroed_first_page, zeroed_pages]
 USER = """
 import sys
 from pathlib import Path
-from llm_client.kept.cache import KeptReply, ReplyCache
+from apportion.llm_client.kept.cache import KeptReply, ReplyCache
 cache = ReplyCache(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.readline()

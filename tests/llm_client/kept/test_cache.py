@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from llm_client.batch.book import keys_in_batches
-from llm_client.errors import DamagedCacheError, SetupError
-from llm_client.kept import cache as cache_module
-from llm_client.kept import claims
-from llm_client.kept.cache import ReplyCache
-from llm_client.kept.inspection import inspect
-from llm_client.request import ChatReply
-from llm_client.usage import Usage
+from apportion.llm_client.batch.book import keys_in_batches
+from apportion.llm_client.errors import DamagedCacheError, SetupError
+from apportion.llm_client.kept import cache as cache_module
+from apportion.llm_client.kept import claims
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.kept.inspection import inspect
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.usage import Usage
 
 ROOT = Path(__file__).resolve().parents[3]
 
 WRITER = """
 import sys
 from pathlib import Path
-from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatReply
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.request import ChatReply
 
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(10**6):

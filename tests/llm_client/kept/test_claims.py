@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.errors import InBatchError, RequestError
-from llm_client.kept import claims, keeper, owner
-from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import InBatchError, RequestError
+from apportion.llm_client.kept import claims, keeper, owner
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,8 +27,8 @@ ASKER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from llm_client.client import Client
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.kept.test_claims import REQUESTS, request
 
 settings = LLMSettings(base_url=sys.argv[1], model="m", concurrency=8)

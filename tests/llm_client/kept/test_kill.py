@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.request import ChatMessage, ChatRequest
 from tests.llm_client.openai_server import OpenAIServer, echo, serving
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,8 +24,8 @@ ASKER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from llm_client.client import Client
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.kept.test_kill import CONCURRENCY, REQUESTS, request
 
 requests, concurrency = (int(text) for text in sys.argv[3:] or (REQUESTS, CONCURRENCY))

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from llm_client.errors import SetupError
-from llm_client.kept.cache import ReplyCache
-from llm_client.kept.lookup import kept_replies
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.errors import SetupError
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.kept.lookup import kept_replies
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 REQUEST = ChatRequest("m", (ChatMessage("user", "hello"),))
 LIVE, RECORDED = LLMSettings(), LLMSettings(provider="recorded")

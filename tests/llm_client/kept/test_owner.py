@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from llm_client.kept import owner
-from llm_client.kept.owner import RENEW_S, started_at, this_process
+from apportion.llm_client.kept import owner
+from apportion.llm_client.kept.owner import RENEW_S, started_at, this_process
 
 
 def test_this_process_lives():

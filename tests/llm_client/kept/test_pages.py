@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_client.kept.pages import Pages
+from apportion.llm_client.kept.pages import Pages
 
 VALUES = st.one_of(
     st.none(),

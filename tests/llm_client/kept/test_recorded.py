@@ -3,9 +3,9 @@ import json
 
 import pytest
 
-from llm_client.errors import MissingReplyError, SetupError
-from llm_client.kept.recorded import RecordedReplies, Recorder, RecordingHeader, read_header
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.errors import MissingReplyError, SetupError
+from apportion.llm_client.kept.recorded import RecordedReplies, Recorder, RecordingHeader, read_header
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 HEADER = RecordingHeader("some model", "2026-11-21", "by hand")
 
@@ -123,7 +123,7 @@ def test_a_full_disk_while_recording_is_told(tmp_path, monkeypatch):
     def full(descriptor, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("llm_client.kept.recorded.os.write", full)
+    monkeypatch.setattr("apportion.llm_client.kept.recorded.os.write", full)
     with pytest.raises(SetupError, match="No space left"):
         recorder.add(request("a"), ChatReply("x", "m"))
 
@@ -166,6 +166,6 @@ def test_a_header_that_a_kill_has_cut_is_written_again_and_a_note_of_one_line_is
 
 def test_a_disk_that_takes_half_a_line_is_told(tmp_path, monkeypatch):
     recorder = Recorder(tmp_path / "r.jsonl", HEADER)
-    monkeypatch.setattr("llm_client.kept.recorded.os.write", lambda descriptor, data: len(data) // 2)
+    monkeypatch.setattr("apportion.llm_client.kept.recorded.os.write", lambda descriptor, data: len(data) // 2)
     with pytest.raises(SetupError, match="No space left"):
         recorder.add(request("a"), ChatReply("x", "m"))

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from llm_client.errors import DamagedCacheError, SetupError
-from llm_client.kept import inspection, salvage
-from llm_client.kept.cache import ReplyCache
-from llm_client.kept.inspection import inspect
-from llm_client.kept.reading import read_reply
-from llm_client.kept.salvage import repair
-from llm_client.request import ChatReply
+from apportion.llm_client.errors import DamagedCacheError, SetupError
+from apportion.llm_client.kept import inspection, salvage
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.kept.inspection import inspect
+from apportion.llm_client.kept.reading import read_reply
+from apportion.llm_client.kept.salvage import repair
+from apportion.llm_client.request import ChatReply
 from tests.llm_client.kept.damaged import DAMAGES, PAGE, REPLIES, USD, filled, found, key, reply, user, zeroed_pages
 
 

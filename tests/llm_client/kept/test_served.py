@@ -2,9 +2,9 @@
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.batching import advance, requests
 from tests.llm_client.openai_server import OpenAIServer, completion, serving

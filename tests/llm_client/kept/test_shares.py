@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.bucket import REQUEST_BURST_S, Bucket
-from llm_client.kept import claims, shares
-from llm_client.kept.cache import ReplyCache
-from llm_client.kept.schema import bring_up_to_date
+from apportion.llm_client.bucket import REQUEST_BURST_S, Bucket
+from apportion.llm_client.kept import claims, shares
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.kept.schema import bring_up_to_date
 
 SERVER = "http://here/v1 m"
 

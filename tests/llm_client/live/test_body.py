@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.errors import RequestError
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import RequestError
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,7 +53,7 @@ def client(url, **options):
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch):
-    monkeypatch.setattr("llm_client.live.retry.own_wait_s", lambda failures: 0.01)
+    monkeypatch.setattr("apportion.llm_client.live.retry.own_wait_s", lambda failures: 0.01)
 
 
 @pytest.mark.parametrize("fault", TOO_LARGE.values(), ids=TOO_LARGE)
@@ -119,9 +119,9 @@ WHOLE = json.dumps(completion("reply to 0")).encode()
 MEASURED = """
 import resource, sys
 from concurrent.futures import ThreadPoolExecutor
-from llm_client.client import Client
-from llm_client.errors import RequestError
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import RequestError
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.live.test_body import request
 
 def ask(number):

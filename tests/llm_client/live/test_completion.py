@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.client import Client
-from llm_client.errors import ContextLengthError, RequestError, SetupError
-from llm_client.live.body import Answer
-from llm_client.live.completion import NoCompletionError, ToldError, read_answer, read_completion
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import ContextLengthError, RequestError, SetupError
+from apportion.llm_client.live.body import Answer
+from apportion.llm_client.live.completion import NoCompletionError, ToldError, read_answer, read_completion
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
 WHOLE = json.dumps(completion("reply to 0")).encode()
@@ -30,7 +30,7 @@ def client(url, **options):
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch):
-    monkeypatch.setattr("llm_client.live.retry.own_wait_s", lambda failures: 0.01)
+    monkeypatch.setattr("apportion.llm_client.live.retry.own_wait_s", lambda failures: 0.01)
 
 
 NO_COMPLETIONS = {

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from foundation.errors import InputError
-from llm_client.asker import Asker
-from llm_client.live.embeddings import EMBEDDINGS, embedding_options, read_embedding, vector_of
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import Asker
+from apportion.llm_client.live.embeddings import EMBEDDINGS, embedding_options, read_embedding, vector_of
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.errors import ContextLengthError, RequestError, SetupError
-from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import ContextLengthError, RequestError, SetupError
+from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.interrupts import hear_ctrl_c
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 from tests.llm_client.serve import server_process
@@ -36,7 +36,7 @@ def client(url, **options):
 
 @pytest.fixture
 def no_pause(monkeypatch):
-    monkeypatch.setattr("llm_client.live.retry.own_wait_s", lambda failures: 0.01)
+    monkeypatch.setattr("apportion.llm_client.live.retry.own_wait_s", lambda failures: 0.01)
 
 
 @pytest.mark.parametrize("way", ["hangs", "trickles"])
@@ -207,8 +207,8 @@ INTERRUPTED = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from llm_client.client import Client
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.live.test_faults import request
 
 settings = LLMSettings(base_url=sys.argv[1], model="m", concurrency=8)

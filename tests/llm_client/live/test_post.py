@@ -3,8 +3,8 @@ import asyncio
 import openai
 import pytest
 
-from llm_client.live.connection import Connection
-from llm_client.settings import LLMSettings
+from apportion.llm_client.live.connection import Connection
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "héllo"}], "temperature": 0.0}

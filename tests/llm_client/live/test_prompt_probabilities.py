@@ -1,11 +1,11 @@
 import pytest
 
-from llm_client.client import Client
-from llm_client.errors import RequestError, SetupError
-from llm_client.live.prompt_probabilities import read_probabilities, told_of
-from llm_client.preview import Preview
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import RequestError, SetupError
+from apportion.llm_client.live.prompt_probabilities import read_probabilities, told_of
+from apportion.llm_client.preview import Preview
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 CHAT = {

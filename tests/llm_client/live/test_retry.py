@@ -3,7 +3,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from llm_client.live.retry import helps, own_wait_s, told_wait_s
+from apportion.llm_client.live.retry import helps, own_wait_s, told_wait_s
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])

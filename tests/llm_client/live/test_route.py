@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pydantic import ValidationError
 
-from llm_client.client import Client
-from llm_client.errors import ConsentError, RequestError, RouteError, SetupError
-from llm_client.live.connection import Connection, _warn_of_plain_http
-from llm_client.live.consent import check_access, readers, who_reads
-from llm_client.live.route import proxy_address, require_named_route, tls_context
-from llm_client.request import ChatMessage, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import ConsentError, RequestError, RouteError, SetupError
+from apportion.llm_client.live.connection import Connection, _warn_of_plain_http
+from apportion.llm_client.live.consent import check_access, readers, who_reads
+from apportion.llm_client.live.route import proxy_address, require_named_route, tls_context
+from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.certificates import certificate, server_context
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 from tests.llm_client.proxy import Proxy, proxying
@@ -35,7 +35,7 @@ def environment(monkeypatch):
 
 @pytest.fixture
 def no_pause(monkeypatch):
-    monkeypatch.setattr("llm_client.live.retry.own_wait_s", lambda failures: 0.01)
+    monkeypatch.setattr("apportion.llm_client.live.retry.own_wait_s", lambda failures: 0.01)
 
 
 def elsewhere(server, **options):
@@ -191,7 +191,7 @@ def test_a_login_that_is_not_there_is_told(environment):
 
 
 def test_a_proxy_that_needs_a_package_is_told(environment):
-    environment.setattr("llm_client.live.route.find_spec", lambda name: None)
+    environment.setattr("apportion.llm_client.live.route.find_spec", lambda name: None)
     with pytest.raises(SetupError, match="needs the package socksio, which is not installed"):
         require_named_route(LLMSettings(base_url="http://s.example/v1", via="socks5://p:1"))
 

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from llm_client.live.secrets import Secrets
+from apportion.llm_client.live.secrets import Secrets
 
 KEY, LOGIN = "sk-canary-0123456789", "me:se cret/ö"
 SECRETS = Secrets(KEY, "http://me:se%20cret%2F%C3%B6@proxy:3128")

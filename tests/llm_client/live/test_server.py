@@ -4,11 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.errors import GivenUpError, RequestError, SetupError
-from llm_client.live.connection import Connection
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import GivenUpError, RequestError, SetupError
+from apportion.llm_client.live.connection import Connection
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
 CANARY = "sk-canary-0123456789abcdef"

@@ -8,11 +8,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.errors import GivenUpError, LLMError, RequestError, SetupError
-from llm_client.live.connection import _LONGEST_CONNECTING_S, Connection
-from llm_client.live.post import Post
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import GivenUpError, LLMError, RequestError, SetupError
+from apportion.llm_client.live.connection import _LONGEST_CONNECTING_S, Connection
+from apportion.llm_client.live.post import Post
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.at_once import ask, request
 from tests.llm_client.certificates import certificate, server_context
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
@@ -30,7 +30,7 @@ def ask_all(asking, count, at_once):
 
 @pytest.fixture
 def no_pause(monkeypatch):
-    monkeypatch.setattr("llm_client.live.retry.own_wait_s", lambda failures: 0.01)
+    monkeypatch.setattr("apportion.llm_client.live.retry.own_wait_s", lambda failures: 0.01)
 
 
 class Limited(OpenAIServer):
@@ -148,7 +148,7 @@ def test_a_server_s_error_with_a_pause_too_long_stops_everything():
 
 
 def test_one_request_that_is_always_refused_ends_alone(monkeypatch):
-    monkeypatch.setattr("llm_client.live.traffic._TRIES_OF_ONE", 3)
+    monkeypatch.setattr("apportion.llm_client.live.traffic._TRIES_OF_ONE", 3)
 
     def refuse(body):
         fault = Fault(429, "not this one", headers=(("Retry-After-Ms", "60"),))

@@ -7,7 +7,7 @@ import httpx2
 import openai
 import pytest
 
-from llm_client.live.transport import Transport
+from apportion.llm_client.live.transport import Transport
 from tests.llm_client.live.test_wire import peer, reset
 from tests.llm_client.proxy import Proxy, proxying
 

@@ -2,8 +2,8 @@ import ssl
 
 import pytest
 
-from llm_client.live.unreached import distrusted, is_distrusted, why_unreached
-from llm_client.settings import LLMSettings
+from apportion.llm_client.live.unreached import distrusted, is_distrusted, why_unreached
+from apportion.llm_client.settings import LLMSettings
 
 SETTINGS = LLMSettings(base_url="https://s.example/v1")
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.live.wire import _AHEAD, Arrivals, Wire
+from apportion.llm_client.live.wire import _AHEAD, Arrivals, Wire
 from tests.llm_client.certificates import certificate, server_context
 
 WIRE = Wire(httpcore2)

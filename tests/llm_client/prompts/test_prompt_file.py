@@ -1,8 +1,8 @@
 import pytest
 from jinja2 import Environment
 
-from foundation.errors import InputError
-from llm_client.prompts.prompt_file import PromptKind, PromptText
+from apportion.foundation.errors import InputError
+from apportion.llm_client.prompts.prompt_file import PromptKind, PromptText
 
 
 def kind(folder):

@@ -11,8 +11,8 @@ from functools import partial
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config import load_config
-from pipeline.running.local import dry_run_text
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.local import dry_run_text
 from tests.behaviour.command import ROOT, config, environment, in_process
 from tests.interrupts import hear_ctrl_c
 from tests.llm_client.batch_server import BatchServer

@@ -7,10 +7,10 @@ from functools import partial
 import pyarrow.parquet as pq
 import pytest
 
-from foundation.errors import StoppedError
-from pipeline.config import load_config
-from pipeline.running.local import dry_run_text, run_locally
-from pipeline.running.shards import run_shard
+from apportion.foundation.errors import StoppedError
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.local import dry_run_text, run_locally
+from apportion.pipeline.running.shards import run_shard
 from tests.behaviour.command import config, in_process, threads
 from tests.llm_client.openai_server import OpenAIServer, serving
 from tests.pipeline.llm_run import TEXT, good, write_run
@@ -28,7 +28,7 @@ def apportion(monkeypatch):
 
 @pytest.fixture
 def no_workers(monkeypatch):
-    monkeypatch.setattr("pipeline.running.runner._process_pool", threads)
+    monkeypatch.setattr("apportion.pipeline.running.runner._process_pool", threads)
 
 
 def test_a_run_sums_its_tokens_and_their_cost_and_pays_two_methods_once(folder):

@@ -7,21 +7,21 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.session import Media, Rating, Session, Turn
-from decompose.methods import METHODS
-from decompose.settings import DecomposeSettings
-from evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
-from evaluation.intervals.figure import Estimate, Missing
-from foundation.errors import InputError
-from pipeline.assembly import open_engine
-from pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, choose_methods, configure, write_benchmark
-from pipeline.benchmark.page import page
-from pipeline.benchmark.picture import picture
-from pipeline.benchmark.session import ShownSession, shown_session
-from pipeline.config import Config
-from pipeline.engine.progress import StageProgress
-from pipeline.running.runner import run_stages
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.decompose.methods import METHODS
+from apportion.decompose.settings import DecomposeSettings
+from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
+from apportion.evaluation.intervals.figure import Estimate, Missing
+from apportion.foundation.errors import InputError
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, choose_methods, configure, write_benchmark
+from apportion.pipeline.benchmark.page import page
+from apportion.pipeline.benchmark.picture import picture
+from apportion.pipeline.benchmark.session import ShownSession, shown_session
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.progress import StageProgress
+from apportion.pipeline.running.runner import run_stages
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.report_inputs import made_up_inputs
 from tests.reward_model.tiny import save_tiny
@@ -175,7 +175,7 @@ def test_without_a_finished_evaluation_nothing_is_written_and_the_old_is_taken_a
 
 def test_no_picture_where_no_session_has_all_rewards(finished, monkeypatch):
     config, choice = finished
-    monkeypatch.setattr("pipeline.benchmark.session.shown_session", lambda engine, asked: None)
+    monkeypatch.setattr("apportion.pipeline.benchmark.session.shown_session", lambda engine, asked: None)
     assert {path.name for path in write_benchmark(config, choice, None).values()} == {PAGE, DOCUMENT}
     assert not (config.output / PICTURE).exists()
 

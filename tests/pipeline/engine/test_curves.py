@@ -1,9 +1,9 @@
 import pyarrow as pa
 
-from corpus.schema import HISTORIES, HISTORY
-from pipeline.engine.curves import training_curves
-from pipeline.engine.stage import Unit
-from pipeline.engine.store import Store
+from apportion.corpus.schema import HISTORIES, HISTORY
+from apportion.pipeline.engine.curves import training_curves
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.engine.store import Store
 
 
 def test_the_histories_of_all_trained_units_one_below_the_other(tmp_path):

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import TURN_LABELS
-from corpus.session import Rating, Session, Turn
-from foundation.errors import InputError, UnitError
-from pipeline.engine.engine import Engine
-from pipeline.engine.stage import Outputs, Stage, Unit
-from pipeline.engine.units import Plan
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import TURN_LABELS
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.foundation.errors import InputError, UnitError
+from apportion.pipeline.engine.engine import Engine
+from apportion.pipeline.engine.stage import Outputs, Stage, Unit
+from apportion.pipeline.engine.units import Plan
 
 CALLS: Counter[str] = Counter()
 
@@ -232,7 +232,7 @@ def test_where_several_others_are_told_apart_what_was_made_before_is_made_anew(t
 
 def test_an_evaluation_with_computed_labels_is_made_anew_and_others_keep_their_keys(tmp_path, monkeypatch):
     contents = []
-    monkeypatch.setattr("pipeline.engine.engine.digest", lambda content: contents.append(content) or "key")
+    monkeypatch.setattr("apportion.pipeline.engine.engine.digest", lambda content: contents.append(content) or "key")
 
     def parts(*annotators):
         rows = [{"session_id": "s1", "turn": 0, "annotator": by, "name": "q", "value": 1.0} for by in annotators]

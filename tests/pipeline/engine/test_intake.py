@@ -1,10 +1,10 @@
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from foundation.errors import InputError
-from pipeline.config import Config
-from pipeline.engine.intake import take_in
+from apportion.corpus.corpus import Corpus
+from apportion.foundation.errors import InputError
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.intake import take_in
 from tests.behaviour.small import write_small_corpus
 
 

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from pipeline.engine.progress import StageProgress
+from apportion.pipeline.engine.progress import StageProgress
 
 
 class Terminal(io.StringIO):
@@ -36,7 +36,7 @@ def test_nothing_when_quiet():
 
 
 def test_long_units_speak_now_and_then(monkeypatch):
-    monkeypatch.setattr("pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
+    monkeypatch.setattr("apportion.pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
     assert "judge: epoch 1\n" in told(io.StringIO())
 
 
@@ -56,7 +56,7 @@ def test_a_long_note_leaves_names_bars_and_counts_whole(monkeypatch, columns):
 
 
 def test_a_stage_whose_units_say_nothing_is_not_silent_where_there_is_no_terminal(monkeypatch):
-    monkeypatch.setattr("pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
+    monkeypatch.setattr("apportion.pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
     stream = io.StringIO()
     with StageProgress(stream=stream) as progress:
         progress.begin("embed", 9)

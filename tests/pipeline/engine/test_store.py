@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import UnitError
-from foundation.files import canonical_json, digest, write_atomically
-from pipeline.engine.store import Store
+from apportion.foundation.errors import UnitError
+from apportion.foundation.files import canonical_json, digest, write_atomically
+from apportion.pipeline.engine.store import Store
 
 KEY = "a" * 64
 
@@ -40,7 +40,7 @@ def test_a_table_is_read_by_no_thread_of_arrows(tmp_path):
         """
         import os, sys
         from pathlib import Path
-        from pipeline.engine.store import Store
+        from apportion.pipeline.engine.store import Store
         artifact = Store(Path(sys.argv[1])).find("stage", "a" * 64)
         before = os.listdir("/proc/self/task")
         assert artifact.table("t").to_pydict() == {"a": [1, 2]}
@@ -100,7 +100,7 @@ def test_a_writer_killed_at_any_step_leaves_no_artifact_or_a_whole_one(tmp_path)
         import os, signal, sys
         from pathlib import Path
         import pyarrow as pa
-        from pipeline.engine import store as module
+        from apportion.pipeline.engine import store as module
         left = int(sys.argv[2])
         def counted(call):
             def wrapper(*a, **k):
@@ -134,7 +134,7 @@ def test_scratch_of_killed_processes_is_cleared_and_that_of_living_ones_kept(tmp
     left_by_killed = """
 import sys
 from pathlib import Path
-from pipeline.engine.store import Store
+from apportion.pipeline.engine.store import Store
 Store(Path(sys.argv[1])).scratch()
 """
     subprocess.run([sys.executable, "-c", left_by_killed, str(tmp_path)], cwd=Path(__file__).parents[3], check=True)

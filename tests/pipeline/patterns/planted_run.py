@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.corpus import Corpus
-from pipeline.config import load_config
-from pipeline.running.local import run_locally
+from apportion.corpus.corpus import Corpus
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.local import run_locally
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 

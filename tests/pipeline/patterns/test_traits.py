@@ -1,7 +1,7 @@
 import numpy as np
 
-from corpus.session import Episode, Rating, Turn
-from pipeline.patterns.traits import traits
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.pipeline.patterns.traits import traits
 
 LIKING = Rating("ann", "bot", "liking", 3.0, 1.0, 5.0)
 

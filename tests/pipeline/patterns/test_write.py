@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from evaluation.patterns.result import PatternSettings
-from foundation.errors import InputError
-from pipeline.patterns import embedded
-from pipeline.patterns.read import read_turns
-from pipeline.patterns.write import read_patterns, write_patterns
-from pipeline.results.run_folder import open_run, read_record
+from apportion.corpus.corpus import Corpus
+from apportion.evaluation.patterns.result import PatternSettings
+from apportion.foundation.errors import InputError
+from apportion.pipeline.patterns import embedded
+from apportion.pipeline.patterns.read import read_turns
+from apportion.pipeline.patterns.write import read_patterns, write_patterns
+from apportion.pipeline.results.run_folder import open_run, read_record
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.patterns.planted_run import plant, write_run
@@ -61,8 +61,8 @@ def test_a_damaged_file_of_embeddings_is_made_anew(run):
 @pytest.mark.slow
 def test_embeddings_of_the_run_itself_go_before(tmp_path, monkeypatch):
     write_small_corpus(tmp_path / "corpus", sessions=8)
-    from pipeline.config import load_config
-    from pipeline.running.local import run_locally
+    from apportion.pipeline.config import load_config
+    from apportion.pipeline.running.local import run_locally
 
     text = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform"]\n'
     run_locally(load_config(config(tmp_path, text)), ["rewards", "embed"], quiet=True)

@@ -12,13 +12,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from corpus.schema import DESCRIPTORS, REWARDS
-from corpus.session import Episode, Turn
-from evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
-from evaluation.intervals.figure import Estimate, Missing
-from pipeline.report.bars import colour_class
-from pipeline.report.page import ReportInputs, Sample, render_report
-from pipeline.report.sessions import MethodStrip, session_views
+from apportion.corpus.schema import DESCRIPTORS, REWARDS
+from apportion.corpus.session import Episode, Turn
+from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
+from apportion.evaluation.intervals.figure import Estimate, Missing
+from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.page import ReportInputs, Sample, render_report
+from apportion.pipeline.report.sessions import MethodStrip, session_views
 from tests.pipeline.report_inputs import METHODS, made_up_inputs, made_up_rewards
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}

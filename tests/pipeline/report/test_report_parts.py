@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decompose.methods import METHODS
-from pipeline.report.bars import COLOURED, GUESTS, HEIGHT, colour_class, largest, turn_bars, value_bar
-from pipeline.report.chart import POINTS, ChartLine, line_chart, ticks
-from pipeline.report.curves import stage_charts
-from pipeline.report.picture import MAX_ROWS, turn_rewards_svg
-from pipeline.report.sessions import what_it_equals
-from pipeline.report.text import clean, number, plain, seconds, signed
+from apportion.decompose.methods import METHODS
+from apportion.pipeline.report.bars import COLOURED, GUESTS, HEIGHT, colour_class, largest, turn_bars, value_bar
+from apportion.pipeline.report.chart import POINTS, ChartLine, line_chart, ticks
+from apportion.pipeline.report.curves import stage_charts
+from apportion.pipeline.report.picture import MAX_ROWS, turn_rewards_svg
+from apportion.pipeline.report.sessions import what_it_equals
+from apportion.pipeline.report.text import clean, number, plain, seconds, signed
 from tests.pipeline.report_inputs import made_up_episodes, made_up_histories
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -66,7 +66,7 @@ def test_every_method_has_a_colour_of_its_own_and_keeps_it() -> None:
     guests = {colour_class(f"guest-{number}") for number in range(50)}
     assert guests == {f"m{len(COLOURED) + number}" for number in range(GUESTS)}
     assert colour_class("guest-1") == f"m{len(COLOURED) + 3}"
-    style = files("pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
+    style = files("apportion.pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
     for place in range(len(COLOURED) + GUESTS):
         assert style.count(f".m{place} {{ color: light-dark(#") == 1
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.corpus import Corpus
-from corpus.schema import MEDIA, RATINGS, SESSIONS, UTTERANCES
-from foundation.files import file_digest
-from pipeline.results.run_folder import session_file_name
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import MEDIA, RATINGS, SESSIONS, UTTERANCES
+from apportion.foundation.files import file_digest
+from apportion.pipeline.results.run_folder import session_file_name
 from tests.features.clips import tone, write_wav
 from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, MEANS, SESSION
 

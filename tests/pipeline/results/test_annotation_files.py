@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from foundation.errors import InputError
-from pipeline.engine.progress import StageProgress
-from pipeline.results.annotation_files import ExportReport, export_run
-from pipeline.results.run_folder import open_run, session_file_name
+from apportion.foundation.errors import InputError
+from apportion.pipeline.engine.progress import StageProgress
+from apportion.pipeline.results.annotation_files import ExportReport, export_run
+from apportion.pipeline.results.run_folder import open_run, session_file_name
 from tests.pipeline.results.measured_run import HOSTILE, TEXT_ONLY, write_measured_run
 
 

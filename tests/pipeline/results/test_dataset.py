@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
-from pipeline.config import load_config
-from pipeline.running.local import run_locally
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.local import run_locally
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 

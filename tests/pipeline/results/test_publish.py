@@ -5,10 +5,10 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.assembly import _engine
-from pipeline.config import load_config
-from pipeline.running.local import dry_run_text, run_locally
-from pipeline.running.shards import finish, run_shard
+from apportion.pipeline.assembly import _engine
+from apportion.pipeline.config import load_config
+from apportion.pipeline.running.local import dry_run_text, run_locally
+from apportion.pipeline.running.shards import finish, run_shard
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 

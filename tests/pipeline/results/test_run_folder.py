@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from foundation.errors import InputError
-from pipeline.results.run_folder import RunFolder, corpus_place, open_run, session_file_name
+from apportion.corpus.corpus import Corpus
+from apportion.foundation.errors import InputError
+from apportion.pipeline.results.run_folder import RunFolder, corpus_place, open_run, session_file_name
 from tests.pipeline.results.measured_run import write_measured_run
 
 

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from foundation.errors import InputError, UnitError
-from pipeline.assembly import open_engine
-from pipeline.config import load_config
-from pipeline.engine.progress import StageProgress
-from pipeline.running.local import run_locally
-from pipeline.running.lost_worker import WorkerLostError, lost_text
-from pipeline.running.runner import _code_of_the_lost, run_stages, waited_for
+from apportion.foundation.errors import InputError, UnitError
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import load_config
+from apportion.pipeline.engine.progress import StageProgress
+from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.running.lost_worker import WorkerLostError, lost_text
+from apportion.pipeline.running.runner import _code_of_the_lost, run_stages, waited_for
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.stages.planned import plan
@@ -72,7 +72,7 @@ def test_what_stops_one_unit_for_good_stops_the_run(tmp_path, monkeypatch):
     def fails(*args):
         raise InputError("no space left")
 
-    monkeypatch.setattr("pipeline.running.runner.run_units", fails)
+    monkeypatch.setattr("apportion.pipeline.running.runner.run_units", fails)
     with (
         ThreadPoolExecutor(1) as executor,
         StageProgress(quiet=True) as progress,
@@ -82,7 +82,7 @@ def test_what_stops_one_unit_for_good_stops_the_run(tmp_path, monkeypatch):
 
 
 def test_workers_tell_how_many_units_have_ended_before_their_shard_has(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
+    monkeypatch.setattr("apportion.pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
     write_small_corpus(tmp_path / "corpus", sessions=30)
     chosen = load_config(config(tmp_path, TEXT.format("run"))).with_run(workers=1)
     stream = io.StringIO()

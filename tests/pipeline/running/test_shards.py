@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import InputError
-from pipeline.config import Config
-from pipeline.engine.engine import Engine, Outcome
-from pipeline.engine.stage import Unit
-from pipeline.running.shards import (
+from apportion.foundation.errors import InputError
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.engine import Engine, Outcome
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.running.shards import (
     RAISE_IN_CONFIG,
     StoppedForNowError,
     _split,

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.config import Config
-from pipeline.engine.engine import Outcome
-from pipeline.engine.stage import Unit
-from pipeline.running.runner import RunResult
-from pipeline.running.summary import EXIT_LEFT, SHOWN_FAILURES, RunSummary
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.engine import Outcome
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.running.runner import RunResult
+from apportion.pipeline.running.summary import EXIT_LEFT, SHOWN_FAILURES, RunSummary
 
 DONE = Outcome("rewards", Unit(), "done")
 STOPPED = Outcome("judge", Unit("s1", "llm"), "stopped", "The budget of $1 is used up.")

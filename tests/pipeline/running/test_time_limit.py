@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Rating, Session, Turn
-from pipeline.config import Config
-from pipeline.engine.engine import Engine
-from pipeline.engine.units import Plan
-from pipeline.running.time_limit import asked_time_s, grace_s
-from pipeline.stages.declared import STAGES
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.engine import Engine
+from apportion.pipeline.engine.units import Plan
+from apportion.pipeline.running.time_limit import asked_time_s, grace_s
+from apportion.pipeline.stages.declared import STAGES
 from tests.pipeline.stages.planned import BY_NAME
 
 

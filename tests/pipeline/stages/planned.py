@@ -1,9 +1,9 @@
 """The units of the declared stages for three made-up sessions: one recorded, one not, one without a score."""
 
-from corpus.session import Media, Rating, Session, Turn
-from pipeline.config import Config
-from pipeline.engine.units import Plan
-from pipeline.stages.declared import STAGES
+from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.units import Plan
+from apportion.pipeline.stages.declared import STAGES
 
 BY_NAME = {stage.name: stage for stage in STAGES}
 

@@ -1,6 +1,6 @@
-from pipeline.config import Config, load_config, shown_config
-from pipeline.engine.stage import Unit
-from pipeline.stages.align import ALIGN, aligned_method
+from apportion.pipeline.config import Config, load_config, shown_config
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.stages.align import ALIGN, aligned_method
 
 
 def test_the_policy_is_aligned_with_the_chosen_method_or_the_last():

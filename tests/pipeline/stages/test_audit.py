@@ -8,10 +8,10 @@ from functools import partial
 import pyarrow.parquet as pq
 import pytest
 
-from evaluation.settings import EvaluationSettings
-from evaluation.stability.order import stability
-from evaluation.stability.table import stability_table
-from pipeline.report.page import render_report
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.evaluation.stability.order import stability
+from apportion.evaluation.stability.table import stability_table
+from apportion.pipeline.report.page import render_report
 from tests.behaviour.command import apportion, config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.evaluation.stability.test_order import CLEAN, SWAPPED, TITLES, TURNED, table

@@ -1,11 +1,11 @@
 import re
 from pathlib import Path
 
-from pipeline.config import Config
-from pipeline.engine.choice import NO_SCORE, left_out
-from pipeline.engine.stage import Unit
-from pipeline.engine.units import Plan
-from pipeline.stages.declared import STAGES
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.choice import NO_SCORE, left_out
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.engine.units import Plan
+from apportion.pipeline.stages.declared import STAGES
 from tests.pipeline.stages.planned import plan, session
 
 

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from corpus.session import Session
-from pipeline.config import Config
-from pipeline.engine.stage import Unit
+from apportion.corpus.session import Session
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.stage import Unit
 from tests.pipeline.stages.planned import BY_NAME, plan
 
 

@@ -2,11 +2,11 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 
-from corpus.schema import FRAMES, SPLITS
-from corpus.splitting.episodes import SplitEpisodes
-from pipeline.engine.stage import Inputs, Unit
-from pipeline.stages.declared import STAGES
-from pipeline.stages.evaluate import _asked_for, _emotions, _residuals, _unjudged
+from apportion.corpus.schema import FRAMES, SPLITS
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.pipeline.engine.stage import Inputs, Unit
+from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.stages.evaluate import _asked_for, _emotions, _residuals, _unjudged
 from tests.evaluation.made_up import episode
 
 

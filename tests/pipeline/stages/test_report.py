@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpus.schema import SOURCES
-from pipeline.config import Config
-from pipeline.stages.report import learnt_elsewhere
+from apportion.corpus.schema import SOURCES
+from apportion.pipeline.config import Config
+from apportion.pipeline.stages.report import learnt_elsewhere
 
 STUDENT = (
     "'reactions-en' is Reactions, by a student of a language model that judged made-up English dialogues "

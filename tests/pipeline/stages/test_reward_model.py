@@ -1,6 +1,6 @@
-from pipeline.engine.stage import Unit
-from pipeline.stages.decompose import FIT
-from pipeline.stages.reward_model import EMBED, TRAIN_REWARD
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.stages.decompose import FIT
+from apportion.pipeline.stages.reward_model import EMBED, TRAIN_REWARD
 from tests.pipeline.stages.planned import config, plan
 
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from corpus.session import Rating, Session, Turn
-from pipeline.config import Config
-from pipeline.engine.stage import BeforeRun, Unit
-from pipeline.stages.split import SPLIT
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.stage import BeforeRun, Unit
+from apportion.pipeline.stages.split import SPLIT
 
 
 def config(by: str) -> Config:

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from foundation.errors import UnitError
-from reward_model.learning.dataset import Dataset, EmbeddedTurns, TokenizedTurns, read_turns, rows_of_split, turn_values
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.learning.dataset import (
+    Dataset,
+    EmbeddedTurns,
+    TokenizedTurns,
+    read_turns,
+    rows_of_split,
+    turn_values,
+)
 from tests.reward_model.tiny import planted, signal_embeddings, small, splits_of
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.schema import REWARDS
-from corpus.splitting.episodes import SplitEpisodes
-from foundation.errors import UnitError
-from reward_model.learning.distil import mean_and_scale, train_reward_model
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
+from apportion.corpus.schema import REWARDS
+from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.learning.distil import mean_and_scale, train_reward_model
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import (
     episode,
     ignore,

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reward_model.learning.objective import Batch
+from apportion.reward_model.learning.objective import Batch
 
 
 def test_sums_and_counts_follow_the_offsets() -> None:

@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from foundation.errors import InputError, UnitError
-from reward_model.learning.objective import Batch
-from reward_model.learning.training_state import read_state
-from reward_model.learning.turn_mse import TurnMSE
+from apportion.foundation.errors import InputError, UnitError
+from apportion.reward_model.learning.objective import Batch
+from apportion.reward_model.learning.training_state import read_state
+from apportion.reward_model.learning.turn_mse import TurnMSE
 from tests.reward_model import training_runs
 from tests.reward_model.training_runs import settings_for, trained
 
@@ -67,8 +67,8 @@ def test_a_failure_in_one_process_ends_all_and_is_told(
 
 def test_more_processes_than_gpus_are_refused(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
-    monkeypatch.setattr("reward_model.learning.dataset.check_device", lambda device: None)
-    monkeypatch.setattr("reward_model.network.backbones.Backbone.to", lambda self, device: self)
+    monkeypatch.setattr("apportion.reward_model.learning.dataset.check_device", lambda device: None)
+    monkeypatch.setattr("apportion.reward_model.network.backbones.Backbone.to", lambda self, device: self)
     with pytest.raises(InputError, match="processes = 2: torch sees 1 CUDA devices"):
         trained(settings_for(bert, processes=2, device="cuda"))
 

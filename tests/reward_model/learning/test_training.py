@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from foundation.errors import UnitError
-from reward_model.learning.loop import EpochRow, Training
-from reward_model.learning.training import history_table, predict, train
-from reward_model.learning.turn_mse import TurnMSE
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.training import history_table, predict, train
+from apportion.reward_model.learning.turn_mse import TurnMSE
 from tests.reward_model.learning.test_loop import EPISODES, made
 from tests.reward_model.tiny import ignore, small, values_of
 

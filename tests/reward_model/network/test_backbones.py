@@ -8,8 +8,8 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModel
 
-from foundation.errors import InputError
-from reward_model.network.backbones import TEXTS_AT_ONCE, backbone_of_folder, frozen_backbone, load_backbone
+from apportion.foundation.errors import InputError
+from apportion.reward_model.network.backbones import TEXTS_AT_ONCE, backbone_of_folder, frozen_backbone, load_backbone
 from tests.reward_model.tiny import CONFIGS, save_tiny
 
 PAIRS = [("A: hotel ?\n", "yes good"), ("", "no"), ("A: train ?\nB: at nine\nA: good ?\n", "bad bad bad .")]
@@ -168,7 +168,7 @@ def test_a_tokenizer_without_a_fast_version_is_refused(bert: Path, monkeypatch: 
 
 def test_a_model_that_is_no_text_model_is_refused(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformers.BertConfig.hidden_size", None, raising=False)
-    from reward_model.network.backbones import _built
+    from apportion.reward_model.network.backbones import _built
 
     class Model:
         config = type("Config", (), {})()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import InputError
-from reward_model.network.backbones import frozen_backbone, load_backbone
+from apportion.foundation.errors import InputError
+from apportion.reward_model.network.backbones import frozen_backbone, load_backbone
 from tests.reward_model.tiny import CAUSAL, CONFIGS, save_tiny
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reward_model.network.dialogue import DialogueTokenizer, turn_ranges
+from apportion.reward_model.network.dialogue import DialogueTokenizer, turn_ranges
 from tests.reward_model.tiny import WORDS, tokenizer
 
 SAID = [("A", "hotel ?"), ("B", "yes good"), ("A", "train ?"), ("B", "no bad .")]

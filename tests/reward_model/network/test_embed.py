@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.schema import EMBEDDINGS
-from corpus.session import Rating, Session, Turn
-from foundation.errors import InputError
-from reward_model.network.backbones import load_backbone
-from reward_model.network.embed import embed_episodes, embed_session
+from apportion.corpus.schema import EMBEDDINGS
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.foundation.errors import InputError
+from apportion.reward_model.network.backbones import load_backbone
+from apportion.reward_model.network.embed import embed_episodes, embed_session
 from tests.reward_model.tiny import episode, small
 
 TURNS = tuple(

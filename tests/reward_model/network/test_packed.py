@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from reward_model.network.backbones import load_backbone
-from reward_model.network.packed import pack, reading_backbone
-from reward_model.network.texts import embed_texts
+from apportion.reward_model.network.backbones import load_backbone
+from apportion.reward_model.network.packed import pack, reading_backbone
+from apportion.reward_model.network.texts import embed_texts
 from tests.reward_model.tiny import save_tiny
 
 TEXTS = ["good train", "bad", "", "no good train at all bad"]

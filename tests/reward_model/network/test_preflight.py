@@ -10,19 +10,19 @@ import pytest
 import torch
 from transformers import BartModel
 
-from foundation.errors import InputError
-from reward_model.network.preflight import check_backbone
-from reward_model.settings import RewardModelSettings
+from apportion.foundation.errors import InputError
+from apportion.reward_model.network.preflight import check_backbone
+from apportion.reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import CONFIGS, save_tiny, small, tokenizer
 
 ROOT = Path(__file__).resolve().parents[3]
 PAPER = RewardModelSettings(preset="paper")
 BUNDLED = """
 import sys
-from reward_model.network.preflight import check_backbone
-from reward_model.settings import RewardModelSettings
-from rlhf.preflight import check_alignment
-from rlhf.settings import AlignSettings
+from apportion.reward_model.network.preflight import check_backbone
+from apportion.reward_model.settings import RewardModelSettings
+from apportion.rlhf.preflight import check_alignment
+from apportion.rlhf.settings import AlignSettings
 check_backbone(RewardModelSettings())
 check_alignment(AlignSettings())
 print(sorted({"torch", "transformers", "peft"} & set(sys.modules)))

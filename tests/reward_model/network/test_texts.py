@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from reward_model.network import texts as reading
-from reward_model.network.backbones import load_backbone
-from reward_model.network.texts import embed_replies, embed_sentences, embed_texts
+from apportion.reward_model.network import texts as reading
+from apportion.reward_model.network.backbones import load_backbone
+from apportion.reward_model.network.texts import embed_replies, embed_sentences, embed_texts
 from tests.reward_model.tiny import save_tiny
 
 

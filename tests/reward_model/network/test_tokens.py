@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reward_model.network.tokens import PairTokenizer, Tokens, length_batches
+from apportion.reward_model.network.tokens import PairTokenizer, Tokens, length_batches
 from tests.reward_model.tiny import SPECIALS, WORDS, tokenizer
 
 NAMES = [*SPECIALS, *WORDS]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.files.tablefile import write_table
-from corpus.schema import SPLITS
-from foundation.errors import InputError
-from rlhf.compare.choice import Wanted, choose_placement, choose_sessions, choose_window, name_policies
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.files.tablefile import write_table
+from apportion.corpus.schema import SPLITS
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.choice import Wanted, choose_placement, choose_sessions, choose_window, name_policies
 from tests.behaviour.small import write_small_corpus
 
 

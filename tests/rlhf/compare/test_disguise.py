@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.corpus import Corpus
-from corpus.schema import RATINGS, SESSIONS, UTTERANCES
-from foundation.errors import InputError
-from rlhf.compare.disguise import disguised, speakers
-from rlhf.compare.pairs import Pair
-from rlhf.compare.responses import messages_of
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RATINGS, SESSIONS, UTTERANCES
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.disguise import disguised, speakers
+from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.responses import messages_of
 
 
 def pair(context: str, left: str, right: str, session_id: str = "s") -> Pair:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply
-from rlhf.compare.judge import read_reply
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply
+from apportion.rlhf.compare.judge import read_reply
 
 
 @pytest.mark.parametrize(

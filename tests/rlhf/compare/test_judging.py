@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import rlhf.compare
-from corpus.schema import KEY, RESPONSES
-from foundation.errors import InputError
-from rlhf.compare import JudgeSettings, Judging, LanguageModelJudge, Pair, read_pairs
-from rlhf.compare.blind import blinded
-from rlhf.compare.responses import write_rows
+import apportion.rlhf.compare
+from apportion.corpus.schema import KEY, RESPONSES
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare import JudgeSettings, Judging, LanguageModelJudge, Pair, read_pairs
+from apportion.rlhf.compare.blind import blinded
+from apportion.rlhf.compare.responses import write_rows
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 
@@ -84,4 +84,4 @@ def _rows(path: Path) -> list[dict[str, object]]:
 
 
 def test_the_names_for_others_are_there():
-    assert all(getattr(rlhf.compare, name) is not None for name in rlhf.compare.__all__)
+    assert all(getattr(apportion.rlhf.compare, name) is not None for name in apportion.rlhf.compare.__all__)

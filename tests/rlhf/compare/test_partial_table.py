@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from foundation.errors import InputError
-from rlhf.compare.partial_table import LOCK, PartialTable
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.partial_table import LOCK, PartialTable
 
 
 def test_what_was_finished_is_found_again_where_it_was_made_with_the_same(tmp_path):

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.schema import RESPONSES
-from foundation.errors import InputError
-from rlhf.compare.blind import blinded, unblinded
-from rlhf.compare.responses import context_text, messages_of, read_rows, write_rows
-from rlhf.compare.win_rate import history_of
-from rlhf.policy.contexts import Said
+from apportion.corpus.schema import RESPONSES
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.blind import blinded, unblinded
+from apportion.rlhf.compare.responses import context_text, messages_of, read_rows, write_rows
+from apportion.rlhf.compare.win_rate import history_of
+from apportion.rlhf.policy.contexts import Said
 
 SAID = st.one_of(st.text(st.characters(exclude_categories=("Cs",)), max_size=30), st.text("'=+-@\t\r\n a", max_size=5))
 ROWS = st.dictionaries(

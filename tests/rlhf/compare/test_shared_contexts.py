@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rlhf.compare.shared_contexts import share_contexts
-from rlhf.training.tiny_policy import train_tokenizer
+from apportion.rlhf.compare.shared_contexts import share_contexts
+from apportion.rlhf.training.tiny_policy import train_tokenizer
 from tests.rlhf.toy import ANSWERS, QUESTIONS, RATING, SMALL, chats, episode
 
 COARSE = train_tokenizer([*QUESTIONS, *ANSWERS], 400)

@@ -15,16 +15,16 @@ import yaml
 from accelerate.commands.config.config_args import load_config_from_file
 from safetensors.torch import load_file
 
-from corpus.session import Background
-from foundation.errors import InputError, UnitError
-from foundation.processes import Processes
-from rlhf.launch import parent as launch
-from rlhf.launch.config import config_file
-from rlhf.launch.job import SharedJob
-from rlhf.policy.prompts import prompt_episodes
-from rlhf.policy.sharding import FLAGS, check_sharding, claim_accelerate_flags, sharding_asked
-from rlhf.settings import AlignSettings
-from rlhf.training.job import Asking
+from apportion.corpus.session import Background
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.processes import Processes
+from apportion.rlhf.launch import parent as launch
+from apportion.rlhf.launch.config import config_file
+from apportion.rlhf.launch.job import SharedJob
+from apportion.rlhf.policy.prompts import prompt_episodes
+from apportion.rlhf.policy.sharding import FLAGS, check_sharding, claim_accelerate_flags, sharding_asked
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.job import Asking
 from tests.made_once import made_once
 from tests.rlhf.processes_run import SETTINGS, run, trained
 from tests.rlhf.together import ROOT, aligned_in_two_goes, aligned_together, job, launched
@@ -126,7 +126,7 @@ def test_a_stage_of_zero_that_leaves_frozen_weights_whole_starts_nothing(
     own = tmp_path / "stage2.yaml"
     text = config_file(AlignSettings(accelerate="deepspeed")).read_text()
     own.write_text(text.replace("zero_stage: 3", "zero_stage: 2"))
-    monkeypatch.setattr("foundation.extras.find_spec", lambda name: name)
+    monkeypatch.setattr("apportion.foundation.extras.find_spec", lambda name: name)
     monkeypatch.setattr(launch, "launch_command", lambda settings, folder: pytest.fail("it was started"))
     with pytest.raises(InputError, match="zero_stage = 2, but only stage 3"):
         launch.align_together(job(tmp_path, Path("/nowhere"), accelerate=str(own), policy="some/model"), quiet, ())

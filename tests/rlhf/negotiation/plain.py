@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from environments.negotiation.batched.engine import KEPT
-from environments.negotiation.codes import ACTS, AGREE
-from rlhf.negotiation.data.dialogues import Dialogues
-from rlhf.negotiation.model.likelihood.descent import Dropout
-from rlhf.negotiation.model.network import WAYS, Weights, embeddings, looked_up, read_context
-from rlhf.negotiation.model.recurrent import gru_step
+from apportion.environments.negotiation.batched.engine import KEPT
+from apportion.environments.negotiation.codes import ACTS, AGREE
+from apportion.rlhf.negotiation.data.dialogues import Dialogues
+from apportion.rlhf.negotiation.model.likelihood.descent import Dropout
+from apportion.rlhf.negotiation.model.network import WAYS, Weights, embeddings, looked_up, read_context
+from apportion.rlhf.negotiation.model.recurrent import gru_step
 
 
 def _linear(weights: Weights, name: str, given: Tensor) -> Tensor:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
-from environments.negotiation.contexts import Context
-from rlhf.negotiation.chance import draws_of
-from rlhf.negotiation.data.dialogues import Dialogues
-from rlhf.negotiation.material import drawn_contexts
-from rlhf.negotiation.model.network import Weights, drawn_weights
-from rlhf.negotiation.reinforce import Contexts
-from rlhf.negotiation.settings import NegotiatorSettings, NetworkSettings
+from apportion.environments.negotiation.batched.engine import BatchedGames, Optima, Pools
+from apportion.environments.negotiation.contexts import Context
+from apportion.rlhf.negotiation.chance import draws_of
+from apportion.rlhf.negotiation.data.dialogues import Dialogues
+from apportion.rlhf.negotiation.material import drawn_contexts
+from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
+from apportion.rlhf.negotiation.reinforce import Contexts
+from apportion.rlhf.negotiation.settings import NegotiatorSettings, NetworkSettings
 
 SMALL = NetworkSettings(embedding=12, context=6, hidden=10, attention=6, selection=8, spread=0.5)
 CONTEXT = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))

@@ -5,16 +5,16 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
-from environments.negotiation.batched.scripts import Asker, seated
-from environments.negotiation.codes import SPLIT_OF, SPLITS
-from environments.negotiation.contexts import Context
-from rlhf.negotiation.experts import ScriptPlayer
-from rlhf.negotiation.model.network import Weights, drawn_weights
-from rlhf.negotiation.model.player import NetworkPlayer
-from rlhf.negotiation.playing import play
-from rlhf.negotiation.reinforce import Contexts, ReinforceTraining, Rewards
-from rlhf.negotiation.settings import NetworkSettings, ReinforceSettings
+from apportion.environments.negotiation.batched.engine import BatchedGames, Optima, Pools
+from apportion.environments.negotiation.batched.scripts import Asker, seated
+from apportion.environments.negotiation.codes import SPLIT_OF, SPLITS
+from apportion.environments.negotiation.contexts import Context
+from apportion.rlhf.negotiation.experts import ScriptPlayer
+from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
+from apportion.rlhf.negotiation.model.player import NetworkPlayer
+from apportion.rlhf.negotiation.playing import play
+from apportion.rlhf.negotiation.reinforce import Contexts, ReinforceTraining, Rewards
+from apportion.rlhf.negotiation.settings import NetworkSettings, ReinforceSettings
 from tests.rlhf.negotiation.small import weights
 
 CONTEXT = Context((1, 3, 1), ((7, 0, 3), (1, 3, 0)))

@@ -10,13 +10,13 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from environments.negotiation.annotating import Queue, UnansweredError
-from environments.negotiation.annotating.queue import Answer
-from environments.negotiation.contexts import Context
-from foundation.errors import InputError, UnitError
-from rlhf.negotiation.cell import Cell
-from rlhf.negotiation.material import drawn_contexts, material_of
-from rlhf.negotiation.reinforce import ReinforceTraining
+from apportion.environments.negotiation.annotating import Queue, UnansweredError
+from apportion.environments.negotiation.annotating.queue import Answer
+from apportion.environments.negotiation.contexts import Context
+from apportion.foundation.errors import InputError, UnitError
+from apportion.rlhf.negotiation.cell import Cell
+from apportion.rlhf.negotiation.material import drawn_contexts, material_of
+from apportion.rlhf.negotiation.reinforce import ReinforceTraining
 from tests.forked import Tell, ended, forked
 from tests.rlhf.negotiation.small import settings
 
@@ -220,7 +220,7 @@ def _few_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def drawn(count: int, purpose: str) -> tuple[Context, ...]:
         return drawn_contexts(20 if purpose.startswith("held-out") else count, purpose)
 
-    monkeypatch.setattr("rlhf.negotiation.material.drawn_contexts", drawn)
+    monkeypatch.setattr("apportion.rlhf.negotiation.material.drawn_contexts", drawn)
     material_of(settings(evaluation={"contexts": 21}))
 
 

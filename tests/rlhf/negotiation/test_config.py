@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import InputError
-from foundation.files import locked
-from rlhf.negotiation.config import read_settings, train_negotiators
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import locked
+from apportion.rlhf.negotiation.config import read_settings, train_negotiators
 from tests.rlhf.negotiation.small import settings
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from rlhf.negotiation.kept import Kept, Tensors, number
+from apportion.rlhf.negotiation.kept import Kept, Tensors, number
 
 
 @dataclass

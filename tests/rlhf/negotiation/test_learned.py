@@ -4,15 +4,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from environments.negotiation.agents import ROSTER
-from environments.negotiation.batched.engine import BatchedGames, Pools
-from environments.negotiation.game import Negotiation
-from environments.play import play as play_one
-from foundation.errors import InputError
-from rlhf.negotiation.learned import CARD, WEIGHTS, Learned, agent_folder, write_agent
-from rlhf.negotiation.material import drawn_contexts
-from rlhf.negotiation.model.player import NetworkPlayer
-from rlhf.negotiation.playing import play
+from apportion.environments.negotiation.agents import ROSTER
+from apportion.environments.negotiation.batched.engine import BatchedGames, Pools
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.play import play as play_one
+from apportion.foundation.errors import InputError
+from apportion.rlhf.negotiation.learned import CARD, WEIGHTS, Learned, agent_folder, write_agent
+from apportion.rlhf.negotiation.material import drawn_contexts
+from apportion.rlhf.negotiation.model.player import NetworkPlayer
+from apportion.rlhf.negotiation.playing import play
 from tests.rlhf.negotiation.small import SMALL, weights
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from environments.negotiation.batched.engine import BatchedGames, Pools
-from environments.negotiation.codes import AGREE, DISAGREE, END, split_code
-from foundation.errors import InputError
-from rlhf.negotiation.novelty import Likely, likely, scores
+from apportion.environments.negotiation.batched.engine import BatchedGames, Pools
+from apportion.environments.negotiation.codes import AGREE, DISAGREE, END, split_code
+from apportion.foundation.errors import InputError
+from apportion.rlhf.negotiation.novelty import Likely, likely, scores
 from tests.rlhf.negotiation.small import CONTEXT, weights
 
 FIRST, SECOND = split_code((1, 1, 0)), split_code((0, 2, 1))

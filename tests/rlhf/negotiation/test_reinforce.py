@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 import torch
 
-from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
-from environments.negotiation.codes import AGREE, END, split_code
-from rlhf.negotiation.data.dialogues import OTHERS, OWN
-from rlhf.negotiation.experts import ScriptPlayer
-from rlhf.negotiation.model.network import Weights, act_scores, acting, read
-from rlhf.negotiation.model.player import NetworkPlayer, masked
-from rlhf.negotiation.playing import Played, play, seen
-from rlhf.negotiation.reinforce import Rewards, act_rewards, advantages, policy_loss, rewards_of
+from apportion.environments.negotiation.batched.engine import BatchedGames, Optima, Pools
+from apportion.environments.negotiation.codes import AGREE, END, split_code
+from apportion.rlhf.negotiation.data.dialogues import OTHERS, OWN
+from apportion.rlhf.negotiation.experts import ScriptPlayer
+from apportion.rlhf.negotiation.model.network import Weights, act_scores, acting, read
+from apportion.rlhf.negotiation.model.player import NetworkPlayer, masked
+from apportion.rlhf.negotiation.playing import Played, play, seen
+from apportion.rlhf.negotiation.reinforce import Rewards, act_rewards, advantages, policy_loss, rewards_of
 from tests.rlhf.negotiation.small import CONTEXT, dialogue, weights
 
 FIRST = split_code((1, 1, 0))

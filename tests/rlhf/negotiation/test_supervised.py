@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-from environments.negotiation.codes import split_code
-from foundation.errors import InputError, UnitError
-from rlhf.negotiation.material import scripted
-from rlhf.negotiation.model.network import drawn_weights
-from rlhf.negotiation.settings import SupervisedSettings
-from rlhf.negotiation.supervised import Examples, SupervisedTraining, epoch_batches, rates
+from apportion.environments.negotiation.codes import split_code
+from apportion.foundation.errors import InputError, UnitError
+from apportion.rlhf.negotiation.material import scripted
+from apportion.rlhf.negotiation.model.network import drawn_weights
+from apportion.rlhf.negotiation.settings import SupervisedSettings
+from apportion.rlhf.negotiation.supervised import Examples, SupervisedTraining, epoch_batches, rates
 from tests.rlhf.negotiation.small import SMALL, weights
 
 FIRST = split_code((1, 1, 0))

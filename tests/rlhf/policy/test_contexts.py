@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.session import Background, Session, Turn
-from corpus.targets import unrated_episode
-from foundation.errors import InputError
-from rlhf.policy.contexts import Said, as_chat, make_contexts, merge_turns, of_targets, render
-from rlhf.training.tiny_policy import train_tokenizer
+from apportion.corpus.session import Background, Session, Turn
+from apportion.corpus.targets import unrated_episode
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import Said, as_chat, make_contexts, merge_turns, of_targets, render
+from apportion.rlhf.training.tiny_policy import train_tokenizer
 from tests.rlhf.toy import ANSWERS, QUESTIONS, RATING, episode, no_history
 
 TOKENIZER = train_tokenizer([*QUESTIONS, *ANSWERS], 300)

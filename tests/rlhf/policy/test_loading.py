@@ -10,9 +10,9 @@ import pytest
 import torch
 from transformers import T5Config, T5Model
 
-from foundation.errors import InputError
-from rlhf.policy.loading import Policy, cannot_load, check_device, check_whole, load_policy
-from rlhf.policy_settings import Placement
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.loading import Policy, cannot_load, check_device, check_whole, load_policy
+from apportion.rlhf.policy_settings import Placement
 from tests.rlhf.hub import hub
 from tests.rlhf.toy import SMALL, small_policy
 
@@ -116,9 +116,9 @@ def test_a_device_that_is_not_there():
 ASK = """
 import sys
 from huggingface_hub import constants
-from foundation.errors import InputError
-from rlhf.policy.loading import cannot_load, load_policy
-from rlhf.policy_settings import Placement, Window
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.loading import cannot_load, load_policy
+from apportion.rlhf.policy_settings import Placement, Window
 for name in sys.argv[1:]:
     constants.HF_HUB_OFFLINE = name == sys.argv[-1]
     try:

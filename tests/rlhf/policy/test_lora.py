@@ -4,10 +4,10 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from foundation.errors import InputError
-from rlhf.policy.lora import attach_adapter, trained_weights
-from rlhf.policy_settings import LoraSettings
-from rlhf.settings import PAPER
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.lora import attach_adapter, trained_weights
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.settings import PAPER
 from tests.rlhf.toy import small_policy
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from foundation.errors import InputError
-from rlhf.policy.loading import load_policy
-from rlhf.policy.merging import merge_policy
-from rlhf.policy.opening import open_policy
-from rlhf.policy_settings import Placement
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.loading import load_policy
+from apportion.rlhf.policy.merging import merge_policy
+from apportion.rlhf.policy.opening import open_policy
+from apportion.rlhf.policy_settings import Placement
 from tests.rlhf.saved import save_aligned, save_model
 from tests.rlhf.toy import SMALL
 
@@ -86,7 +86,7 @@ def test_a_merge_that_fails_leaves_nothing(tmp_path, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rlhf.policy.merging.place_folder", full)
+    monkeypatch.setattr("apportion.rlhf.policy.merging.place_folder", full)
     with pytest.raises(OSError, match="No space left"):
         merge_policy(str(folder), tmp_path / "merged", SMALL.placement)
     assert [path.name for path in tmp_path.iterdir()] == ["policy"]

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from foundation.errors import InputError
-from rlhf.policy.contexts import make_contexts
-from rlhf.policy.prompts import prompt_episodes, read_prompts
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import make_contexts
+from apportion.rlhf.policy.prompts import prompt_episodes, read_prompts
 from tests.rlhf.toy import QUESTIONS, no_history, small_policy
 
 TALK = {"messages": [{"role": "user", "content": QUESTIONS[0]}, {"role": "assistant", "content": "at nine"},

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlhf.policy.window_file import read_window, write_window
-from rlhf.policy_settings import Window
+from apportion.rlhf.policy.window_file import read_window, write_window
+from apportion.rlhf.policy_settings import Window
 from tests.rlhf.toy import SMALL
 
 

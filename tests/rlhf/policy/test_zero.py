@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from foundation.errors import InputError
-from rlhf.policy.zero import is_sharded_weight, zero_config
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.zero import is_sharded_weight, zero_config
 from tests.rlhf.together import aligned_in_two_goes, aligned_together, launched
 
 

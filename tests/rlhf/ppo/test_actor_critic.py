@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings
-from rlhf.ppo.actor_critic import ActorCritic
-from rlhf.sampling.rollout import sample_replies
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.ppo.actor_critic import ActorCritic
+from apportion.rlhf.sampling.rollout import sample_replies
 from tests.rlhf.toy import contexts, dropping_policy, small_policy
 
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlhf.ppo.advantages import estimate_advantages, whiten
+from apportion.rlhf.ppo.advantages import estimate_advantages, whiten
 
 NUMBER = st.floats(-5, 5)
 REPLIES = st.lists(st.lists(st.tuples(NUMBER, NUMBER), min_size=1, max_size=6), min_size=1, max_size=4)

@@ -12,8 +12,8 @@ import pytest
 import torch
 from peft import PeftModel
 
-from foundation.errors import UnitError
-from rlhf.training.checkpoint_folders import StepFolders
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.training.checkpoint_folders import StepFolders
 from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_alignment import digest
 from tests.rlhf.test_alignment import run as align_small

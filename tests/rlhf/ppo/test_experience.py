@@ -4,8 +4,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlhf.ppo.experience import Experience, micro_batches, minibatches
-from rlhf.sampling.rollout import Rollout
+from apportion.rlhf.ppo.experience import Experience, micro_batches, minibatches
+from apportion.rlhf.sampling.rollout import Rollout
 from tests.rlhf.toy import SMALL
 
 

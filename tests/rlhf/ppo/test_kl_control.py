@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlhf.ppo.kl_control import KLControl
-from rlhf.settings import AlignSettings
+from apportion.rlhf.ppo.kl_control import KLControl
+from apportion.rlhf.settings import AlignSettings
 
 
 def test_the_fixed_weight_stays():

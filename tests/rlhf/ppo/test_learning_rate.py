@@ -6,8 +6,8 @@ import pytest
 import torch
 from transformers import get_scheduler
 
-from rlhf.ppo.learning_rate import share_of_lr
-from rlhf.settings import AlignSettings
+from apportion.rlhf.ppo.learning_rate import share_of_lr
+from apportion.rlhf.settings import AlignSettings
 
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])

@@ -8,12 +8,12 @@ import pytest
 import torch
 from peft import PeftModel
 
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings
-from rlhf.ppo.actor_critic import ActorCritic
-from rlhf.ppo.advantages import estimate_advantages
-from rlhf.ppo.losses import policy_loss, ppo_loss, value_loss
-from rlhf.sampling.rollout import Rollout
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.ppo.actor_critic import ActorCritic
+from apportion.rlhf.ppo.advantages import estimate_advantages
+from apportion.rlhf.ppo.losses import policy_loss, ppo_loss, value_loss
+from apportion.rlhf.sampling.rollout import Rollout
 from tests.rlhf.toy import small_policy
 
 ONES = torch.ones(1, 1, dtype=torch.bool)

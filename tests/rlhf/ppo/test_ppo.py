@@ -6,15 +6,15 @@ import re
 import pytest
 import torch
 
-from foundation.errors import UnitError
-from rlhf.policy.loading import Policy
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings, TinySettings
-from rlhf.ppo.ppo import PPO
-from rlhf.ppo.token_rewards import token_rewards
-from rlhf.settings import AlarmSettings
-from rlhf.training.metrics import Metrics
-from rlhf.training.tiny_policy import build_tiny
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings, TinySettings
+from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.ppo.token_rewards import token_rewards
+from apportion.rlhf.settings import AlarmSettings
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.toy import SMALL, chats, contexts, quiet, small_policy
 
 METRICS = {
@@ -143,7 +143,7 @@ def test_scores_are_clipped_after_they_are_normalised(monkeypatch):
         seen.append(list(scores))
         return token_rewards(scores, *rest)
 
-    monkeypatch.setattr("rlhf.ppo.ppo.token_rewards", spy)
+    monkeypatch.setattr("apportion.rlhf.ppo.ppo.token_rewards", spy)
     trainer(lambda contexts, histories, replies: [0.0, 0.0, 0.0, 100.0], reward_clip=1.0).step(1)
     assert seen == [pytest.approx([-(3**-0.5)] * 3 + [1.0])]
     metrics = trainer(

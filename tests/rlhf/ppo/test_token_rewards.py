@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import torch
 
-from rlhf.ppo.token_rewards import token_rewards
-from rlhf.sampling.rollout import Rollout
+from apportion.rlhf.ppo.token_rewards import token_rewards
+from apportion.rlhf.sampling.rollout import Rollout
 
 
 def rollout(mask, ends=None) -> Rollout:

@@ -16,13 +16,13 @@ import torch
 from safetensors import safe_open
 from transformers import LlamaConfig, LlamaForCausalLM, LlamaForSequenceClassification
 
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings
-from rlhf.ppo.actor_critic import ActorCritic, ReplyStats
-from rlhf.ppo.advantages import estimate_advantages, whiten
-from rlhf.ppo.losses import policy_loss, value_loss
-from rlhf.ppo.token_rewards import token_rewards
-from rlhf.sampling.rollout import Rollout
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.ppo.actor_critic import ActorCritic, ReplyStats
+from apportion.rlhf.ppo.advantages import estimate_advantages, whiten
+from apportion.rlhf.ppo.losses import policy_loss, value_loss
+from apportion.rlhf.ppo.token_rewards import token_rewards
+from apportion.rlhf.sampling.rollout import Rollout
 
 RECORDED = Path(__file__).resolve().parent / "recorded" / "trl_1_12_0_ppo.safetensors"
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from foundation.errors import UnitError
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings
-from rlhf.ppo.ppo import PPO
-from rlhf.sampling.partner import RecordedPartner
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.sampling.partner import RecordedPartner
 from tests.rlhf.ppo.test_ppo import by_length, no_reward, trainer
 from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, no_history, small_policy
 

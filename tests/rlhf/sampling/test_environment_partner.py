@@ -6,22 +6,22 @@ from functools import partial
 
 import pytest
 
-from environments.agents.agent import Scripted
-from environments.core import Act, View
-from environments.play import play
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.sources.sets import chosen_space
-from foundation.errors import UnitError
-from reward_model.history_windows import window
-from rlhf.policy.contexts import DialogueContext
-from rlhf.sampling import environment_partner
-from rlhf.sampling.environment_partner import BatchAgent, EnvironmentPartner, Start
-from rlhf.sampling.partner import BatchPartner, Stage, answers
-from rlhf.sampling.policy_agent import PolicyAgent
-from rlhf.sampling.rollout import Ending
-from rlhf.sampling.several_turns import sample_dialogues
-from rlhf.trainers.groups import measured_endings
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act, View
+from apportion.environments.play import play
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources.sets import chosen_space
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.history_windows import window
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.sampling import environment_partner
+from apportion.rlhf.sampling.environment_partner import BatchAgent, EnvironmentPartner, Start
+from apportion.rlhf.sampling.partner import BatchPartner, Stage, answers
+from apportion.rlhf.sampling.policy_agent import PolicyAgent
+from apportion.rlhf.sampling.rollout import Ending
+from apportion.rlhf.sampling.several_turns import sample_dialogues
+from apportion.rlhf.trainers.groups import measured_endings
 from tests.environments.games import Countdown, Matching
 from tests.rlhf.sampling.test_policy_agent import ROOM
 from tests.rlhf.toy import SMALL, small_policy

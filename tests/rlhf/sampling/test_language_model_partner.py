@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from corpus.session import Background
-from foundation.errors import InputError, StoppedError, UnitError
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply
-from rlhf.alignment import align_here
-from rlhf.policy.contexts import make_contexts
-from rlhf.sampling.language_model_partner import (
+from apportion.corpus.session import Background
+from apportion.foundation.errors import InputError, StoppedError, UnitError
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply
+from apportion.rlhf.alignment import align_here
+from apportion.rlhf.policy.contexts import make_contexts
+from apportion.rlhf.sampling.language_model_partner import (
     LanguageModelPartner,
     LanguageModelPartnerSettings,
     asker_of,
     read_answer,
     request_of,
 )
-from rlhf.sampling.live_partner import first_dialogues
-from rlhf.sampling.partner import answers
-from rlhf.training.job import Asking, Job
+from apportion.rlhf.sampling.live_partner import first_dialogues
+from apportion.rlhf.sampling.partner import answers
+from apportion.rlhf.training.job import Asking, Job
 from tests.forked import Tell, ended, killed
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.rlhf.sampling.test_partner import TALK, three

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from corpus.session import Turn
-from reward_model.history_windows import window
-from rlhf.policy.contexts import make_contexts
-from rlhf.sampling.partner import RecordedPartner
+from apportion.corpus.session import Turn
+from apportion.reward_model.history_windows import window
+from apportion.rlhf.policy.contexts import make_contexts
+from apportion.rlhf.sampling.partner import RecordedPartner
 from tests.rlhf.toy import episode, small_policy
 
 TALK = [("ann", "a0"), ("bot", "b1"), ("ann", "a2"), ("ann", "a3"), ("bot", "b4"), ("bot", "b5"), ("ann", "a6"),

@@ -7,18 +7,18 @@ import random
 import pytest
 import torch
 
-from corpus.corpus import Corpus
-from environments.agents.agent import UNUSABLE
-from environments.core import Act, Move, View
-from environments.play import play
-from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.simulation import SimulationChoice, plans_of, simulate_sotopia
-from environments.sotopia.sources.sets import chosen_space
-from foundation.errors import UnitError
-from rlhf.policy_settings import Window
-from rlhf.sampling import policy_agent
-from rlhf.sampling.policy_agent import BEGIN, PolicyAgent, act_said, episode_seen, live_context, open_turn
+from apportion.corpus.corpus import Corpus
+from apportion.environments.agents.agent import UNUSABLE
+from apportion.environments.core import Act, Move, View
+from apportion.environments.play import play
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.simulation import SimulationChoice, plans_of, simulate_sotopia
+from apportion.environments.sotopia.sources.sets import chosen_space
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy_settings import Window
+from apportion.rlhf.sampling import policy_agent
+from apportion.rlhf.sampling.policy_agent import BEGIN, PolicyAgent, act_said, episode_seen, live_context, open_turn
 from tests.environments.games import Countdown, take
 from tests.environments.sotopia.test_canaries import OF_A, OF_B, TASKS
 from tests.rlhf.saved import save_aligned

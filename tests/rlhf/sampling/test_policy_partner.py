@@ -4,11 +4,11 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from foundation.errors import UnitError
-from rlhf.alignment import align_here
-from rlhf.policy.contexts import make_contexts, render
-from rlhf.sampling.policy_partner import PolicyPartner, PolicyPartnerSettings
-from rlhf.training.job import Job
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.alignment import align_here
+from apportion.rlhf.policy.contexts import make_contexts, render
+from apportion.rlhf.sampling.policy_partner import PolicyPartner, PolicyPartnerSettings
+from apportion.rlhf.training.job import Job
 from tests.rlhf.sampling.test_partner import TALK, three
 from tests.rlhf.test_alignment import SPLITS, by_length, digest
 from tests.rlhf.toy import SMALL, Scored, chats, episode, small_policy

@@ -5,10 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings
-from rlhf.ppo.actor_critic import ActorCritic
-from rlhf.sampling.rollout import Rollout, join_rollouts, pad_prompts, reply_mask, sample_replies
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.ppo.actor_critic import ActorCritic
+from apportion.rlhf.sampling.rollout import Rollout, join_rollouts, pad_prompts, reply_mask, sample_replies
 from tests.rlhf.toy import contexts, small_policy
 
 

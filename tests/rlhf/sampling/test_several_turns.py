@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foundation.errors import InputError
-from rlhf.policy.contexts import Said, render
-from rlhf.policy.lora import attach_adapter
-from rlhf.policy_settings import LoraSettings
-from rlhf.sampling.several_turns import interjection, sample_dialogues
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import Said, render
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.sampling.several_turns import interjection, sample_dialogues
 from tests.rlhf.toy import SMALL, contexts, small_policy
 
 

@@ -7,13 +7,13 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from foundation.errors import InputError
-from rlhf.alignment import align_here
-from rlhf.anchoring import consented, found_from, shown
-from rlhf.named import ENVIRONMENTS
-from rlhf.sampling.sotopia_starts import SotopiaStarts, starts_of
-from rlhf.settings import AlignSettings
-from rlhf.training.job import Asking, Job
+from apportion.foundation.errors import InputError
+from apportion.rlhf.alignment import align_here
+from apportion.rlhf.anchoring import consented, found_from, shown
+from apportion.rlhf.named import ENVIRONMENTS
+from apportion.rlhf.sampling.sotopia_starts import SotopiaStarts, starts_of
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.job import Asking, Job
 from tests.environments.sotopia.test_canaries import OF_A, OF_B, TASKS
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.rlhf.saved import save_aligned

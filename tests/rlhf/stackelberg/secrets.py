@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from environments.negotiation.contexts import Context
-from environments.negotiation.game import Negotiation
-from environments.negotiation.observation import values_in_words
-from environments.negotiation.scripts import Conceding
-from environments.play import play
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.observation import values_in_words
+from apportion.environments.negotiation.scripts import Conceding
+from apportion.environments.play import play
 
 
 def secret_negotiation() -> Iterator[tuple[Negotiation, dict[str, str], dict[str, list[str]]]]:

@@ -1,5 +1,5 @@
-from rlhf.stackelberg.dialogues import follower_episodes, prompt_episodes, warmup_episodes, words_said
-from rlhf.stackelberg.questions import refine_chat, speech_chat
+from apportion.rlhf.stackelberg.dialogues import follower_episodes, prompt_episodes, warmup_episodes, words_said
+from apportion.rlhf.stackelberg.questions import refine_chat, speech_chat
 from tests.rlhf.stackelberg.round_table import ROLES, round_table
 
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlhf.stackelberg.epochs import EpochKeeper, epoch_folders
-from rlhf.stackelberg.held_out import session_of, split
+from apportion.rlhf.stackelberg.epochs import EpochKeeper, epoch_folders
+from apportion.rlhf.stackelberg.held_out import session_of, split
 from tests.rlhf.stackelberg.round_table import round_table
 
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decompose.influence.measurer import Measured
-from rlhf.stackelberg.impact import impacts, length_penalty, measured_after, word_count
+from apportion.decompose.influence.measurer import Measured
+from apportion.rlhf.stackelberg.impact import impacts, length_penalty, measured_after, word_count
 from tests.rlhf.stackelberg.round_table import DESIRED, ROLES, UNDESIRED, round_table
 
 HAND = Measured(

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlhf.stackelberg.questions import refine_chat, refined_words, speech_chat, spoken_words
+from apportion.rlhf.stackelberg.questions import refine_chat, refined_words, speech_chat, spoken_words
 
 
 def test_refined_words_are_what_stands_behind_the_last_response():

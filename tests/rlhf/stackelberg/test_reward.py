@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decompose.influence.measurer import Measured, TooLongError
-from foundation.errors import InputError
-from rlhf.policy.contexts import DialogueContext
-from rlhf.stackelberg.reward import reward_with
-from rlhf.stackelberg.settings import ImpactSettings, RewardSettings
+from apportion.decompose.influence.measurer import Measured, TooLongError
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.stackelberg.reward import reward_with
+from apportion.rlhf.stackelberg.settings import ImpactSettings, RewardSettings
 from tests.rlhf.stackelberg.round_table import round_table
 
 

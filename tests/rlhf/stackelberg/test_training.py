@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from apportion.cli import main
-from decompose.influence.measurer import Measured
-from environments.negotiation.agents import ROSTER
-from environments.negotiation.contexts import Context
-from environments.negotiation.game import Negotiation
-from environments.play import play
-from foundation.errors import InputError
-from llm_client.chosen import ChosenModel
-from rlhf.policy.window_file import FILE
-from rlhf.stackelberg import training as module
-from rlhf.stackelberg.epochs import epoch_folders
-from rlhf.stackelberg.persuading.asking import Asked, persuade
-from rlhf.stackelberg.refining import TrainedRefiner
-from rlhf.stackelberg.settings import RefineSettings
-from rlhf.stackelberg.training import read_settings, train_refiner
+from apportion.decompose.influence.measurer import Measured
+from apportion.environments.negotiation.agents import ROSTER
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.play import play
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.rlhf.policy.window_file import FILE
+from apportion.rlhf.stackelberg import training as module
+from apportion.rlhf.stackelberg.epochs import epoch_folders
+from apportion.rlhf.stackelberg.persuading.asking import Asked, persuade
+from apportion.rlhf.stackelberg.refining import TrainedRefiner
+from apportion.rlhf.stackelberg.settings import RefineSettings
+from apportion.rlhf.stackelberg.training import read_settings, train_refiner
 from tests.decompose.influence.probability_server import ProbabilityServer
 from tests.forked import Tell, ended, forked
 from tests.llm_client.openai_server import serving
@@ -74,7 +74,7 @@ def test_a_trained_refiner_says_the_same_for_the_same_step_and_needs_no_follower
 
 
 def test_followers_answers_are_compared_epoch_by_epoch(trained, monkeypatch):
-    monkeypatch.setattr("rlhf.stackelberg.persuading.asking.ANSWER_TOKENS", 8)
+    monkeypatch.setattr("apportion.rlhf.stackelberg.persuading.asking.ANSWER_TOKENS", 8)
     found = persuade(Asked(trained.folder, follower=str(trained.folder.parent / "measurer"), count=3))
     assert [row.epoch for row in found.rows] == ["unrefined", 0, 1, 2]
     assert all(-1 <= row.desired <= 1 and -1 <= row.undesired <= 1 for row in found.rows)
@@ -137,7 +137,7 @@ class Indifferent:
 
 
 def test_candidates_that_are_worth_the_same_teach_nothing_and_give_no_nan(tmp_path, monkeypatch):
-    monkeypatch.setattr("rlhf.stackelberg.reward.measurer_of", lambda settings, cache=None: Indifferent())
+    monkeypatch.setattr("apportion.rlhf.stackelberg.reward.measurer_of", lambda settings, cache=None: Indifferent())
     monkeypatch.setattr(module, "measurer_of", lambda settings, cache=None: Indifferent())
     trained = train_refiner(read_settings(training(tmp_path)))
     assert all(np.isfinite(value) for value in trained.last.values())

@@ -4,22 +4,22 @@ import json
 
 import pytest
 
-from environments.agents.agent import UNREVISED, Scripted
-from environments.core import Act, View
-from environments.negotiation.agents import ROSTER
-from environments.negotiation.contexts import Context
-from environments.negotiation.game import Negotiation
-from environments.play import play
-from environments.simulation.pricing import Asking
-from environments.sotopia.agents import ROSTER as CHARACTERS
-from environments.sotopia.game import Sotopia
-from environments.sotopia.sources.bundled_tasks import tasks
-from foundation.errors import InputError
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply
-from llm_client.settings import LLMSettings
-from rlhf.stackelberg.refining import AskedRefiner
-from rlhf.stackelberg.wrapper import REFINER, Refined, is_folder
+from apportion.environments.agents.agent import UNREVISED, Scripted
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.agents import ROSTER
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.play import play
+from apportion.environments.simulation.pricing import Asking
+from apportion.environments.sotopia.agents import ROSTER as CHARACTERS
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.sources.bundled_tasks import tasks
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.refining import AskedRefiner
+from apportion.rlhf.stackelberg.wrapper import REFINER, Refined, is_folder
 from tests.rlhf.stackelberg.secrets import secret_negotiation
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1")

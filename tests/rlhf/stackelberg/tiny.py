@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rlhf.settings import AlignSettings
-from rlhf.stackelberg.dialogues import follower_episodes
-from rlhf.stackelberg.turns.instance import write_instances
-from rlhf.training.metrics import Metrics
-from rlhf.training.tiny_policy import build_tiny
+from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.stackelberg.dialogues import follower_episodes
+from apportion.rlhf.stackelberg.turns.instance import write_instances
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.stackelberg.round_table import round_table
 
 CONFIG = """

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from rlhf.settings import PAPER, AlignSettings
-from rlhf.trainers.arguments import group_arguments, on_one_device, supervised_arguments, updates_a_step
-from rlhf.training.run import Run
+from apportion.rlhf.settings import PAPER, AlignSettings
+from apportion.rlhf.trainers.arguments import group_arguments, on_one_device, supervised_arguments, updates_a_step
+from apportion.rlhf.training.run import Run
 
 
 def settings(**values) -> AlignSettings:

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from foundation.errors import UnitError
-from rlhf.policy.contexts import make_contexts
-from rlhf.sampling.partner import RecordedPartner
-from rlhf.settings import AlarmSettings
-from rlhf.trainers import groups as group_training
-from rlhf.trainers.checkpoints import tensor_files
-from rlhf.trainers.groups import train_groups
-from rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
-from rlhf.training.alarms import sameness
-from rlhf.training.metrics import Metrics
-from rlhf.training.run import Run
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.contexts import make_contexts
+from apportion.rlhf.sampling.partner import RecordedPartner
+from apportion.rlhf.settings import AlarmSettings
+from apportion.rlhf.trainers import groups as group_training
+from apportion.rlhf.trainers.checkpoints import tensor_files
+from apportion.rlhf.trainers.groups import train_groups
+from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
+from apportion.rlhf.training.alarms import sameness
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.run import Run
 from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_alignment import by_length, digest, run
 from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, episode, no_history, quiet, small_policy

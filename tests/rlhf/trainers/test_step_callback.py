@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from foundation.errors import UnitError
-from rlhf.trainers.step_callback import StepCallback
-from rlhf.training.run import Run
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.trainers.step_callback import StepCallback
+from apportion.rlhf.training.run import Run
 from tests.rlhf.toy import SMALL
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from foundation.errors import InputError, UnitError
-from rlhf.alignment import in_steps
-from rlhf.policy.contexts import make_contexts
-from rlhf.trainers.supervised import IGNORED, supervised_examples, train_supervised
-from rlhf.training.run import Run
+from apportion.foundation.errors import InputError, UnitError
+from apportion.rlhf.alignment import in_steps
+from apportion.rlhf.policy.contexts import make_contexts
+from apportion.rlhf.trainers.supervised import IGNORED, supervised_examples, train_supervised
+from apportion.rlhf.training.run import Run
 from tests.rlhf.test_alignment import run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, small_policy
 

@@ -14,14 +14,14 @@ import torch
 from accelerate.utils import parse_flag_from_env
 from safetensors.torch import load_file
 
-from foundation.errors import InputError, UnitError
-from foundation.processes import Processes
-from rlhf.align import align
-from rlhf.launch import parent as launch
-from rlhf.policy import sharding
-from rlhf.settings import AlarmSettings, AlignSettings
-from rlhf.trainers.checkpoints import TrainerCheckpoints
-from rlhf.trainers.group_reward import GroupReward
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.processes import Processes
+from apportion.rlhf.align import align
+from apportion.rlhf.launch import parent as launch
+from apportion.rlhf.policy import sharding
+from apportion.rlhf.settings import AlarmSettings, AlignSettings
+from apportion.rlhf.trainers.checkpoints import TrainerCheckpoints
+from apportion.rlhf.trainers.group_reward import GroupReward
 from tests.forked import Tell, ended, forked
 from tests.made_once import made_once
 from tests.rlhf.test_alignment import digest

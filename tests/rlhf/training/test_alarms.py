@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rlhf.settings import AlarmSettings
-from rlhf.training.alarms import Alarms, repetition, sameness
+from apportion.rlhf.settings import AlarmSettings
+from apportion.rlhf.training.alarms import Alarms, repetition, sameness
 
 CALM = {"kl": 0.0, "response_tokens": 12.0, "repetition": 0.1, "sameness": 0.3, "entropy": 2.0}
 HACKS = [

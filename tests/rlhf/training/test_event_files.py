@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import InputError
-from rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
-from rlhf.training.metrics import Metrics
+from apportion.foundation.errors import InputError
+from apportion.rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
+from apportion.rlhf.training.metrics import Metrics
 from tests.rlhf.ppo.test_ppo import METRICS, by_length, trainer
 from tests.rlhf.toy import quiet
 
@@ -45,7 +45,9 @@ def test_no_folder_writes_nothing():
 
 def test_a_missing_package_is_named_with_the_command_that_brings_it(tmp_path, monkeypatch):
     real = importlib.util.find_spec
-    monkeypatch.setattr("foundation.extras.find_spec", lambda name: None if name == "tensorboardX" else real(name))
+    monkeypatch.setattr(
+        "apportion.foundation.extras.find_spec", lambda name: None if name == "tensorboardX" else real(name)
+    )
     with pytest.raises(InputError, match=r"needs tensorboardX.*pip install 'apportion\[tensorboard\]'"):
         check_tensorboard()
     with pytest.raises(InputError, match="tensorboardX"), event_files(tmp_path / "events"):

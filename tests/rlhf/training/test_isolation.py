@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from transformers.utils import logging
 
-from rlhf.training.isolation import quiet_transformers
+from apportion.rlhf.training.isolation import quiet_transformers
 
 
 def test_bars_and_warnings_are_off_inside_and_as_before_outside_even_after_an_error():

@@ -9,11 +9,11 @@ import pytest
 import torch
 from transformers import BartConfig, BartModel, LlamaConfig, LlamaForCausalLM
 
-from reward_model.network.backbones import frozen_backbone
-from rlhf.policy.lora import attach_adapter, trained_weights
-from rlhf.policy_settings import LoraSettings
-from rlhf.settings import PAPER, AlignSettings
-from rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, MINILM, Shape, estimate, table
+from apportion.reward_model.network.backbones import frozen_backbone
+from apportion.rlhf.policy.lora import attach_adapter, trained_weights
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.settings import PAPER, AlignSettings
+from apportion.rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, MINILM, Shape, estimate, table
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "align.md"
 MARGIN = 0.2
@@ -26,13 +26,13 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from transformers import LlamaConfig, LlamaForCausalLM
-from rlhf.policy.contexts import DialogueContext
-from rlhf.policy.lora import attach_adapter
-from rlhf.training.memory_estimate import Shape, estimate
-from rlhf.policy.loading import Policy
-from rlhf.ppo.ppo import PPO
-from rlhf.policy_settings import LoraSettings
-from rlhf.settings import AlignSettings
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.training.memory_estimate import Shape, estimate
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.policy_settings import LoraSettings
+from apportion.rlhf.settings import AlignSettings
 from tests.rlhf.toy import small_policy
 
 def held(name):

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlhf.training.shuffled import Shuffled
+from apportion.rlhf.training.shuffled import Shuffled
 
 
 @given(st.integers(1, 9), st.integers(0, 30))

@@ -7,10 +7,10 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from foundation.errors import UnitError
-from rlhf.policy.contexts import Said, render
-from rlhf.training.metrics import Metrics
-from rlhf.training.tiny_policy import build_tiny, train_tokenizer
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.contexts import Said, render
+from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.tiny_policy import build_tiny, train_tokenizer
 from tests.rlhf.toy import ANSWERS, QUESTIONS, SMALL, chats, episode
 
 

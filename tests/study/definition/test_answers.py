@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import InputError
-from study.definition.answers import checked, problem_of, value_from, values_of
-from study.definition.criteria import Criterion, CriterionSet, Reason
-from study.definition.items import Item, Response
+from apportion.foundation.errors import InputError
+from apportion.study.definition.answers import checked, problem_of, value_from, values_of
+from apportion.study.definition.criteria import Criterion, CriterionSet, Reason
+from apportion.study.definition.items import Item, Response
 
 ITEM = Item(
     "i0001", "s1", 3, "user: a\nassistant: b\nuser: c\nassistant: d", (Response("r1", "x"), Response("r2", "y"))

@@ -1,10 +1,10 @@
 import pytest
 
-from foundation.errors import InputError
-from study.definition.answers import problem_of
-from study.definition.checks import Check, made_checks
-from study.definition.criteria import Criterion, CriterionSet, shipped
-from study.definition.items import items_of
+from apportion.foundation.errors import InputError
+from apportion.study.definition.answers import problem_of
+from apportion.study.definition.checks import Check, made_checks
+from apportion.study.definition.criteria import Criterion, CriterionSet, shipped
+from apportion.study.definition.items import items_of
 from tests.study.studies import answers_to, responses
 
 

@@ -2,8 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import InputError
-from study.definition.criteria import SETS, parse_criteria, read_criteria, shipped, shipped_instructions, shipped_toml
+from apportion.foundation.errors import InputError
+from apportion.study.definition.criteria import (
+    SETS,
+    parse_criteria,
+    read_criteria,
+    shipped,
+    shipped_instructions,
+    shipped_toml,
+)
 
 ONE = '[[criteria]]\nname = "good"\nquestion = "Which is good?"\nkind = "select"\n'
 

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.rows import CorpusRows
-from foundation.errors import InputError
-from study.definition.criteria import shipped
-from study.definition.dialogues import items_of_dialogues
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.rows import CorpusRows
+from apportion.foundation.errors import InputError
+from apportion.study.definition.criteria import shipped
+from apportion.study.definition.dialogues import items_of_dialogues
 
 DEMO = Corpus.open(Path(__file__).resolve().parents[3] / "demo" / "corpus")
 TURNS, NEGOTIATION, GELI = map(shipped, ("turns", "negotiation", "geli"))

@@ -5,9 +5,9 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from study.definition.criteria import shipped
-from study.definition.draw import items_for, lettered, with_checks
-from study.definition.items import Item, Response, items_of
+from apportion.study.definition.criteria import shipped
+from apportion.study.definition.draw import items_for, lettered, with_checks
+from apportion.study.definition.items import Item, Response, items_of
 from tests.study.studies import POLICIES, responses
 
 NAMES = st.text("abcdefghijklmnop0123456789_-", min_size=1, max_size=12)

@@ -3,9 +3,9 @@ import os
 
 import pytest
 
-from foundation.errors import InputError
-from study.definition.folder import CHECKS, CRITERIA, ITEMS, SETTINGS, StudyFolder
-from study.definition.key import KEY_FILE
+from apportion.foundation.errors import InputError
+from apportion.study.definition.folder import CHECKS, CRITERIA, ITEMS, SETTINGS, StudyFolder
+from apportion.study.definition.key import KEY_FILE
 from tests.study.studies import POLICIES, study_in
 
 

@@ -3,10 +3,10 @@ import json
 import pyarrow as pa
 import pytest
 
-from corpus.schema import RESPONSES
-from foundation.errors import InputError
-from study.definition.criteria import shipped
-from study.definition.items import Item, items_of
+from apportion.corpus.schema import RESPONSES
+from apportion.foundation.errors import InputError
+from apportion.study.definition.criteria import shipped
+from apportion.study.definition.items import Item, items_of
 from tests.study.studies import POLICIES, responses
 
 GELI, PAIRS, TURNS, NEGOTIATION = map(shipped, ("geli", "pairs", "turns", "negotiation"))

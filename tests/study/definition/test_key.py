@@ -1,7 +1,7 @@
 import pytest
 
-from foundation.errors import InputError
-from study.definition.key import KEY_FILE, Key, KeyRow, key_text, read_key
+from apportion.foundation.errors import InputError
+from apportion.study.definition.key import KEY_FILE, Key, KeyRow, key_text, read_key
 
 ROWS = (KeyRow("i0001", "r1", "llama", 0), KeyRow("i0001", "r2", "geli", 3))
 

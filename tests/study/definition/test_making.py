@@ -1,10 +1,10 @@
 import pytest
 
-from foundation.errors import InputError
-from study.definition.criteria import SETS, shipped
-from study.definition.folder import StudyFolder
-from study.definition.key import KEY_FILE, read_key
-from study.definition.making import Wanted, make_study, next_version
+from apportion.foundation.errors import InputError
+from apportion.study.definition.criteria import SETS, shipped
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.key import KEY_FILE, read_key
+from apportion.study.definition.making import Wanted, make_study, next_version
 from tests.study.studies import POLICIES, responses, study_in
 
 

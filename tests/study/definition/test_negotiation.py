@@ -1,5 +1,5 @@
-from environments.negotiation.study.survey import HIGH, LOW, SURVEY
-from study.definition.criteria import shipped
+from apportion.environments.negotiation.study.survey import HIGH, LOW, SURVEY
+from apportion.study.definition.criteria import shipped
 
 
 def test_the_ten_questions_are_those_of_the_study_in_the_terminal():

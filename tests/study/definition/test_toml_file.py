@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import InputError
-from study.definition.settings import StudySettings
-from study.definition.toml_file import read_settings, settings_text
+from apportion.foundation.errors import InputError
+from apportion.study.definition.settings import StudySettings
+from apportion.study.definition.toml_file import read_settings, settings_text
 
 
 @given(

@@ -4,11 +4,11 @@ import pytest
 from click.testing import CliRunner
 
 from apportion.commands.studying.export import export_command, import_command
-from foundation.errors import InputError
-from study.exchange.arrived import annotator_from
-from study.exchange.bring import bring
-from study.exchange.hand_out import hand_out
-from study.gathered import gathered
+from apportion.foundation.errors import InputError
+from apportion.study.exchange.arrived import annotator_from
+from apportion.study.exchange.bring import bring
+from apportion.study.exchange.hand_out import hand_out
+from apportion.study.gathered import gathered
 from tests.study.exchange.test_label_studio_answers import export
 from tests.study.exchange.test_mturk_results import filled, written
 from tests.study.made_up import made_study

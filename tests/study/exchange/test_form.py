@@ -1,8 +1,8 @@
 import pytest
 
-from foundation.errors import InputError
-from study.definition.answers import TIE
-from study.exchange.form import form_of, most_responses, most_turns, numbered_turns, shown_items
+from apportion.foundation.errors import InputError
+from apportion.study.definition.answers import TIE
+from apportion.study.exchange.form import form_of, most_responses, most_turns, numbered_turns, shown_items
 from tests.study.made_up import made_study
 
 

@@ -3,10 +3,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from foundation.errors import InputError
-from study.exchange.label_studio_answers import read_export
-from study.exchange.label_studio_tasks import interface_xml, tasks_json
-from study.simulated import SimulatedAnnotators
+from apportion.foundation.errors import InputError
+from apportion.study.exchange.label_studio_answers import read_export
+from apportion.study.exchange.label_studio_tasks import interface_xml, tasks_json
+from apportion.study.simulated import SimulatedAnnotators
 from tests.study.made_up import made_study
 
 

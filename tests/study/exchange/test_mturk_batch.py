@@ -3,9 +3,9 @@ import io
 from dataclasses import replace
 from html import unescape
 
-from study.definition.items import Response
-from study.exchange.form import form_of, shown_items
-from study.exchange.mturk_batch import batch_csv, layout_html
+from apportion.study.definition.items import Response
+from apportion.study.exchange.form import form_of, shown_items
+from apportion.study.exchange.mturk_batch import batch_csv, layout_html
 from tests.study.made_up import made_study
 
 HOSTILE = '=1+1 <script>alert("x")</script> ${item} & more\nsecond line'

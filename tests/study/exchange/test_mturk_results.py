@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from foundation.errors import InputError
-from study.definition.answers import TIE
-from study.exchange.mturk_batch import batch_csv, layout_html
-from study.exchange.mturk_results import read_results
-from study.simulated import SimulatedAnnotators
+from apportion.foundation.errors import InputError
+from apportion.study.definition.answers import TIE
+from apportion.study.exchange.mturk_batch import batch_csv, layout_html
+from apportion.study.exchange.mturk_results import read_results
+from apportion.study.simulated import SimulatedAnnotators
 from tests.study.made_up import made_study
 
 SETS = ["geli", "pairs", "turns", "savoir", "negotiation"]

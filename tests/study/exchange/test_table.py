@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.files.csvfile import original
-from foundation.errors import InputError
-from study.exchange.table import SCHEMA, answer_table, csv_text, write_answers
-from study.report.tables import unblinded
-from study.rows import AnswerRow, read_row_file
+from apportion.corpus.files.csvfile import original
+from apportion.foundation.errors import InputError
+from apportion.study.exchange.table import SCHEMA, answer_table, csv_text, write_answers
+from apportion.study.report.tables import unblinded
+from apportion.study.rows import AnswerRow, read_row_file
 from tests.study.made_up import answered, made_study
 
 

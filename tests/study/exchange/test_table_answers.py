@@ -8,14 +8,14 @@ import pytest
 from click.testing import CliRunner
 
 from apportion.commands.studying.export import export_command, import_command
-from foundation.errors import InputError
-from study.definition.folder import StudyFolder
-from study.exchange.bring import bring
-from study.exchange.table import write_answers
-from study.exchange.table_answers import read_answer_table
-from study.gathered import gathered
-from study.report.make import report_of
-from study.rows import AnswerRow
+from apportion.foundation.errors import InputError
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.exchange.bring import bring
+from apportion.study.exchange.table import write_answers
+from apportion.study.exchange.table_answers import read_answer_table
+from apportion.study.gathered import gathered
+from apportion.study.report.make import report_of
+from apportion.study.rows import AnswerRow
 from tests.study.made_up import answered, made_study
 
 REASON = "=SUM(A1)\nand, “as I said”, <b>more</b>"

@@ -4,18 +4,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import RESPONSES
-from foundation.errors import InputError
-from rlhf.compare.responses import context_text
-from rlhf.policy.contexts import merge_turns, spoken
-from study.definition.making import Wanted, make_study
-from study.exchange.turn_labels import corpus_turns, turn_ratings
-from study.rows import IMPORTED, rows_text
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RESPONSES
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.responses import context_text
+from apportion.rlhf.policy.contexts import merge_turns, spoken
+from apportion.study.definition.making import Wanted, make_study
+from apportion.study.exchange.turn_labels import corpus_turns, turn_ratings
+from apportion.study.rows import IMPORTED, rows_text
+from apportion.viewer.labels.merge import merge
+from apportion.viewer.labels.of_study import export_labels
 from tests.study.made_up import answered, made_study
 from tests.study.studies import study_in
-from viewer.labels.merge import merge
-from viewer.labels.of_study import export_labels
 
 DEMO = Corpus.open(Path(__file__).resolve().parents[3] / "demo" / "corpus")
 

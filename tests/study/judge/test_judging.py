@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from foundation.errors import InputError, StoppedError
-from llm_client.chosen import ChosenModel
-from study.definition.answers import values_of
-from study.definition.key import read_key
-from study.judge.judging import JudgeChoice, judge_study, preview, price
-from study.rows import JUDGED, rows_beside
+from apportion.foundation.errors import InputError, StoppedError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.study.definition.answers import values_of
+from apportion.study.definition.key import read_key
+from apportion.study.judge.judging import JudgeChoice, judge_study, preview, price
+from apportion.study.rows import JUDGED, rows_beside
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.study.judge.judges import by_text, first, judge
 from tests.study.studies import POLICIES, study_in

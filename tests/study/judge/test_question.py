@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply
-from llm_client.settings import LLMSettings
-from study.definition.draw import lettered
-from study.judge.question import Question
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.settings import LLMSettings
+from apportion.study.definition.draw import lettered
+from apportion.study.judge.question import Question
 from tests.study.studies import POLICIES, study_in
 
 LLM = LLMSettings(model="m")

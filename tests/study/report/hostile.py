@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from study.report.make import report_of
-from study.report.results import StudyReport
+from apportion.study.report.make import report_of
+from apportion.study.report.results import StudyReport
 from tests.study.made_up import answered, made_study
 
 SCRIPT = "<script>alert(1)</script>"

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from study.definition.draw import lettered
-from study.report.annotators import FlagRules, annotator_figures
-from study.report.tables import unblinded
+from apportion.study.definition.draw import lettered
+from apportion.study.report.annotators import FlagRules, annotator_figures
+from apportion.study.report.tables import unblinded
 from tests.study.made_up import answered, made_study
 
 

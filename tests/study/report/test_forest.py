@@ -2,8 +2,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from study.report.forest import LEFT, RIGHT, WIDTH, forests
-from study.report.make import report_of
+from apportion.study.report.forest import LEFT, RIGHT, WIDTH, forests
+from apportion.study.report.make import report_of
 from tests.study.made_up import answered, made_study
 
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from study.report.grids import (
+from apportion.study.report.grids import (
     agreement_grid,
     annotator_grid,
     difference_grids,
@@ -12,7 +12,7 @@ from study.report.grids import (
     pair_grids,
     paper_grids,
 )
-from study.report.make import report_of
+from apportion.study.report.make import report_of
 from tests.study.made_up import answered, made_study
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from study.report.latex import _KNOWN, MOST_ROWS, as_latex, latex_text
-from study.report.make import report_of
+from apportion.study.report.latex import _KNOWN, MOST_ROWS, as_latex, latex_text
+from apportion.study.report.make import report_of
 from tests.study.made_up import answered, made_study
 from tests.study.report.hostile import hostile_report
 

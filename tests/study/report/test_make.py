@@ -9,12 +9,12 @@ from scipy.stats import pearsonr, spearmanr
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from evaluation.people.two_way import mean_of_answers
-from foundation.errors import InputError
-from study.definition.key import read_key
-from study.report.document import as_json
-from study.report.make import report_of
-from study.report.tables import unblinded
+from apportion.evaluation.people.two_way import mean_of_answers
+from apportion.foundation.errors import InputError
+from apportion.study.definition.key import read_key
+from apportion.study.report.document import as_json
+from apportion.study.report.make import report_of
+from apportion.study.report.tables import unblinded
 from tests.study.made_up import answered, made_study
 from tests.study.studies import responses, study_in
 

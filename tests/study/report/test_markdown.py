@@ -1,6 +1,6 @@
 import re
 
-from study.report.markdown import as_markdown
+from apportion.study.report.markdown import as_markdown
 from tests.study.report.hostile import SCRIPT, hostile_report
 
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from study.report.grids import annotator_grid, interval_grids, paper_grids
-from study.report.make import report_of
-from study.report.page import as_html
+from apportion.study.report.grids import annotator_grid, interval_grids, paper_grids
+from apportion.study.report.make import report_of
+from apportion.study.report.page import as_html
 from tests.study.made_up import answered, made_study
 from tests.study.report.hostile import SCRIPT, hostile_report
 

@@ -4,9 +4,9 @@ import pytest
 from click.testing import CliRunner
 
 from apportion.commands.studying.report import report_command
-from foundation.errors import InputError
-from study.report.write import written
-from study.rows import IMPORTED, JUDGED, rows_text
+from apportion.foundation.errors import InputError
+from apportion.study.report.write import written
+from apportion.study.rows import IMPORTED, JUDGED, rows_text
 from tests.study.made_up import answered, made_study
 
 

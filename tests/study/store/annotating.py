@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from study.definition.folder import StudyFolder
-from study.store.rows import Answer
-from study.store.store import Store
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.store.rows import Answer
+from apportion.study.store.store import Store
 from tests.study.studies import answers_to
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from study.store.store import Store
+from apportion.study.store.store import Store
 from tests.study.postgres import cluster
 from tests.study.studies import study_in
 

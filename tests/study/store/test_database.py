@@ -4,10 +4,10 @@ import sqlite3
 import pytest
 from sqlalchemy import text
 
-from foundation.errors import InputError
-from study.store.database import Database
-from study.store.rows import Answer, DatabaseAwayError
-from study.store.store import Store
+from apportion.foundation.errors import InputError
+from apportion.study.store.database import Database
+from apportion.study.store.rows import Answer, DatabaseAwayError
+from apportion.study.store.store import Store
 from tests.study.studies import answers_to
 
 
@@ -100,7 +100,7 @@ def test_a_file_that_goes_away_confirms_nothing(tmp_path, study, comes_back):
 
 
 def test_a_file_that_somebody_else_writes_for_too_long_is_told_and_the_next_try_works(tmp_path, study, monkeypatch):
-    monkeypatch.setattr("study.store.database.WAIT_S", 0.05)
+    monkeypatch.setattr("apportion.study.store.database.WAIT_S", 0.05)
     store = Store.open(tmp_path / "answers.sqlite", study)
     name, item, answer = begun(store)
     other = sqlite3.connect(tmp_path / "answers.sqlite", isolation_level=None)
@@ -115,7 +115,7 @@ def test_a_file_that_somebody_else_writes_for_too_long_is_told_and_the_next_try_
 
 def test_a_writer_does_not_wait_behind_another_one_for_longer_than_it_may(tmp_path, monkeypatch):
     """Else those who wait for a file that is locked would be told one after the other."""
-    monkeypatch.setattr("study.store.database.WAIT_S", 0.05)
+    monkeypatch.setattr("apportion.study.store.database.WAIT_S", 0.05)
     database = Database(tmp_path / "answers.sqlite")
     told = pytest.raises(DatabaseAwayError, match=r"others have written for 0\.05 s\. Nothing was confirmed")
     with database.writing(), told, database.writing():

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from study.store.store import Store
+from apportion.study.store.store import Store
 from tests.study.studies import responses, study_in
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,7 +1,7 @@
 import pytest
 
-from foundation.errors import InputError
-from study.store.links import Link, hashed, new_token, served_address
+from apportion.foundation.errors import InputError
+from apportion.study.store.links import Link, hashed, new_token, served_address
 
 
 def test_tokens_are_long_others_each_time_and_need_no_escape():

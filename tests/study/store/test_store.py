@@ -3,14 +3,14 @@ from threading import Barrier, Thread
 
 import pytest
 
-from foundation.errors import InputError
-from study.definition.folder import StudyFolder
-from study.definition.making import next_version
-from study.rows import AnswerRow
-from study.store.links import Link, new_token
-from study.store.rows import Answer, FullError, KnownError, NoSuchLinkError, NotTheirsError, Place, StaleError
-from study.store.schema import TABLES
-from study.store.store import Store
+from apportion.foundation.errors import InputError
+from apportion.study.definition.folder import StudyFolder
+from apportion.study.definition.making import next_version
+from apportion.study.rows import AnswerRow
+from apportion.study.store.links import Link, new_token
+from apportion.study.store.rows import Answer, FullError, KnownError, NoSuchLinkError, NotTheirsError, Place, StaleError
+from apportion.study.store.schema import TABLES
+from apportion.study.store.store import Store
 from tests.study.studies import answers_to, study_in
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from evaluation.patterns.find import find_patterns
-from evaluation.patterns.result import PatternSettings
+from apportion.evaluation.patterns.find import find_patterns
+from apportion.evaluation.patterns.result import PatternSettings
 from tests.evaluation.patterns.planted import corpus
 from tests.viewer.runs import served, write_report, write_viewed_run
 

@@ -12,11 +12,11 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
+from apportion.viewer.labels.overlay import Overlay, overlay_beside
 from tests.behaviour.command import config, environment, in_process
 from tests.reward_model.tiny import save_tiny
 from tests.viewer.runs import served
-from viewer.labels.overlay import Overlay, overlay_beside
 
 EVALUATED = """corpus = "{corpus}"
 output = "run"

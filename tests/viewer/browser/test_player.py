@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.question import question_on
 from tests.features.clips import tone, write_wav
 from tests.viewer.browser.test_axe import serious
 from tests.viewer.browser.test_session import READY, until
 from tests.viewer.runs import served
 from tests.viewer.talks import with_media
-from viewer.labels.overlay import Overlay, overlay_beside
-from viewer.labels.question import question_on
 
 ASKED = "who=Eve&ask=landing"
 SEEN = """window.seen = new Set();

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
 from tests.behaviour.small import write_small_corpus
 from tests.viewer.runs import HOSTILE_IDS, run_on, served, write_hostile_run, write_viewed_run
 

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from apportion.cli import cli
-from corpus.schema import RESPONSES
+from apportion.corpus.schema import RESPONSES
 from tests.viewer.browser.conftest import Watched
 from tests.viewer.browser.test_axe import serious
 from tests.viewer.study.served import ServedStudy, study_served

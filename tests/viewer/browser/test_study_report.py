@@ -2,9 +2,9 @@
 
 import pytest
 
-from study.plan_page import as_page
-from study.planning import Plan, planned
-from study.report.page import as_html
+from apportion.study.plan_page import as_page
+from apportion.study.planning import Plan, planned
+from apportion.study.report.page import as_html
 from tests.study.report.hostile import hostile_report
 from tests.viewer.browser.test_axe import serious
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from corpus.rows import CorpusRows
-from viewer.labels.label import Label, said_digest
-from viewer.labels.question import Question
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.rows import CorpusRows
+from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.labels.question import Question
 
 HOSTILE = "<script>alert(1)</script> \"'&\u202e javascript:alert(2)"
 LANDING = Question("landing", "How did this turn land?", 1.0, 5.0, 1.0, "badly", "well")

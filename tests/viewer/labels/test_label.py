@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
+from apportion.viewer.labels.label import label_of, question_of, said_digest
 from tests.viewer.labels.given import LANDING, label
-from viewer.labels.label import label_of, question_of, said_digest
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 

@@ -6,12 +6,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
+from apportion.viewer.labels.label_studio_answers import import_answers, read_answers
+from apportion.viewer.labels.label_studio_tasks import AFTER, BEFORE, MARK, export_tasks, interface
+from apportion.viewer.labels.overlay import Overlay
+from apportion.viewer.labels.question import Question, question_on
 from tests.viewer.labels.given import HOSTILE, LANDING, corpus, label
-from viewer.labels.label_studio_answers import import_answers, read_answers
-from viewer.labels.label_studio_tasks import AFTER, BEFORE, MARK, export_tasks, interface
-from viewer.labels.overlay import Overlay
-from viewer.labels.question import Question, question_on
 
 
 @pytest.fixture

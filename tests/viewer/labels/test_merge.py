@@ -6,14 +6,14 @@ import wave
 import pyarrow as pa
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import MEDIA, TURN_LABELS
-from corpus.validate import validate
-from environments.episode_log import LOG
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import MEDIA, TURN_LABELS
+from apportion.corpus.validate import validate
+from apportion.environments.episode_log import LOG
+from apportion.foundation.errors import InputError
+from apportion.viewer.labels.merge import merge
+from apportion.viewer.labels.overlay import Overlay
 from tests.viewer.labels.given import LANDING, corpus, label
-from viewer.labels.merge import merge
-from viewer.labels.overlay import Overlay
 
 
 @pytest.fixture
@@ -152,6 +152,6 @@ def test_a_folder_that_cannot_take_the_recordings_is_said(made, tmp_path, monkey
     (made.root / "a.wav").write_bytes(b"x")
     rows = [("s0", "bob", "audio", "a.wav", None, None)]
     media = pa.table([list(column) for column in zip(*rows, strict=True)], schema=MEDIA.arrow)
-    monkeypatch.setattr("viewer.labels.merge.link_or_copy", full)
+    monkeypatch.setattr("apportion.viewer.labels.merge.link_or_copy", full)
     with pytest.raises(InputError, match=r"cannot be brought there \(No space left"):
         merge([overlay(tmp_path / "a", label())], Corpus.of(made.root, {**made.tables, "media": media}), tmp_path / "o")

@@ -10,17 +10,17 @@ import threading
 
 import pytest
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
+from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.question import question_on
 from tests.behaviour.command import environment
 from tests.viewer.labels.given import LANDING, label
-from viewer.labels.overlay import Overlay, overlay_beside
-from viewer.labels.question import question_on
 
 WRITER = """
 import sys
 from pathlib import Path
 from tests.viewer.labels.given import LANDING, label
-from viewer.labels.overlay import Overlay
+from apportion.viewer.labels.overlay import Overlay
 path, who, many = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 overlay = Overlay(path)
 overlay.ask(LANDING)

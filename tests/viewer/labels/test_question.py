@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
+from apportion.viewer.labels.question import SCALES, Question, check_annotator, check_text, chosen_question, question_on
 from tests.viewer.labels.given import LANDING
-from viewer.labels.question import SCALES, Question, check_annotator, check_text, chosen_question, question_on
 
 
 @given(st.integers(-1000, 1000), st.integers(1, 200), st.sampled_from([0.01, 0.1, 0.25, 1.0, 3.0]))

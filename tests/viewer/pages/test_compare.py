@@ -9,17 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.schema import AUDIT, RESPONSES
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import AUDIT, RESPONSES
+from apportion.foundation.errors import InputError
+from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.labels.overlay import Overlay
+from apportion.viewer.labels.question import question_on
+from apportion.viewer.reading.beside import beside
+from apportion.viewer.reading.place import open_place
 from tests.viewer.asking import ask
 from tests.viewer.labels.given import HOSTILE
 from tests.viewer.runs import served
-from viewer.labels.label import Label, said_digest
-from viewer.labels.overlay import Overlay
-from viewer.labels.question import question_on
-from viewer.reading.beside import beside
-from viewer.reading.place import open_place
 
 
 def run_of(folder, viewed_run):

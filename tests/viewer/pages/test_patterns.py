@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.patterns.find import find_patterns
-from evaluation.patterns.result import Patterns, PatternSettings
+from apportion.evaluation.patterns.find import find_patterns
+from apportion.evaluation.patterns.result import Patterns, PatternSettings
+from apportion.viewer.pages.links import Links
+from apportion.viewer.pages.patterns import html
+from apportion.viewer.reading.run import ServedRun
+from apportion.viewer.shown.patterns_view import patterns_view
 from tests.evaluation.patterns.planted import corpus
 from tests.viewer.runs import Served
-from viewer.pages.links import Links
-from viewer.pages.patterns import html
-from viewer.reading.run import ServedRun
-from viewer.shown.patterns_view import patterns_view
 
 EVIL = '<script>alert(1)</script> "quoted" \u202eturned javascript:alert(2)'
 

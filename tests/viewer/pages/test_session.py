@@ -9,15 +9,15 @@ import shutil
 import pytest
 from fastapi import HTTPException
 
-from foundation.errors import UnitError
+from apportion.foundation.errors import UnitError
+from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.question import Question
+from apportion.viewer.pages.links import Links
+from apportion.viewer.pages.session import evidence_html, html, tracks_html
+from apportion.viewer.shown.session.view import Asked
 from tests.viewer.runs import ask, served
 from tests.viewer.talks import WILD, write_talk_run
-from viewer.labels.label import Label, said_digest
-from viewer.labels.overlay import Overlay, overlay_beside
-from viewer.labels.question import Question
-from viewer.pages.links import Links
-from viewer.pages.session import evidence_html, html, tracks_html
-from viewer.shown.session.view import Asked
 
 
 def page(talks, slug="talk", bundled=False, **asked):

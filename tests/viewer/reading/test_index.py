@@ -12,13 +12,13 @@ from contextlib import closing
 import pyarrow.parquet as pq
 import pytest
 
-from foundation.errors import InputError
-from viewer.reading import run as served_run
-from viewer.reading.build import build, main
-from viewer.reading.index import Index, index_path, stamp
-from viewer.reading.listing import Query, listing
-from viewer.reading.place import open_place
-from viewer.reading.run import ServedRun, serve_run
+from apportion.foundation.errors import InputError
+from apportion.viewer.reading import run as served_run
+from apportion.viewer.reading.build import build, main
+from apportion.viewer.reading.index import Index, index_path, stamp
+from apportion.viewer.reading.listing import Query, listing
+from apportion.viewer.reading.place import open_place
+from apportion.viewer.reading.run import ServedRun, serve_run
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_a_viewer_that_ends_stops_what_it_has_begun(run, monkeypatch):
 def test_a_process_that_is_killed_leaves_no_index_or_the_old_one(run):
     place = open_place(run)
     path = index_path(place)
-    command = [sys.executable, "-m", "viewer.reading.build", str(place.folder), str(place.corpus), str(path)]
+    command = [sys.executable, "-m", "apportion.viewer.reading.build", str(place.folder), str(place.corpus), str(path)]
     maker = subprocess.Popen(command)
     time.sleep(0.7)
     maker.kill()

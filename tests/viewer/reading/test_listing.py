@@ -8,15 +8,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
+from apportion.viewer.reading.index import Index
+from apportion.viewer.reading.listing import PAGE, SORTS, Query, listing
+from apportion.viewer.reading.place import open_place
+from apportion.viewer.reading.run import serve_run
+from apportion.viewer.reading.session import read_session
+from apportion.viewer.reading.slugs import slug_of
 from tests.behaviour.small import write_small_corpus
 from tests.viewer.runs import HOSTILE_IDS, rename_sessions, run_on, write_hostile_run
-from viewer.reading.index import Index
-from viewer.reading.listing import PAGE, SORTS, Query, listing
-from viewer.reading.place import open_place
-from viewer.reading.run import serve_run
-from viewer.reading.session import read_session
-from viewer.reading.slugs import slug_of
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_an_unknown_method_has_no_figures(index):
 
 
 def test_pages(index, monkeypatch):
-    monkeypatch.setattr("viewer.reading.listing.PAGE", 5)
+    monkeypatch.setattr("apportion.viewer.reading.listing.PAGE", 5)
     pages = [listing(index, Query(page=number)) for number in (1, 2, 3)]
     assert [len(page.rows) for page in pages] == [5, 5, 2] and PAGE == 50
     assert len({row.session_id for page in pages for row in page.rows}) == 12

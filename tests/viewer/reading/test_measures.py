@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewer.reading.measures import Standing, standing
+from apportion.viewer.reading.measures import Standing, standing
 
 
 def test_the_sum_and_the_first_of_the_lowest_turns():

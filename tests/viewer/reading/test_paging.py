@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.reading.paging import Page
+from apportion.viewer.reading.paging import Page
 
 
 @given(st.integers(0, 300), st.integers(1, 60))

@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-from corpus.corpus import Corpus
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.foundation.errors import InputError
+from apportion.viewer.reading.place import open_place
 from tests.viewer.runs import write_viewed_run
-from viewer.reading.place import open_place
 
 
 @pytest.fixture

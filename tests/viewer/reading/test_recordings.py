@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corpus.session import Media
-from foundation.errors import UnitError
+from apportion.corpus.session import Media
+from apportion.foundation.errors import UnitError
+from apportion.viewer.reading import recordings
+from apportion.viewer.reading.recordings import (
+    MOST_PEAKS,
+    PEAKS_HZ,
+    PeakReader,
+    content_type,
+    read_peaks,
+    recording_file,
+)
 from tests.features.clips import flat, tone, write_movie, write_wav
-from viewer.reading import recordings
-from viewer.reading.recordings import MOST_PEAKS, PEAKS_HZ, PeakReader, content_type, read_peaks, recording_file
 
 
 def test_peaks_are_where_the_sound_is(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.reading.slugs import MOST, slug_of
+from apportion.viewer.reading.slugs import MOST, slug_of
 
 
 @given(st.text(), st.text())

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import uvicorn
 
-from study.definition.folder import SETTINGS, StudyFolder
-from study.store.store import Store
+from apportion.study.definition.folder import SETTINGS, StudyFolder
+from apportion.study.store.store import Store
+from apportion.viewer.access import Access
+from apportion.viewer.serve import listening
+from apportion.viewer.study.app import create_app
+from apportion.viewer.study.limits import EntryLimit
+from apportion.viewer.study.serving import Serving
 from tests.behaviour.command import environment
 from tests.study.studies import study_in
 from tests.viewer.study.asking import Caller
-from viewer.access import Access
-from viewer.serve import listening
-from viewer.study.app import create_app
-from viewer.study.limits import EntryLimit
-from viewer.study.serving import Serving
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def test_a_database_that_is_away_and_comes_back(study, tmp_path):
 
 
 def test_a_file_that_another_program_has_locked_is_told_to_all_who_save_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("study.store.database.WAIT_S", 0.2)
+    monkeypatch.setattr("apportion.study.store.database.WAIT_S", 0.2)
     with study_served(tmp_path / "study", items_per_annotator=3, checks_every=3) as study:
         callers = [study.begun(name) for name in study.tokens]
         pages = [caller.get("item/1") for caller in callers]
@@ -89,7 +89,7 @@ def test_a_fault_that_nobody_foresaw_keeps_what_was_written(study, monkeypatch):
     caller = study.begun()
     page = caller.get("item/1")
     pairs = [*page.forms.hidden(), *page.forms.answers(Random(1), REASON)]
-    monkeypatch.setattr("study.store.store.checked", lambda *_: 1 / 0)
+    monkeypatch.setattr("apportion.study.store.store.checked", lambda *_: 1 / 0)
     failed = caller.post("item/1", pairs)
     assert failed.status == 500 and "Your answer is not saved" in failed.text and "division" not in failed.text
     monkeypatch.undo()

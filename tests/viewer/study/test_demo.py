@@ -8,14 +8,14 @@ from statistics import fmean
 
 import pytest
 
-from study.demo import AFTER, BEFORE, make_demo, planted, report_demo, simulated, simulated_names
-from study.gathered import gathered
-from study.store.store import Store
+from apportion.study.demo import AFTER, BEFORE, make_demo, planted, report_demo, simulated, simulated_names
+from apportion.study.gathered import gathered
+from apportion.study.store.store import Store
+from apportion.viewer.study.demo import visited
+from apportion.viewer.study.serve import served_beside
+from apportion.viewer.study.visit import Browser, Visit, VisitError
 from tests.study.made_up import made_study
 from tests.study.studies import responses
-from viewer.study.demo import visited
-from viewer.study.serve import served_beside
-from viewer.study.visit import Browser, Visit, VisitError
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
-from study.definition.answers import TIE
-from study.definition.criteria import CriterionSet
-from study.definition.draw import lettered
-from study.definition.items import Item, Response
-from viewer.study.given import UNREADABLE, Form, as_fields, given_in
-from viewer.study.shown import MOST_BUTTONS, Given, item_view
+from apportion.study.definition.answers import TIE
+from apportion.study.definition.criteria import CriterionSet
+from apportion.study.definition.draw import lettered
+from apportion.study.definition.items import Item, Response
+from apportion.viewer.study.given import UNREADABLE, Form, as_fields, given_in
+from apportion.viewer.study.shown import MOST_BUTTONS, Given, item_view
 
 ITEM = Item(
     "i0001",

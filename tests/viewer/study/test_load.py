@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from study.store.store import Store
+from apportion.study.store.store import Store
 from tests.study.postgres import cluster
 from tests.study.studies import responses
 from tests.viewer.study.asking import Caller, marks

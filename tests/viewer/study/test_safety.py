@@ -13,19 +13,19 @@ from urllib.parse import urlsplit
 import pytest
 from click.testing import CliRunner
 
-import viewer
+from apportion import viewer
 from apportion.commands.studying.export import export_command
 from apportion.commands.studying.report import report_command
-from corpus.corpus import Corpus
-from corpus.rows import CorpusRows
-from study.definition.folder import CONSENT
-from study.definition.key import KEY_FILE
-from study.exchange.label_studio_tasks import interface_xml, tasks_json
-from study.exchange.mturk_batch import batch_csv, layout_html
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.rows import CorpusRows
+from apportion.study.definition.folder import CONSENT
+from apportion.study.definition.key import KEY_FILE
+from apportion.study.exchange.label_studio_tasks import interface_xml, tasks_json
+from apportion.study.exchange.mturk_batch import batch_csv, layout_html
+from apportion.viewer.access import MOST_BODY
 from tests.study.studies import POLICIES
 from tests.viewer.study.asking import Caller
 from tests.viewer.study.served import study_served
-from viewer.access import MOST_BODY
 
 REASON = "I would talk to A again, since it listens and asks. The others do not."
 
@@ -125,7 +125,7 @@ def test_the_key_may_be_unreadable(tmp_path):
 
 
 def test_what_serves_pages_cannot_import_the_key():
-    """`study.definition.key` is imported where items are made; no file of the pages names its reader."""
+    """`apportion.study.definition.key` is imported where items are made; no file of the pages names its reader."""
     sources = [path.read_text() for path in (Path(viewer.__file__).parent / "study").rglob("*.py")]
     assert len(sources) > 10 and not [text for text in sources if "read_key" in text or "KEY_FILE" in text]
 

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from study.store.store import Store
+from apportion.study.store.store import Store
+from apportion.viewer.study.serve import ended, ways_in
 from tests.viewer.study.asking import Caller
 from tests.viewer.study.served import start_command, study_made
-from viewer.study.serve import ended, ways_in
 
 REASON = "I would talk to A again, since it listens and asks. The others do not."
 

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.schema import EPISODE_KEY
-from corpus.session import EpisodeKey
-from evaluation.figures.agreement import spearman
-from evaluation.stability.order import CLEAN, FEWEST_TURNS
-from foundation.arrays import filled
-from foundation.errors import InputError
-from viewer.reading.compared.voices import Stamp, stamp
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.corpus.session import EpisodeKey
+from apportion.evaluation.figures.agreement import spearman
+from apportion.evaluation.stability.order import CLEAN, FEWEST_TURNS
+from apportion.foundation.arrays import filled
+from apportion.foundation.errors import InputError
+from apportion.viewer.reading.compared.voices import Stamp, stamp
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Audited:
 
 @dataclass(frozen=True)
 class Audit:
-    """A run's audit: its verdict and its rows over all sessions, as `evaluation.stability` told them; each episode."""
+    """A run's audit: its verdict and its rows over all sessions, as `apportion.evaluation.stability` told them; each episode."""
 
     verdict: str
     titles: Mapping[str, str]

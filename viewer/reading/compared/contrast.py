@@ -10,11 +10,11 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import EPISODE_KEY
-from corpus.session import EpisodeKey
-from evaluation.figures.disagreement import disagreement
-from foundation.arrays import Floats
-from viewer.reading.compared.voices import Stamp, Voice, stamp, values_of
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.corpus.session import EpisodeKey
+from apportion.evaluation.figures.disagreement import disagreement
+from apportion.foundation.arrays import Floats
+from apportion.viewer.reading.compared.voices import Stamp, Voice, stamp, values_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from corpus.files.tablefile import find_table, read_table
-from corpus.labellers import is_computed
-from corpus.schema import TURN_LABELS
-from corpus.session import EpisodeKey
-from evaluation.figures.agreement import spearman
-from evaluation.settings import EvaluationSettings
-from viewer.labels.overlay import Labels
-from viewer.reading.compared.contrast import ranks
-from viewer.reading.compared.voices import Stamp, Voice, stamp, values_of
-from viewer.reading.index import Index
-from viewer.reading.naming import is_of_words, named
+from apportion.corpus.files.tablefile import find_table, read_table
+from apportion.corpus.labellers import is_computed
+from apportion.corpus.schema import TURN_LABELS
+from apportion.corpus.session import EpisodeKey
+from apportion.evaluation.figures.agreement import spearman
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.viewer.labels.overlay import Labels
+from apportion.viewer.reading.compared.contrast import ranks
+from apportion.viewer.reading.compared.voices import Stamp, Voice, stamp, values_of
+from apportion.viewer.reading.index import Index
+from apportion.viewer.reading.naming import is_of_words, named
 
 ENOUGH = EvaluationSettings().labelled_turns
 Place = tuple[str, int]
@@ -49,7 +49,7 @@ class Point:
 class Against:
     """A voice against the labels of one name.
 
-    ``correlation`` is the mean over ``sessions`` of Spearman's within the session (`evaluation.figures.agreement`); the
+    ``correlation`` is the mean over ``sessions`` of Spearman's within the session (`apportion.evaluation.figures.agreement`); the
     ``left_out`` sessions have fewer than `ENOUGH` labelled turns or one label throughout.
     """
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from corpus.schema import RESPONSES
-from rlhf.compare.responses import read_rows
-from viewer.reading.compared.voices import Stamp, stamp
+from apportion.corpus.schema import RESPONSES
+from apportion.rlhf.compare.responses import read_rows
+from apportion.viewer.reading.compared.voices import Stamp, stamp
 
 _WORD = re.compile(r"\w+")
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from corpus.schema import EPISODE_KEY
-from foundation.errors import InputError
-from viewer.reading.beside import Beside
-from viewer.reading.place import RunPlace
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.foundation.errors import InputError
+from apportion.viewer.reading.beside import Beside
+from apportion.viewer.reading.place import RunPlace
 
 TABLES = ("rewards", "scores")
 """Decompositions, and the reward models that they taught."""

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.report.text import clean, plain
-from viewer.reading.compared.audited import Audit, Audited
-from viewer.reading.naming import Named
-from viewer.reading.paging import Page
+from apportion.pipeline.report.text import clean, plain
+from apportion.viewer.reading.compared.audited import Audit, Audited
+from apportion.viewer.reading.naming import Named
+from apportion.viewer.reading.paging import Page
 
 PAGE, NAME, LINE = 20, 120, 140
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from foundation.arrays import Floats
-from pipeline.report.bars import colour_class
-from pipeline.report.text import clean, signed
-from viewer.reading.compared.contrast import Contrast
-from viewer.reading.compared.voices import Voice
-from viewer.reading.naming import Named
-from viewer.reading.paging import Page
-from viewer.shown.drawings import spark
+from apportion.foundation.arrays import Floats
+from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.text import clean, signed
+from apportion.viewer.reading.compared.contrast import Contrast
+from apportion.viewer.reading.compared.voices import Voice
+from apportion.viewer.reading.naming import Named
+from apportion.viewer.reading.paging import Page
+from apportion.viewer.shown.drawings import spark
 
 PAGE, NAME, LINE, BARS = 50, 120, 160, 60
 SORTS = ("disagreement", "session", "turns")

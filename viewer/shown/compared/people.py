@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from foundation.files import digest
-from pipeline.report.text import clean, plain, signed
-from viewer.reading.compared.people import Against, Point
-from viewer.reading.naming import Named
+from apportion.foundation.files import digest
+from apportion.pipeline.report.text import clean, plain, signed
+from apportion.viewer.reading.compared.people import Against, Point
+from apportion.viewer.reading.naming import Named
 
 MOST_POINTS = 2000
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 720, 436, 46, 56, 14

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.report.text import clean
-from viewer.reading.compared.policies import Answered
-from viewer.reading.paging import Page
+from apportion.pipeline.report.text import clean
+from apportion.viewer.reading.compared.policies import Answered
+from apportion.viewer.reading.paging import Page
 
 PAGE, TEXT, SHOWN = 20, 4_000, 3
 """Contexts a page, characters of a text, messages of a context that are shown at once."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from corpus.session import Session
+from apportion.corpus.session import Session
 
 STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 STEPS_TURNS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)

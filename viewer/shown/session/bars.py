@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from viewer.shown.session.axis import Axis
-from viewer.shown.session.series import Series
+from apportion.viewer.shown.session.axis import Axis
+from apportion.viewer.shown.session.series import Series
 
 LEAST = 0.6
 """A bar is at least so wide, per cent, that a reward of nothing is told from no reward."""

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from corpus.session import Episode
-from features.names import FEATURES
-from pipeline.report.text import clean, number, plain, signed
-from viewer.reading.session import SessionTables
-from viewer.shown.session.people import Person
-from viewer.shown.session.series import Series, Worth
+from apportion.corpus.session import Episode
+from apportion.features.names import FEATURES
+from apportion.pipeline.report.text import clean, number, plain, signed
+from apportion.viewer.reading.session import SessionTables
+from apportion.viewer.shown.session.people import Person
+from apportion.viewer.shown.session.series import Series, Worth
 
 REASON, REPLY = 4000, 1200
 """Most characters of a reason and of a reply."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from corpus.session import Session
-from viewer.shown.session.axis import Axis
-from viewer.shown.session.people import Person
+from apportion.corpus.session import Session
+from apportion.viewer.shown.session.axis import Axis
+from apportion.viewer.shown.session.people import Person
 
 LEAST_OVERLAP_S = 0.05
 """Less is how transcripts are cut, not people who speak at once."""

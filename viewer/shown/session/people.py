@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from corpus.session import Session
-from pipeline.report.text import clean
+from apportion.corpus.session import Session
+from apportion.pipeline.report.text import clean
 
 COLOURS = 6
 """Classes ``p0`` to ``p5`` of the style sheet; more people share them."""

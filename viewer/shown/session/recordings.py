@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from corpus.session import Session
-from viewer.shown.session.people import Person
+from apportion.corpus.session import Session
+from apportion.viewer.shown.session.people import Person
 
 PLAYED = ("video", "audio")
 

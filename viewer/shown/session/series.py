@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from corpus.session import EpisodeKey
-from decompose.methods import METHODS
-from foundation.tables.numbers import NOISE
-from pipeline.report.bars import colour_class
-from pipeline.report.text import clean, number, signed
-from viewer.reading.session import SessionTables
+from apportion.corpus.session import EpisodeKey
+from apportion.decompose.methods import METHODS
+from apportion.foundation.tables.numbers import NOISE
+from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.text import clean, number, signed
+from apportion.viewer.reading.session import SessionTables
 
 Kind = Literal["method", "model", "people", "computed"]
 NAME = 60

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from features.names import EMOTION_FEATURES
-from foundation.arrays import Floats
-from pipeline.report.text import number
-from viewer.shown.session.axis import Axis
-from viewer.shown.session.people import Person
+from apportion.features.names import EMOTION_FEATURES
+from apportion.foundation.arrays import Floats
+from apportion.pipeline.report.text import number
+from apportion.viewer.shown.session.axis import Axis
+from apportion.viewer.shown.session.people import Person
 
 WIDTH, HEIGHT, EDGE = 1000.0, 100.0, 8.0
 """Of the drawing that a row's lines are in; it is stretched to the place that there is."""

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from corpus.session import Episode, EpisodeKey
-from pipeline.report.sessions import what_it_equals
-from pipeline.report.text import clean, number, plain, signed
-from viewer.reading.session import SessionTables, episode_order
-from viewer.shown.drawings import meter
-from viewer.shown.session.axis import Axis, axis_of, clock
-from viewer.shown.session.bars import margin_bar, reward_row
-from viewer.shown.session.lanes import Lane, Overlap, lanes_of, overlaps_of
-from viewer.shown.session.people import Person, people_of
-from viewer.shown.session.recordings import Player, players_of
-from viewer.shown.session.series import Series, series_of
+from apportion.corpus.session import Episode, EpisodeKey
+from apportion.pipeline.report.sessions import what_it_equals
+from apportion.pipeline.report.text import clean, number, plain, signed
+from apportion.viewer.reading.session import SessionTables, episode_order
+from apportion.viewer.shown.drawings import meter
+from apportion.viewer.shown.session.axis import Axis, axis_of, clock
+from apportion.viewer.shown.session.bars import margin_bar, reward_row
+from apportion.viewer.shown.session.lanes import Lane, Overlap, lanes_of, overlaps_of
+from apportion.viewer.shown.session.people import Person, people_of
+from apportion.viewer.shown.session.recordings import Player, players_of
+from apportion.viewer.shown.session.series import Series, series_of
 
 MOST_SERIES = 9
 """Series on one page, a key each."""
@@ -287,7 +287,7 @@ def _rating(place: int, key: EpisodeKey, episode: Episode | None, chosen: bool) 
     _, rater, target, name = (clean(part, 60) for part in key)
     alone = episode is not None and not episode.has_rater
     title = f"the environment scores {target}" if alone else f"{rater} rates {target}"
-    if not name:  # Nobody gave a score (`corpus.targets`).
+    if not name:  # Nobody gave a score (`apportion.corpus.targets`).
         title = f"turns of {target}"
     if episode is None or not episode.is_rated:
         return RatingView(place, title, "", "", name, None, chosen)

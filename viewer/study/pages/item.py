@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
-from study.definition.draw import lettered
-from study.definition.items import Item
-from study.definition.items import Response as Answered
-from study.rows import AnswerRow
-from study.store.rows import Answer, StaleError
-from viewer.pages.links import Links
-from viewer.study.given import MOST_LOST, MOST_SECONDS, Form, given_in
-from viewer.study.pages.steps import next_page, on
-from viewer.study.serving import FormHere, Serving, ServingHere, Visitor, VisitorHere, check_form, shown
-from viewer.study.shown import Given, item_view
-from viewer.study.words import blocks_of
+from apportion.study.definition.draw import lettered
+from apportion.study.definition.items import Item
+from apportion.study.definition.items import Response as Answered
+from apportion.study.rows import AnswerRow
+from apportion.study.store.rows import Answer, StaleError
+from apportion.viewer.pages.links import Links
+from apportion.viewer.study.given import MOST_LOST, MOST_SECONDS, Form, given_in
+from apportion.viewer.study.pages.steps import next_page, on
+from apportion.viewer.study.serving import FormHere, Serving, ServingHere, Visitor, VisitorHere, check_form, shown
+from apportion.viewer.study.shown import Given, item_view
+from apportion.viewer.study.words import blocks_of
 
 router = APIRouter()
 NONCE = re.compile(r"[0-9a-f]{32}")

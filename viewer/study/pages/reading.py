@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from viewer.study.pages.steps import next_page, on
-from viewer.study.serving import FormHere, ServingHere, VisitorHere, check_form, shown
-from viewer.study.words import blocks_of
+from apportion.viewer.study.pages.steps import next_page, on
+from apportion.viewer.study.serving import FormHere, ServingHere, VisitorHere, check_form, shown
+from apportion.viewer.study.words import blocks_of
 
 router = APIRouter()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse
 
-from viewer.pages.links import Links
-from viewer.study.serving import Serving, ServingHere, Visitor, VisitorHere
+from apportion.viewer.pages.links import Links
+from apportion.viewer.study.serving import Serving, ServingHere, Visitor, VisitorHere
 
 router = APIRouter()
 PAGES = {"consent": "consent", "instructions": "instructions", "done": "thanks"}

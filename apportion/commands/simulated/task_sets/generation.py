@@ -14,8 +14,8 @@ from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.task_sets.task_file import BUNDLED, FORCE_OPTION, next_step
 
 if TYPE_CHECKING:
-    from environments.sotopia.generation.choice import GenerationChoice
-    from environments.sotopia.generation.generate import Generated
+    from apportion.environments.sotopia.generation.choice import GenerationChoice
+    from apportion.environments.sotopia.generation.generate import Generated
 
 _PATH = click.Path(path_type=Path)
 MODEL_OPTIONS = (
@@ -54,10 +54,10 @@ def generate_command(
     accept = "yes" or "no" above each, and give it to `tasks sotopia accept`. Replies are kept beside it: the same
     command pays for none twice.
     """
-    from environments.sotopia.generation import pricing
-    from environments.sotopia.generation.choice import GenerationChoice
-    from environments.sotopia.generation.review import review_text
-    from llm_client.chosen import ChosenModel
+    from apportion.environments.sotopia.generation import pricing
+    from apportion.environments.sotopia.generation.choice import GenerationChoice
+    from apportion.environments.sotopia.generation.review import review_text
+    from apportion.llm_client.chosen import ChosenModel
 
     chosen = ChosenModel(**model)
     choice = GenerationChoice(kind, count, tasks, source, seed, chosen, temperature, option_names())
@@ -85,10 +85,10 @@ def generate_command(
 @FORCE_OPTION
 def accept_command(lists: tuple[Path, ...], out: Path, tasks: Path | None, force: bool) -> None:
     """Make a file of tasks of what a person has accepted in lists of `generate`."""
-    from environments.sotopia.generation.review import accept
-    from environments.sotopia.sources.sets import open_space
-    from environments.sotopia.sources.space import TaskSpace
-    from environments.sotopia.sources.task_file import written
+    from apportion.environments.sotopia.generation.review import accept
+    from apportion.environments.sotopia.sources.sets import open_space
+    from apportion.environments.sotopia.sources.space import TaskSpace
+    from apportion.environments.sotopia.sources.task_file import written
 
     check_place(out, "--out", (".toml",), force)
     done = accept(lists, TaskSpace("the accepted") if tasks is None else open_space(tasks, complete=False))
@@ -106,7 +106,7 @@ def accept_command(lists: tuple[Path, ...], out: Path, tasks: Path | None, force
 
 def _generated(choice: GenerationChoice, cache: Path, quiet: bool) -> Generated:
     from apportion.commands.parts.progress import shown_progress
-    from environments.sotopia.generation.generate import TOO_LONG, generate
+    from apportion.environments.sotopia.generation.generate import TOO_LONG, generate
 
     settings = choice.questions.settings
     _ = choice.total  # What the choice lacks is told before what the model does.

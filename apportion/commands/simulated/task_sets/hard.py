@@ -49,11 +49,11 @@ def hard_command(
     """Choose hard tasks by the rule of SOTOPIA's section 7: where the best of all models could get most above the worst
     that AGENT could get, each estimated by three standard deviations within the range of scores.
     """
-    from environments.sotopia.reports.hard_tasks import hard_tasks, played_space
-    from environments.sotopia.reports.raters import ReportChoice, read_rated
-    from environments.sotopia.sources.sets import open_space
-    from environments.sotopia.sources.task_file import written
-    from environments.terminal.printable import printable
+    from apportion.environments.sotopia.reports.hard_tasks import hard_tasks, played_space
+    from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
+    from apportion.environments.sotopia.sources.sets import open_space
+    from apportion.environments.sotopia.sources.task_file import written
+    from apportion.environments.terminal.printable import printable
 
     if out is not None:
         check_place(out, "--out", (".toml",), force)

@@ -43,7 +43,7 @@ def sotopia_tasks() -> None:
 @json_option("the list")
 def list_command(sets: bool, as_json: bool, place: Path | None, named: str | None) -> None:
     """List scenarios and characters: who knows whom, constraints, what rules can check; no goals, no secrets."""
-    from environments.sotopia.sources.sets import SETS, chosen_space, overview
+    from apportion.environments.sotopia.sources.sets import SETS, chosen_space, overview
 
     if sets:
         rows = [{"name": one.name, "holds": one.holds, "needs": one.needs} for one in SETS.values()]
@@ -71,8 +71,8 @@ def sample_command(
     named: str | None,
 ) -> None:
     """Draw tasks and write them as a file that `simulate sotopia --tasks FILE` plays as it stands."""
-    from environments.sotopia.sources.sets import chosen_space, sampled
-    from environments.sotopia.sources.task_file import written
+    from apportion.environments.sotopia.sources.sets import chosen_space, sampled
+    from apportion.environments.sotopia.sources.task_file import written
 
     check_place(out, "FILE", (".toml",), force)
     space = chosen_space(place, named).only(scenarios)
@@ -117,8 +117,8 @@ def _knows(knows: Sequence[Mapping[str, str]]) -> str:
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:
     """Rows under each other; what a terminal would act on is spelled out."""
-    from environments.terminal.printable import printable
-    from foundation.tables.columns import columns
+    from apportion.environments.terminal.printable import printable
+    from apportion.foundation.tables.columns import columns
 
     return columns([[printable(cell) for cell in row] for row in rows])
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.episode import Person, ReadEpisode
-from environments.sotopia.judging.people.dimensions import ASKED, asked_line
-from environments.sotopia.judging.people.kept import SKIPPED, KeptRatings, RatedKey
-from environments.sotopia.judging.people.sheet import typed_score
-from environments.sotopia.judging.people.telling import labelled
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, off_range
-from environments.terminal.printable import printable
-from environments.terminal.screen import LineError, Screen
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.judging.episode import Person, ReadEpisode
+from apportion.environments.sotopia.judging.people.dimensions import ASKED, asked_line
+from apportion.environments.sotopia.judging.people.kept import SKIPPED, KeptRatings, RatedKey
+from apportion.environments.sotopia.judging.people.sheet import typed_score
+from apportion.environments.sotopia.judging.people.telling import labelled
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given, off_range
+from apportion.environments.terminal.printable import printable
+from apportion.environments.terminal.screen import LineError, Screen
 
 MOST_WORDS = 4_000
 HELP = (

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.files.csvfile import BLANK, inert, original, read_table
-from corpus.files.textfile import BOM
-from corpus.session import Session
-from environments.sotopia.judging.people.sheet import sign_of
-from environments.terminal.printable import printable
-from foundation.errors import InputError, UnitError
-from foundation.files import digest
-from foundation.listing import listed
+from apportion.corpus.files.csvfile import BLANK, inert, original, read_table
+from apportion.corpus.files.textfile import BOM
+from apportion.corpus.session import Session
+from apportion.environments.sotopia.judging.people.sheet import sign_of
+from apportion.environments.terminal.printable import printable
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import digest
+from apportion.foundation.listing import listed
 
 STRATEGICNESS, FAIRNESS, FOUNDATION = "strategicness", "credit fairness", "future foundation"
 QUESTIONS = {

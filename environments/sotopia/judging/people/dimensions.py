@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.verdict import DIMENSIONS
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS
 
 
 class Asked(NamedTuple):

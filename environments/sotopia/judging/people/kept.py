@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict, off_range
-from foundation.errors import InputError
-from llm_client.request import json_line
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict, off_range
+from apportion.foundation.errors import InputError
+from apportion.llm_client.request import json_line
 
 KEPT = "by_people.jsonl"
 """The file's name, in the folder of the new corpus."""

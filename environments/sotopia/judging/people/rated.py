@@ -7,15 +7,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from corpus.placing import ImportReport, check_free, claim
-from corpus.rows import LeftOut
-from environments.sotopia.judging.episodes import Episodes, read_episodes
-from environments.sotopia.judging.people.asking import Asking, Stopped
-from environments.sotopia.judging.people.kept import KEPT, KeptRatings, check_annotator, left
-from environments.sotopia.judging.people.sheet import read_sheet, sheet, sign_of
-from environments.sotopia.judging.people.telling import as_text
-from environments.sotopia.judging.rated_corpus import (
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.placing import ImportReport, check_free, claim
+from apportion.corpus.rows import LeftOut
+from apportion.environments.sotopia.judging.episodes import Episodes, read_episodes
+from apportion.environments.sotopia.judging.people.asking import Asking, Stopped
+from apportion.environments.sotopia.judging.people.kept import KEPT, KeptRatings, check_annotator, left
+from apportion.environments.sotopia.judging.people.sheet import read_sheet, sheet, sign_of
+from apportion.environments.sotopia.judging.people.telling import as_text
+from apportion.environments.sotopia.judging.rated_corpus import (
     Changes,
     check_judges,
     check_out,
@@ -23,9 +23,9 @@ from environments.sotopia.judging.rated_corpus import (
     made_before,
     place_rated,
 )
-from environments.terminal.screen import Screen
-from foundation.errors import InputError
-from foundation.files import locked, write_atomically
+from apportion.environments.terminal.screen import Screen
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import locked, write_atomically
 
 KIND = "judge: people"
 

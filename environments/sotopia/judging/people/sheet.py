@@ -7,17 +7,17 @@ import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from corpus.files.csvfile import BLANK, inert, original, read_table
-from corpus.files.textfile import BOM
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.episode import ReadEpisode
-from environments.sotopia.judging.people.dimensions import ASKED
-from environments.sotopia.judging.people.kept import RatedKey
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, off_range
-from foundation.errors import InputError, UnitError
-from foundation.files import digest
-from foundation.listing import listed, shortened
-from foundation.nearest import did_you_mean
+from apportion.corpus.files.csvfile import BLANK, inert, original, read_table
+from apportion.corpus.files.textfile import BOM
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.judging.episode import ReadEpisode
+from apportion.environments.sotopia.judging.people.dimensions import ASKED
+from apportion.environments.sotopia.judging.people.kept import RatedKey
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given, off_range
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import digest
+from apportion.foundation.listing import listed, shortened
+from apportion.foundation.nearest import did_you_mean
 
 COLUMNS = ("session", "person", "dimension", "meaning", "low", "high", "score", "reasoning")
 NEEDED = ("session", "person", "dimension", "low", "high", "score", "reasoning")

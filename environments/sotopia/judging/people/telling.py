@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from environments.sotopia.judging.episode import ReadEpisode
-from environments.sotopia.observation import LEAVE, NONE, SPEAK
-from environments.terminal.printable import block, printable
+from apportion.environments.sotopia.judging.episode import ReadEpisode
+from apportion.environments.sotopia.observation import LEAVE, NONE, SPEAK
+from apportion.environments.terminal.printable import block, printable
 
 PARTLY = (
     "(Nobody knew the goal or the secret of another; of a profile one knows what the relationship lets one know, which "

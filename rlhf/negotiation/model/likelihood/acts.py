@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from environments.negotiation.batched.engine import KEPT
-from environments.negotiation.codes import ACTS, AGREE, SPLITS
-from rlhf.negotiation.model.likelihood.arrays import Rows
-from rlhf.negotiation.model.likelihood.matrices import add_rows, add_to_rows, linear, linear_back, plus
-from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.loops.vectors import put
-from rlhf.negotiation.model.loops.weights import Acting, Floats, Whole
+from apportion.environments.negotiation.batched.engine import KEPT
+from apportion.environments.negotiation.codes import ACTS, AGREE, SPLITS
+from apportion.rlhf.negotiation.model.likelihood.arrays import Rows
+from apportion.rlhf.negotiation.model.likelihood.matrices import add_rows, add_to_rows, linear, linear_back, plus
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
+from apportion.rlhf.negotiation.model.loops.vectors import put
+from apportion.rlhf.negotiation.model.loops.weights import Acting, Floats, Whole
 
 
 @compiled

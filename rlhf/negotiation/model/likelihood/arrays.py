@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlhf.negotiation.model.loops.compiled import compiled
-from rlhf.negotiation.model.loops.weights import (
+from apportion.rlhf.negotiation.model.loops.compiled import compiled
+from apportion.rlhf.negotiation.model.loops.weights import (
     ACTING_NAMES,
     TAKING_NAMES,
     Acting,
@@ -17,7 +17,7 @@ from rlhf.negotiation.model.loops.weights import (
     acting_arrays,
     taking_arrays,
 )
-from rlhf.negotiation.model.network import Weights
+from apportion.rlhf.negotiation.model.network import Weights
 
 
 class Network(NamedTuple):

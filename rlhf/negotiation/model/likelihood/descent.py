@@ -10,13 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rlhf.negotiation.data.dialogues import Dialogues
-from rlhf.negotiation.model.likelihood.arrays import NAMES, Batch, network_arrays, room_for_gradient
-from rlhf.negotiation.model.likelihood.gradient import loss_and_gradient
-from rlhf.negotiation.model.loops.compiled import compiled, summing
-from rlhf.negotiation.model.loops.weights import Floats
-from rlhf.negotiation.model.network import Weights
-from rlhf.negotiation.model.updates import check_finite
+from apportion.rlhf.negotiation.data.dialogues import Dialogues
+from apportion.rlhf.negotiation.model.likelihood.arrays import NAMES, Batch, network_arrays, room_for_gradient
+from apportion.rlhf.negotiation.model.likelihood.gradient import loss_and_gradient
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, summing
+from apportion.rlhf.negotiation.model.loops.weights import Floats
+from apportion.rlhf.negotiation.model.network import Weights
+from apportion.rlhf.negotiation.model.updates import check_finite
 
 Table = tuple[Floats, ...]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlhf.negotiation.model.likelihood.acts import said
-from rlhf.negotiation.model.likelihood.arrays import Batch, Network, Rows, rows_of
-from rlhf.negotiation.model.likelihood.matrices import (
+from apportion.rlhf.negotiation.model.likelihood.acts import said
+from apportion.rlhf.negotiation.model.likelihood.arrays import Batch, Network, Rows, rows_of
+from apportion.rlhf.negotiation.model.likelihood.matrices import (
     ONE,
     add_at,
     add_from,
@@ -18,11 +18,11 @@ from rlhf.negotiation.model.likelihood.matrices import (
     plus,
     scale,
 )
-from rlhf.negotiation.model.likelihood.steps import gru, gru_back
-from rlhf.negotiation.model.likelihood.taken import at_the_end
-from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.loops.vectors import add, put
-from rlhf.negotiation.model.loops.weights import PARTS_OF, Acting, Floats, Whole
+from apportion.rlhf.negotiation.model.likelihood.steps import gru, gru_back
+from apportion.rlhf.negotiation.model.likelihood.taken import at_the_end
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
+from apportion.rlhf.negotiation.model.loops.vectors import add, put
+from apportion.rlhf.negotiation.model.loops.weights import PARTS_OF, Acting, Floats, Whole
 
 
 @within

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlhf.negotiation.model.loops.compiled import compiled
-from rlhf.negotiation.model.loops.curves import all_tanh
-from rlhf.negotiation.model.loops.vectors import bend as bend_row
-from rlhf.negotiation.model.loops.weights import Floats, Whole
+from apportion.rlhf.negotiation.model.loops.compiled import compiled
+from apportion.rlhf.negotiation.model.loops.curves import all_tanh
+from apportion.rlhf.negotiation.model.loops.vectors import bend as bend_row
+from apportion.rlhf.negotiation.model.loops.weights import Floats, Whole
 
 ONE = np.float32(1)
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlhf.negotiation.model.likelihood.arrays import Rows
-from rlhf.negotiation.model.likelihood.matrices import ONE, add_rows, plus
-from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.loops.gates import gru_step
-from rlhf.negotiation.model.loops.vectors import put
-from rlhf.negotiation.model.loops.weights import Floats
+from apportion.rlhf.negotiation.model.likelihood.arrays import Rows
+from apportion.rlhf.negotiation.model.likelihood.matrices import ONE, add_rows, plus
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
+from apportion.rlhf.negotiation.model.loops.gates import gru_step
+from apportion.rlhf.negotiation.model.loops.vectors import put
+from apportion.rlhf.negotiation.model.loops.weights import Floats
 
 
 class Kept(NamedTuple):

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from rlhf.negotiation.data.dialogues import NOT_TAKEN
-from rlhf.negotiation.model.likelihood.arrays import Rows
-from rlhf.negotiation.model.likelihood.matrices import ONE, bend, curve, linear, linear_back, scale
-from rlhf.negotiation.model.likelihood.steps import Kept, gru, gru_back
-from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.loops.vectors import add, dot, put
-from rlhf.negotiation.model.loops.weights import Floats, Taking, Whole
-from rlhf.negotiation.model.network import CLASSES, HEADS
+from apportion.rlhf.negotiation.data.dialogues import NOT_TAKEN
+from apportion.rlhf.negotiation.model.likelihood.arrays import Rows
+from apportion.rlhf.negotiation.model.likelihood.matrices import ONE, bend, curve, linear, linear_back, scale
+from apportion.rlhf.negotiation.model.likelihood.steps import Kept, gru, gru_back
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
+from apportion.rlhf.negotiation.model.loops.vectors import add, dot, put
+from apportion.rlhf.negotiation.model.loops.weights import Floats, Taking, Whole
+from apportion.rlhf.negotiation.model.network import CLASSES, HEADS
 
 
 @compiled

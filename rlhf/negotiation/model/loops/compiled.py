@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 import numba
 from scipy.linalg import cython_blas
 
-from environments.negotiation.batched.engine import KEPT, NO_ACT
-from environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, INSIST, SPLITS
-from environments.negotiation.rules import MOST_ACTS
-from foundation.cache import cache_folder
-from foundation.errors import InputError
-from rlhf.negotiation.data.dialogues import NOT_TAKEN, OTHERS, OWN, START
+from apportion.environments.negotiation.batched.engine import KEPT, NO_ACT
+from apportion.environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, INSIST, SPLITS
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.foundation.cache import cache_folder
+from apportion.foundation.errors import InputError
+from apportion.rlhf.negotiation.data.dialogues import NOT_TAKEN, OTHERS, OWN, START
 
 REORDERED = {"reassoc", "nsz", "contract"}
 """Sums may be added up in any order; what is not finite stays so."""

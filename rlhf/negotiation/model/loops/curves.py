@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rlhf.negotiation.model.loops.compiled import compiled
+from apportion.rlhf.negotiation.model.loops.compiled import compiled
 
 Floats = NDArray[np.float32]
 FLAT = np.float32(9)

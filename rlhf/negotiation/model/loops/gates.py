@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rlhf.negotiation.model.loops.compiled import compiled
-from rlhf.negotiation.model.loops.curves import logistic, tanh
+from apportion.rlhf.negotiation.model.loops.compiled import compiled
+from apportion.rlhf.negotiation.model.loops.curves import logistic, tanh
 
 Floats = NDArray[np.float32]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rlhf.negotiation.model.loops.compiled import compiled, summing
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, summing
 
 Floats = NDArray[np.float32]
 

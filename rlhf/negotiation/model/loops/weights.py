@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import KEPT
-from environments.negotiation.codes import INSIST, SPLITS
-from rlhf.negotiation.model.network import MOST_COUNT, PARTS, Weights
+from apportion.environments.negotiation.batched.engine import KEPT
+from apportion.environments.negotiation.codes import INSIST, SPLITS
+from apportion.rlhf.negotiation.model.network import MOST_COUNT, PARTS, Weights
 
 Floats = NDArray[np.float32]
 Whole = NDArray[np.int64]

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.loops.curves import all_tanh
-from rlhf.negotiation.model.loops.gates import gru_step
-from rlhf.negotiation.model.loops.vectors import add, dot, put
-from rlhf.negotiation.model.loops.weights import PARTS_OF, Acting, Flags, Floats, Whole
-from rlhf.negotiation.model.one_game.arrays import Game
-from rlhf.negotiation.model.one_game.products import add_product
-from rlhf.negotiation.model.player import ALMOST_ONE
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
+from apportion.rlhf.negotiation.model.loops.curves import all_tanh
+from apportion.rlhf.negotiation.model.loops.gates import gru_step
+from apportion.rlhf.negotiation.model.loops.vectors import add, dot, put
+from apportion.rlhf.negotiation.model.loops.weights import PARTS_OF, Acting, Flags, Floats, Whole
+from apportion.rlhf.negotiation.model.one_game.arrays import Game
+from apportion.rlhf.negotiation.model.one_game.products import add_product
+from apportion.rlhf.negotiation.model.player import ALMOST_ONE
 
 ONE = np.float32(1)
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from environments.negotiation.codes import ACTS
-from environments.negotiation.rules import MOST_ACTS
-from rlhf.negotiation.data.dialogues import TOKENS
-from rlhf.negotiation.model.loops.weights import Acting, Flags, Floats, Whole
+from apportion.environments.negotiation.codes import ACTS
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.rlhf.negotiation.data.dialogues import TOKENS
+from apportion.rlhf.negotiation.model.loops.weights import Acting, Flags, Floats, Whole
 
 
 class Game(NamedTuple):

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlhf.negotiation.data.dialogues import OWN
-from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.loops.vectors import add, bend, dot, put
-from rlhf.negotiation.model.loops.weights import PARTS_OF, Acting, Floats, Whole
-from rlhf.negotiation.model.one_game.acting import ONE, chances_of
-from rlhf.negotiation.model.one_game.arrays import Game
-from rlhf.negotiation.model.one_game.products import add_turned, descend, squared_length
+from apportion.rlhf.negotiation.data.dialogues import OWN
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
+from apportion.rlhf.negotiation.model.loops.vectors import add, bend, dot, put
+from apportion.rlhf.negotiation.model.loops.weights import PARTS_OF, Acting, Floats, Whole
+from apportion.rlhf.negotiation.model.one_game.acting import ONE, chances_of
+from apportion.rlhf.negotiation.model.one_game.arrays import Game
+from apportion.rlhf.negotiation.model.one_game.products import add_turned, descend, squared_length
 
 
 class Back(NamedTuple):

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from environments.negotiation.batched.engine import BatchedGames
-from environments.negotiation.rules import MOST_ACTS
-from rlhf.negotiation.model.loops.weights import Acting, Taking, Whole, acting_arrays, taking_arrays
-from rlhf.negotiation.model.network import Weights
-from rlhf.negotiation.model.one_game.arrays import Game
-from rlhf.negotiation.model.one_game.learning import learn
-from rlhf.negotiation.model.one_game.playing import play_games, take_splits
-from rlhf.negotiation.model.one_game.rules import Table
-from rlhf.negotiation.playing import Draws, Played
+from apportion.environments.negotiation.batched.engine import BatchedGames
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.rlhf.negotiation.model.loops.weights import Acting, Taking, Whole, acting_arrays, taking_arrays
+from apportion.rlhf.negotiation.model.network import Weights
+from apportion.rlhf.negotiation.model.one_game.arrays import Game
+from apportion.rlhf.negotiation.model.one_game.learning import learn
+from apportion.rlhf.negotiation.model.one_game.playing import play_games, take_splits
+from apportion.rlhf.negotiation.model.one_game.rules import Table
+from apportion.rlhf.negotiation.playing import Draws, Played
 
 
 @dataclass

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import NO_ACT
-from environments.negotiation.codes import ACTS, SPLITS
-from environments.negotiation.rules import MOST_ACTS
-from rlhf.negotiation.data.dialogues import OTHERS, OWN, START
-from rlhf.negotiation.model.loops.compiled import compiled
-from rlhf.negotiation.model.loops.weights import Acting, Taking, Whole
-from rlhf.negotiation.model.one_game.acting import begin, hear, say
-from rlhf.negotiation.model.one_game.arrays import Game
-from rlhf.negotiation.model.one_game.rules import Table, do, fitting, legal_acts, settled_split
-from rlhf.negotiation.model.one_game.taking import select
+from apportion.environments.negotiation.batched.engine import NO_ACT
+from apportion.environments.negotiation.codes import ACTS, SPLITS
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.rlhf.negotiation.data.dialogues import OTHERS, OWN, START
+from apportion.rlhf.negotiation.model.loops.compiled import compiled
+from apportion.rlhf.negotiation.model.loops.weights import Acting, Taking, Whole
+from apportion.rlhf.negotiation.model.one_game.acting import begin, hear, say
+from apportion.rlhf.negotiation.model.one_game.arrays import Game
+from apportion.rlhf.negotiation.model.one_game.rules import Table, do, fitting, legal_acts, settled_split
+from apportion.rlhf.negotiation.model.one_game.taking import select
 
 
 @compiled

@@ -7,8 +7,8 @@ whole.
 import numpy as np
 from numpy.typing import NDArray
 
-from rlhf.negotiation.model.loops.compiled import compiled, summing
-from rlhf.negotiation.model.loops.vectors import add, dot
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, summing
+from apportion.rlhf.negotiation.model.loops.vectors import add, dot
 
 Floats = NDArray[np.float32]
 AT_A_TIME = 32

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames
-from environments.negotiation.codes import AGREE, DISAGREE, END, INSIST, SPLITS
-from environments.negotiation.rules import MOST_ACTS
-from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.loops.weights import Flags, Whole
+from apportion.environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames
+from apportion.environments.negotiation.codes import AGREE, DISAGREE, END, INSIST, SPLITS
+from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
+from apportion.rlhf.negotiation.model.loops.weights import Flags, Whole
 
 
 class Table(NamedTuple):

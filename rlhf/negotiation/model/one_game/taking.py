@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
-from environments.negotiation.batched.engine import KEPT
-from environments.negotiation.codes import SPLITS
-from rlhf.negotiation.model.loops.compiled import compiled, within
-from rlhf.negotiation.model.loops.curves import all_tanh
-from rlhf.negotiation.model.loops.gates import gru_step
-from rlhf.negotiation.model.loops.vectors import dot, put
-from rlhf.negotiation.model.loops.weights import Floats, Taking, Whole
-from rlhf.negotiation.model.one_game.arrays import Game
-from rlhf.negotiation.model.one_game.products import add_product
+from apportion.environments.negotiation.batched.engine import KEPT
+from apportion.environments.negotiation.codes import SPLITS
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
+from apportion.rlhf.negotiation.model.loops.curves import all_tanh
+from apportion.rlhf.negotiation.model.loops.gates import gru_step
+from apportion.rlhf.negotiation.model.loops.vectors import dot, put
+from apportion.rlhf.negotiation.model.loops.weights import Floats, Taking, Whole
+from apportion.rlhf.negotiation.model.one_game.arrays import Game
+from apportion.rlhf.negotiation.model.one_game.products import add_product
 
 
 @compiled

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from decompose.reactions.prior import read_prior
+from apportion.decompose.reactions.prior import read_prior
 from tests.behaviour.command import in_process
 from tests.behaviour.small import write_small_corpus
 from tests.reward_model.tiny import save_tiny
@@ -53,7 +53,7 @@ def test_stopped_it_says_that_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, f
     def stop(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("decompose.reactions.gather.read_session", stop)
+    monkeypatch.setattr("apportion.decompose.reactions.gather.read_session", stop)
     out = folder / "stopped.safetensors"
     code, _, err = learn(monkeypatch, folder, "--out", out)
     assert code == 130 and "stopped. Nothing was written; the same command reads all replies again." in err

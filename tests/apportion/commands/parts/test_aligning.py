@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import apportion.commands.stages as stage_commands
 from apportion.commands.parts.aligning import KEYS
 from apportion.commands.stages import ALIGNING
-from rlhf.settings import AlignSettings
+from apportion.rlhf.settings import AlignSettings
 
 CONFIG = 'corpus = "c"\noutput = "o"\n[align]\nsteps = 7\nlr = 0.5\n'
 

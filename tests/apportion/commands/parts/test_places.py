@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from apportion.commands.parts.places import beside, check_place, write
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 def test_a_place_that_can_be_written_has_its_folder_and_nothing_in_it(tmp_path):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from apportion.commands.parts.progress import shown_progress
-from pipeline.engine import progress as stages
+from apportion.pipeline.engine import progress as stages
 
 
 @pytest.fixture(autouse=True)

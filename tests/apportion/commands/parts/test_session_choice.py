@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.commands.parts.session_choice import SessionsGiven
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 
 
 def chosen(text, counts=False):

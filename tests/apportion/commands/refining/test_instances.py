@@ -3,11 +3,11 @@ import json
 import pytest
 
 from apportion.cli import main
-from llm_client.kept.recorded import Recorder, RecordingHeader
-from llm_client.request import ChatReply
-from llm_client.settings import LLMSettings
-from rlhf.stackelberg.turns.instance import read_instances, write_instances
-from rlhf.stackelberg.turns.intents import IntentQuestions
+from apportion.llm_client.kept.recorded import Recorder, RecordingHeader
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.turns.instance import read_instances, write_instances
+from apportion.rlhf.stackelberg.turns.intents import IntentQuestions
 from tests.rlhf.stackelberg.round_table import round_table
 
 GOOD = {"desired": ["a", "b", "c"], "undesired": ["d", "e", "f"]}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from environments.negotiation.annotating import Question, Queue
-from environments.negotiation.codes import AGREE, DISAGREE, act_code
+from apportion.environments.negotiation.annotating import Question, Queue
+from apportion.environments.negotiation.codes import AGREE, DISAGREE, act_code
 from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 COUNTS, VALUES = (1, 3, 1), (3, 2, 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 PROMPT = re.compile(r"(team|discussion|vote|quest|shot)(?: \d)?, [a-z ,]+> ")

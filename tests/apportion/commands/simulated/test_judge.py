@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
 from tests.environments.sotopia.judging.judges import judge, played
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.sotopia.judging.people.kept import KEPT
+from apportion.corpus.corpus import Corpus
+from apportion.environments.sotopia.judging.people.kept import KEPT
 from tests.apportion.commands.simulated.test_judge import run
 from tests.environments.sotopia.judging.judges import played
 from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal

@@ -3,7 +3,7 @@ import json
 from click.testing import CliRunner
 
 from apportion.cli import cli
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
 
 
 def run(*arguments):

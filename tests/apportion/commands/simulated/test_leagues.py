@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from environments.deduction.league.reading import read_matches
-from environments.episode_log import LOG
+from apportion.corpus.corpus import Corpus
+from apportion.environments.deduction.league.reading import read_matches
+from apportion.environments.episode_log import LOG
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 CONCURRENCY, KILLS = 8, 8

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from environments.negotiation.contexts import ITEMS
+from apportion.corpus.corpus import Corpus
+from apportion.environments.negotiation.contexts import ITEMS
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 CONTEXT = "1 3 3 1 1 4\n1 7 3 0 1 3\n"

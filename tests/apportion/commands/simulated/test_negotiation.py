@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from environments.episode_log import LOG
+from apportion.environments.episode_log import LOG
 
 
 def run(*arguments: str) -> int:

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from environments.core import Act, View
-from environments.episode_log import read_log
-from environments.sotopia.characters import Character
-from environments.sotopia.person.casting import PersonChoice, cast
-from environments.sotopia.scripts import Conceding
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.space import TaskSpace
-from environments.sotopia.sources.task_file import written
+from apportion.corpus.corpus import Corpus
+from apportion.environments.core import Act, View
+from apportion.environments.episode_log import read_log
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.person.casting import PersonChoice, cast
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.sources.task_file import written
 from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 SCENARIO, WHO = "used_bicycle", "Nadia Ferro"

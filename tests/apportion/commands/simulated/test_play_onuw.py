@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.deduction.onuw.game import OneNight
-from environments.deduction.person.playing import PersonPlays
-from environments.episode_log import LOG, read_log
+from apportion.corpus.corpus import Corpus
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.person.playing import PersonPlays
+from apportion.environments.episode_log import LOG, read_log
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 

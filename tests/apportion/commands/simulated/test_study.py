@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from environments.negotiation.study.survey import QUIZ, SURVEY
+from apportion.corpus.corpus import Corpus
+from apportion.environments.negotiation.study.survey import QUIZ, SURVEY
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 STUDY = """

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from corpus.importers import import_to
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.corpus.importers import import_to
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from tests.environments.sotopia.reports.made import Made, every
 from tests.shared import shared
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from corpus.rows import CorpusRows
-from environments.episode_log import LOG, read_log
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.rows import CorpusRows
+from apportion.environments.episode_log import LOG, read_log
 from tests.environments.sotopia.test_simulation import talks
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 

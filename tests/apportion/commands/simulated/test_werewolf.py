@@ -10,15 +10,15 @@ from typing import cast
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from environments.agents.agent import Scripted
-from environments.core import Act, Move, View
-from environments.deduction.kinds import game_called
-from environments.deduction.person.playing import PersonPlays
-from environments.deduction.werewolf.rules import SEER
-from environments.episode_log import LOG, read_log
-from environments.simulate import simulate
-from environments.terminal.person import Person
+from apportion.corpus.corpus import Corpus
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act, Move, View
+from apportion.environments.deduction.kinds import game_called
+from apportion.environments.deduction.person.playing import PersonPlays
+from apportion.environments.deduction.werewolf.rules import SEER
+from apportion.environments.episode_log import LOG, read_log
+from apportion.environments.simulate import simulate
+from apportion.environments.terminal.person import Person
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 SEAT, NAME = 2, "Player 2"

@@ -4,10 +4,10 @@ import pytest
 from click.testing import CliRunner
 
 from apportion.cli import cli
-from corpus.schema import RESPONSES
-from foundation.errors import InputError
-from rlhf.compare.responses import write_rows
-from study.definition.folder import StudyFolder
+from apportion.corpus.schema import RESPONSES
+from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.responses import write_rows
+from apportion.study.definition.folder import StudyFolder
 from tests.study.studies import POLICIES, responses
 
 

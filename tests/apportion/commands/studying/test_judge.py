@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from apportion.cli import cli
-from study.rows import JUDGED, rows_beside
+from apportion.study.rows import JUDGED, rows_beside
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.study.judge.judges import first, judge
 from tests.study.studies import study_in

@@ -3,8 +3,8 @@ import re
 from click.testing import CliRunner
 
 from apportion.cli import cli
-from foundation.errors import InputError
-from study.store.store import Store
+from apportion.foundation.errors import InputError
+from apportion.study.store.store import Store
 from tests.study.studies import study_in
 
 
@@ -40,6 +40,6 @@ def test_an_address_that_is_none_makes_no_link(tmp_path):
 def test_what_is_missing_is_told(tmp_path, monkeypatch):
     done = CliRunner().invoke(cli, ["study", "links", str(tmp_path), "--annotators", "1"])
     assert isinstance(done.exception, InputError) and "no study" in str(done.exception)
-    monkeypatch.setitem(__import__("sys").modules, "study.store.store", None)
+    monkeypatch.setitem(__import__("sys").modules, "apportion.study.store.store", None)
     done = CliRunner().invoke(cli, ["study", "links", str(tmp_path), "--annotators", "1"])
     assert isinstance(done.exception, InputError) and "pip install 'apportion[study]'" in str(done.exception)

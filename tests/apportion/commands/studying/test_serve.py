@@ -44,6 +44,6 @@ def test_no_study(tmp_path, monkeypatch):
 
 
 def test_without_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "viewer.study.serve", None)
+    monkeypatch.setitem(__import__("sys").modules, "apportion.viewer.study.serve", None)
     done = in_process(monkeypatch, "study", "serve", tmp_path)
     assert done.returncode == 2 and "pip install 'apportion[study]'" in done.stderr

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
+from apportion.corpus.corpus import Corpus
+from apportion.viewer.labels.overlay import Overlay
 from tests.viewer.labels.given import LANDING, corpus, label
 from tests.viewer.labels.test_label_studio import answered
-from viewer.labels.overlay import Overlay
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def test_without_its_libraries_it_says_what_to_install(run, tmp_path):
     assert done.returncode == 2 and "pip install 'apportion[view]'" in done.stderr
 
 
-@pytest.mark.parametrize("module", ["apportion.cli", "dags.calls", "pipeline.running.shards"])
+@pytest.mark.parametrize("module", ["apportion.cli", "apportion.dags.calls", "apportion.pipeline.running.shards"])
 def test_nothing_else_loads_it(module):
     """Orchestrators have another FastAPI in their environments."""
     code = f"import sys, {module}; print(sorted({{'viewer', 'fastapi', 'uvicorn', 'starlette'}} & set(sys.modules)))"

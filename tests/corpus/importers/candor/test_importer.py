@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from corpus.importers import import_to
-from corpus.importers.candor.importer import import_corpus
-from corpus.importers.candor.transcripts import Line, read_lines, spoken
-from corpus.session import Media
-from corpus.validate import validate
-from foundation.errors import InputError, UnitError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.candor.importer import import_corpus
+from apportion.corpus.importers.candor.transcripts import Line, read_lines, spoken
+from apportion.corpus.session import Media
+from apportion.corpus.validate import validate
+from apportion.foundation.errors import InputError, UnitError
 from tests.corpus.importers.candor_import import CLIFFHANGER, PLAIN, noted, opened, with_cell
 from tests.corpus.importers.candor_tree import (
     rewrite,

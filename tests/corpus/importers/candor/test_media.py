@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from corpus.importers.candor.importer import import_corpus
+from apportion.corpus.importers.candor.importer import import_corpus
 from tests.corpus.importers.candor_import import PLAIN, left_out, noted
 from tests.corpus.importers.candor_tree import (
     write_json,

@@ -1,9 +1,9 @@
 import pytest
 
-from corpus.importers import import_to
-from corpus.importers.dealornodeal.importer import dialogues, import_corpus, other_side
-from corpus.importers.dealornodeal.rows import row_of
-from foundation.errors import InputError
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.dealornodeal.importer import dialogues, import_corpus, other_side
+from apportion.corpus.importers.dealornodeal.rows import row_of
+from apportion.foundation.errors import InputError
 from tests.corpus.importers.dealornodeal.test_rows import MINE, THEIRS
 from tests.shared import shared
 

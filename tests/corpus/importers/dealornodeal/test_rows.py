@@ -1,7 +1,7 @@
 import pytest
 
-from corpus.importers.dealornodeal.rows import read_rows, row_of
-from foundation.errors import InputError, UnitError
+from apportion.corpus.importers.dealornodeal.rows import read_rows, row_of
+from apportion.foundation.errors import InputError, UnitError
 from tests.shared import shared
 
 MINE = (

@@ -1,7 +1,7 @@
 import pytest
 
-from corpus.importers.reading.ratings_csv import Score, read_ratings
-from foundation.errors import InputError, UnitError
+from apportion.corpus.importers.reading.ratings_csv import Score, read_ratings
+from apportion.foundation.errors import InputError, UnitError
 
 HEAD = "session_id,rater,target,name,score,low,high"
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from corpus.importers.reading.recordings import TrackPart, probe, read_channel_map, same_name, track_parts
-from foundation.errors import InputError, UnitError
+from apportion.corpus.importers.reading.recordings import TrackPart, probe, read_channel_map, same_name, track_parts
+from apportion.foundation.errors import InputError, UnitError
 from tests.corpus.importers.recorded import mp4, wav
 from tests.features.clips import flat, write_movie
 from tests.shared import shared

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.importers.reading.sources import numbered, source_files, stem
-from foundation.errors import InputError
+from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.foundation.errors import InputError
 
 
 def test_the_files_of_a_folder_in_order(tmp_path):

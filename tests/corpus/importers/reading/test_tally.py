@@ -1,4 +1,4 @@
-from corpus.importers.reading.tally import Tally
+from apportion.corpus.importers.reading.tally import Tally
 
 
 def test_lines():

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from praatio import textgrid
 
-from corpus.importers.reading.transcripts import Cue, read_transcript
-from foundation.errors import InputError, UnitError
+from apportion.corpus.importers.reading.transcripts import Cue, read_transcript
+from apportion.foundation.errors import InputError, UnitError
 
 VTT = """WEBVTT
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cache
 from math import comb
 
-from environments.deduction.avalon.random_play import ballots, hands, targets, teams
-from environments.deduction.avalon.rules import (
+from apportion.environments.deduction.avalon.random_play import ballots, hands, targets, teams
+from apportion.environments.deduction.avalon.rules import (
     ASSASSIN,
     EVIL_ROLES,
     EVIL_WINS,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from environments.core import Act, Step
-from environments.deduction.avalon.game import Avalon
-from environments.deduction.avalon.rules import Options
-from environments.deduction.events import SPEAK
+from apportion.environments.core import Act, Step
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.rules import Options
+from apportion.environments.deduction.events import SPEAK
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
 

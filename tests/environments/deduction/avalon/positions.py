@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import View
-from environments.deduction.avalon.game import Avalon
-from environments.deduction.avalon.scripts import Claims
-from environments.deduction.language_model import FORM
-from llm_client.asker import Complete
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import View
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.scripts import Claims
+from apportion.environments.deduction.language_model import FORM
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.settings import LLMSettings
 
 
 class Position(NamedTuple):

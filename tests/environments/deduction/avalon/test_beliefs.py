@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.deduction.avalon.beliefs import (
+from apportion.environments.deduction.avalon.beliefs import (
     Habits,
     Round,
     clean_chance,
@@ -17,8 +17,8 @@ from environments.deduction.avalon.beliefs import (
     merlin_chances,
     posterior,
 )
-from environments.deduction.avalon.deals import Evidence, all_deals, fitting, seen_by
-from environments.deduction.avalon.rules import Options
+from apportion.environments.deduction.avalon.deals import Evidence, all_deals, fitting, seen_by
+from apportion.environments.deduction.avalon.rules import Options
 
 ROLES = Options().roles
 HABITS = Habits(fails=0.6, merlin=0.9, evil=0.65, proposes=0.75)

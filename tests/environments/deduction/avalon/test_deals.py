@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from environments.deduction.avalon.deals import Evidence, Shot, all_deals, fitting, seen_by, suspicion
-from environments.deduction.avalon.rules import Options
+from apportion.environments.deduction.avalon.deals import Evidence, Shot, all_deals, fitting, seen_by, suspicion
+from apportion.environments.deduction.avalon.rules import Options
 
 ROLES = Options().roles
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")

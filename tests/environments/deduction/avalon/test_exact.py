@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from environments.deduction.avalon.deals import all_deals
-from environments.deduction.avalon.random_play import random_game
-from environments.deduction.avalon.rules import EVIL_WINS, GOES, TABLETOP, Game, Options
+from apportion.environments.deduction.avalon.deals import all_deals
+from apportion.environments.deduction.avalon.random_play import random_game
+from apportion.environments.deduction.avalon.rules import EVIL_WINS, GOES, TABLETOP, Game, Options
 from tests.environments.deduction.avalon.exact import after, reckoned, reduced, walked
 
 SMALL = [

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.core import Act, ActError
-from environments.deduction.avalon.game import Avalon
-from environments.deduction.avalon.rules import EVIL_WINS, Options
-from environments.deduction.events import SPEAK
-from foundation.errors import InputError
+from apportion.environments.core import Act, ActError
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.rules import EVIL_WINS, Options
+from apportion.environments.deduction.events import SPEAK
+from apportion.foundation.errors import InputError
 from tests.environments.deduction.avalon.plays import DEAL, any_step, begun, some_game, until
 
 FIVE = [f"Player {seat}" for seat in range(1, 6)]

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import Act, Step, View
-from environments.deduction.avalon.game import Avalon
-from environments.deduction.avalon.scripts import Bayesian, Claims
-from environments.deduction.events import Aim, Event
-from environments.deduction.language_model import FORM, STYLES
-from environments.deduction.person.telling import DeductionTelling
-from environments.deduction.scripts import Random as Drawing
-from environments.terminal.person import Person
-from environments.terminal.screen import Screen
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import Act, Step, View
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.scripts import Bayesian, Claims
+from apportion.environments.deduction.events import Aim, Event
+from apportion.environments.deduction.language_model import FORM, STYLES
+from apportion.environments.deduction.person.telling import DeductionTelling
+from apportion.environments.deduction.scripts import Random as Drawing
+from apportion.environments.terminal.person import Person
+from apportion.environments.terminal.screen import Screen
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.avalon.plays import any_step, begun, some_game
 
 EVIL = ("minion", "assassin")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.core import Act
-from environments.deduction.avalon.observation import evidence_of, night_in_words, rounds_of, rules_in_words
-from environments.deduction.avalon.rules import TABLETOP, Options
+from apportion.environments.core import Act
+from apportion.environments.deduction.avalon.observation import evidence_of, night_in_words, rounds_of, rules_in_words
+from apportion.environments.deduction.avalon.rules import TABLETOP, Options
 from tests.environments.deduction.avalon.plays import begun, some_game, until
 
 

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.avalon_peer import AvalonBench, ours, table_of
-from environments.deduction.avalon.deals import all_deals
-from environments.deduction.avalon.kind import AVALON
-from environments.deduction.avalon.random_play import play_randomly
-from environments.deduction.avalon.rules import (
+from apportion.environments.deduction.avalon.deals import all_deals
+from apportion.environments.deduction.avalon.kind import AVALON
+from apportion.environments.deduction.avalon.random_play import play_randomly
+from apportion.environments.deduction.avalon.rules import (
     EVIL_ROLES,
     EVIL_WINS,
     GOES,
@@ -25,7 +24,8 @@ from environments.deduction.avalon.rules import (
     Options,
     RuleError,
 )
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
+from benchmarks.avalon_peer import AvalonBench, ours, table_of
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
 TABLE = Path(__file__).with_name("avalonbench.json")

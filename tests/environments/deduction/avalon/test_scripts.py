@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.core import Act, View
-from environments.deduction.avalon.claims import Claim, claims_in
-from environments.deduction.avalon.game import Avalon
-from environments.deduction.avalon.kind import AVALON
-from environments.deduction.avalon.observation import rounds_of
-from environments.deduction.avalon.scripts import Bayesian, Claims, Script, heard_suspicion
-from environments.deduction.events import SPEAK, Event, Stage
-from environments.play import play
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.avalon.claims import Claim, claims_in
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.kind import AVALON
+from apportion.environments.deduction.avalon.observation import rounds_of
+from apportion.environments.deduction.avalon.scripts import Bayesian, Claims, Script, heard_suspicion
+from apportion.environments.deduction.events import SPEAK, Event, Stage
+from apportion.environments.play import play
 from tests.environments.deduction.avalon.exact import reckoned
 from tests.environments.deduction.avalon.plays import begun, until
 

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.deduction.kinds import GAMES
-from environments.deduction.league.choice import LeagueChoice
-from environments.deduction.league.reading import is_league, larger_first, merged, read_matches
-from environments.deduction.simulation import DeductionChoice
-from environments.episode_log import LOG, EpisodeLog, read_log
-from environments.simulation import write_corpus
-from environments.tournament.league.seating import TEAMS
-from foundation.errors import InputError
-from foundation.registry import Registry
+from apportion.corpus.corpus import Corpus
+from apportion.environments.deduction.kinds import GAMES
+from apportion.environments.deduction.league.choice import LeagueChoice
+from apportion.environments.deduction.league.reading import is_league, larger_first, merged, read_matches
+from apportion.environments.deduction.simulation import DeductionChoice
+from apportion.environments.episode_log import LOG, EpisodeLog, read_log
+from apportion.environments.simulation import write_corpus
+from apportion.environments.tournament.league.seating import TEAMS
+from apportion.foundation.errors import InputError
+from apportion.foundation.registry import Registry
 from tests.environments.deduction.toy import MOLE, Mole
 
 
@@ -22,7 +22,7 @@ def moles(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is a game like any other."""
     ours = {**GAMES.ours, "mole": "tests.environments.deduction.toy:MOLE"}
     games = Registry(GAMES.what, GAMES.group, GAMES.must_be, GAMES.fits, ours)
-    for place in ("environments.deduction.kinds", "environments.deduction.league.reading"):
+    for place in ("apportion.environments.deduction.kinds", "apportion.environments.deduction.league.reading"):
         monkeypatch.setattr(f"{place}.GAMES", games)
 
 
@@ -35,7 +35,7 @@ class Named:
         self.called = called
 
     def act(self, view):
-        from environments.acts import Act
+        from apportion.environments.acts import Act
 
         return Act("none")
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from environments.deduction.kinds import game_called
-from environments.deduction.league.choice import LeagueChoice
-from environments.deduction.league.reading import read_matches
-from environments.simulation import write_corpus
-from environments.tournament.league.seating import TEAMS
+from apportion.environments.deduction.kinds import game_called
+from apportion.environments.deduction.league.choice import LeagueChoice
+from apportion.environments.deduction.league.reading import read_matches
+from apportion.environments.simulation import write_corpus
+from apportion.environments.tournament.league.seating import TEAMS
 
 
 def played(kind: str, out: Path, **more):

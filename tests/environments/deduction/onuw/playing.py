@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from environments.agents.agent import Agent
-from environments.core import Act
-from environments.deduction.events import SPEAK, VOTE
-from environments.deduction.onuw.game import OneNight
-from environments.deduction.onuw.rules import CENTRE, CHOOSING, PLAYERS, Choice, Options
-from environments.play import play
+from apportion.environments.agents.agent import Agent
+from apportion.environments.core import Act
+from apportion.environments.deduction.events import SPEAK, VOTE
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.onuw.rules import CENTRE, CHOOSING, PLAYERS, Choice, Options
+from apportion.environments.play import play
 
 ONE_ROUND = Options(rounds=1)
 

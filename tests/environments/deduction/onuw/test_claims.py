@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from environments.deduction.onuw.claims import Card, all_accounts, claimed, sentence
-from environments.deduction.onuw.deals import Account
-from environments.deduction.onuw.rules import PLAYERS
+from apportion.environments.deduction.onuw.claims import Card, all_accounts, claimed, sentence
+from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.rules import PLAYERS
 
 
 def test_every_account_is_read_as_it_is_said() -> None:

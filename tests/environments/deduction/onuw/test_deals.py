@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from environments.deduction.onuw.claims import all_accounts
-from environments.deduction.onuw.deals import Account, all_deals, fitting_deals, nights_of
-from environments.deduction.onuw.rules import PLAYERS
+from apportion.environments.deduction.onuw.claims import all_accounts
+from apportion.environments.deduction.onuw.deals import Account, all_deals, fitting_deals, nights_of
+from apportion.environments.deduction.onuw.rules import PLAYERS
 
 
 def test_the_deals_that_fit_are_those_of_the_worlds_that_fit() -> None:

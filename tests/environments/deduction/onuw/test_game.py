@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.agents.agent import SILENT
-from environments.core import Act, ActError
-from environments.deduction.events import MODERATOR, SPEAK, VOTE
-from environments.deduction.onuw.deals import Account, all_deals, nights_of
-from environments.deduction.onuw.game import OneNight
-from environments.deduction.onuw.observation import lived
-from environments.deduction.onuw.rules import CHOOSING, PLAYERS, Options, dead, winner
-from environments.deduction.onuw.scripts import Bayesian, Claiming
-from environments.deduction.scripts import Random as Drawn
-from foundation.errors import InputError
+from apportion.environments.agents.agent import SILENT
+from apportion.environments.core import Act, ActError
+from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE
+from apportion.environments.deduction.onuw.deals import Account, all_deals, nights_of
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.onuw.observation import lived
+from apportion.environments.deduction.onuw.rules import CHOOSING, PLAYERS, Options, dead, winner
+from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming
+from apportion.environments.deduction.scripts import Random as Drawn
+from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk, vote
 
 DEAL = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from environments.agents.agent import SILENT
-from environments.agents.language_model import LanguageModelAgent, read_act
-from environments.core import Act, View
-from environments.deduction.language_model import FORM, STYLES
-from environments.deduction.onuw.game import OneNight
-from environments.play import play
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.agent import SILENT
+from apportion.environments.agents.language_model import LanguageModelAgent, read_act
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.language_model import FORM, STYLES
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.play import play
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, talk
 
 DEAL = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")

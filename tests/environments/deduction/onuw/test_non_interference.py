@@ -16,18 +16,18 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import Act, View
-from environments.deduction.events import SPEAK, VOTE
-from environments.deduction.language_model import FORM
-from environments.deduction.onuw import observation
-from environments.deduction.onuw.game import OneNight
-from environments.deduction.onuw.rules import PLAYERS
-from environments.deduction.onuw.scripts import Bayesian, Claiming
-from environments.deduction.person.telling import DeductionTelling
-from environments.deduction.scripts import Random as Drawn
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import SPEAK, VOTE
+from apportion.environments.deduction.language_model import FORM
+from apportion.environments.deduction.onuw import observation
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.onuw.rules import PLAYERS
+from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming
+from apportion.environments.deduction.person.telling import DeductionTelling
+from apportion.environments.deduction.scripts import Random as Drawn
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.onuw import oracle
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
 

@@ -10,10 +10,17 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from environments.deduction.onuw.claims import Card, Claim, all_accounts
-from environments.deduction.onuw.deals import Account, World, all_deals, nights_of
-from environments.deduction.onuw.posterior import SLIP, believes_wolf, least_suspect, likelihood, wolf_at_dawn, worlds
-from environments.deduction.onuw.rules import PLAYERS, WEREWOLF
+from apportion.environments.deduction.onuw.claims import Card, Claim, all_accounts
+from apportion.environments.deduction.onuw.deals import Account, World, all_deals, nights_of
+from apportion.environments.deduction.onuw.posterior import (
+    SLIP,
+    believes_wolf,
+    least_suspect,
+    likelihood,
+    wolf_at_dawn,
+    worlds,
+)
+from apportion.environments.deduction.onuw.rules import PLAYERS, WEREWOLF
 
 SEATS = st.integers(0, PLAYERS - 1)
 

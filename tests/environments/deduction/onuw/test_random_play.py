@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
-from environments.deduction.onuw.deals import all_deals
-from environments.deduction.onuw.rules import (
+from apportion.environments.deduction.onuw.deals import all_deals
+from apportion.environments.deduction.onuw.rules import (
     CHOOSING,
     PLAYERS,
     VILLAGE,
@@ -21,7 +21,7 @@ from environments.deduction.onuw.rules import (
     dead,
     winner,
 )
-from environments.deduction.scripts import Random as Drawn
+from apportion.environments.deduction.scripts import Random as Drawn
 from tests.environments.deduction.onuw import oracle
 from tests.environments.deduction.onuw.playing import played
 

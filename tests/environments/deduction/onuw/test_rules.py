@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.deduction.onuw.deals import all_deals, all_worlds, nights_of
-from environments.deduction.onuw.rules import (
+from apportion.environments.deduction.onuw.deals import all_deals, all_worlds, nights_of
+from apportion.environments.deduction.onuw.rules import (
     CARDS,
     CHOOSING,
     PLAYERS,
@@ -30,7 +30,7 @@ from environments.deduction.onuw.rules import (
     team_of,
     winner,
 )
-from foundation.errors import InputError
+from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw import oracle
 
 BALLOTS = [(None, *[other for other in range(PLAYERS) if other != seat]) for seat in range(PLAYERS)]

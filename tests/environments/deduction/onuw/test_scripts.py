@@ -7,19 +7,19 @@ from statistics import fmean, stdev
 
 import pytest
 
-from environments.agents.agent import Agent
-from environments.core import Act, View
-from environments.deduction.events import SPEAK, VOTE
-from environments.deduction.onuw.claims import Card, claimed
-from environments.deduction.onuw.deals import Account
-from environments.deduction.onuw.game import OneNight
-from environments.deduction.onuw.kind import ONUW
-from environments.deduction.onuw.observation import lived
-from environments.deduction.onuw.rules import WEREWOLF
-from environments.deduction.onuw.scripts import Bayesian, Claiming, claims_in
-from environments.deduction.scripts import Random as Drawn
-from environments.play import play
-from foundation.errors import InputError
+from apportion.environments.agents.agent import Agent
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import SPEAK, VOTE
+from apportion.environments.deduction.onuw.claims import Card, claimed
+from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.onuw.kind import ONUW
+from apportion.environments.deduction.onuw.observation import lived
+from apportion.environments.deduction.onuw.rules import WEREWOLF
+from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming, claims_in
+from apportion.environments.deduction.scripts import Random as Drawn
+from apportion.environments.play import play
+from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
 
 SCRIPTS = (Drawn(), Claiming(), Bayesian())

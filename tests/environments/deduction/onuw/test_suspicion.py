@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from environments.deduction.onuw.claims import all_accounts
-from environments.deduction.onuw.deals import Account
-from environments.deduction.onuw.rules import WEREWOLF
-from environments.deduction.onuw.suspicion import believable, suspicion
+from apportion.environments.deduction.onuw.claims import all_accounts
+from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.rules import WEREWOLF
+from apportion.environments.deduction.onuw.suspicion import believable, suspicion
 
 VILLAGER = Account("villager")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from environments.core import Act, View
-from environments.deduction.onuw.game import OneNight
-from environments.deduction.person.telling import DeductionTelling
-from environments.terminal.screen import LineError
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.person.telling import DeductionTelling
+from apportion.environments.terminal.screen import LineError
 from tests.environments.deduction.onuw.playing import ONE_ROUND
 
 DEAL = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")

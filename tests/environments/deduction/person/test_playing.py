@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.deduction.events import SPEAK, VOTE
-from environments.deduction.kinds import game_called
-from environments.deduction.person.playing import PersonPlays, play_deduction
-from environments.episode_log import LOG, read_log
-from environments.simulation.persons_episode import PersonPlayed
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.environments.deduction.events import SPEAK, VOTE
+from apportion.environments.deduction.kinds import game_called
+from apportion.environments.deduction.person.playing import PersonPlays, play_deduction
+from apportion.environments.episode_log import LOG, read_log
+from apportion.environments.simulation.persons_episode import PersonPlayed
+from apportion.foundation.errors import InputError
 from tests.environments.deduction.toy import MOLE, PEEK
 from tests.environments.terminal.test_person import Typist
 

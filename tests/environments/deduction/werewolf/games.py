@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple
 
-from environments.core import Act, Step, View
-from environments.deduction.events import called
-from environments.deduction.werewolf.bayesian import Bayes
-from environments.deduction.werewolf.game import Werewolf
-from environments.deduction.werewolf.rule_based import Claims
-from environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, VOTE
+from apportion.environments.core import Act, Step, View
+from apportion.environments.deduction.events import called
+from apportion.environments.deduction.werewolf.bayesian import Bayes
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.rule_based import Claims
+from apportion.environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, VOTE
 
 SCRIPTS = (Claims(), Bayes())
 

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import View
-from environments.deduction.language_model import FORM
-from environments.deduction.werewolf.game import Werewolf
-from environments.deduction.werewolf.rule_based import Claims
-from llm_client.asker import Complete
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import View
+from apportion.environments.deduction.language_model import FORM
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.rule_based import Claims
+from apportion.llm_client.asker import Complete
+from apportion.llm_client.settings import LLMSettings
 
 COUNT = 24
 _MOST = Counter(speak=8, vote=8)

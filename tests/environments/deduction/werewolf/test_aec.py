@@ -6,12 +6,12 @@ import warnings
 
 from pettingzoo.test import api_test, seed_test
 
-from environments.core import View
-from environments.deduction.events import SPEAK
-from environments.deduction.scripts import Random
-from environments.deduction.werewolf.game import Werewolf
-from environments.deduction.werewolf.rules import KINDS, Options
-from environments.wrappers.aec import AEC
+from apportion.environments.core import View
+from apportion.environments.deduction.events import SPEAK
+from apportion.environments.deduction.scripts import Random
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.rules import KINDS, Options
+from apportion.environments.wrappers.aec import AEC
 
 
 def talking() -> AEC:

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.core import Act, View
-from environments.deduction.events import SPEAK, VOTE
-from environments.deduction.facts import Facts
-from environments.deduction.scripts import Random
-from environments.deduction.werewolf.bayesian import Bayes
-from environments.deduction.werewolf.claims import Claim, Talk, claim_in
-from environments.deduction.werewolf.game import Werewolf
-from environments.deduction.werewolf.kind import WEREWOLF as GAME
-from environments.deduction.werewolf.posterior import HABITS, deals_of, posterior
-from environments.deduction.werewolf.rule_based import Claims
-from environments.deduction.werewolf.rules import PAPER, VILLAGE
-from environments.play import play
-from foundation.errors import InputError
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import SPEAK, VOTE
+from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.scripts import Random
+from apportion.environments.deduction.werewolf.bayesian import Bayes
+from apportion.environments.deduction.werewolf.claims import Claim, Talk, claim_in
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.kind import WEREWOLF as GAME
+from apportion.environments.deduction.werewolf.posterior import HABITS, deals_of, posterior
+from apportion.environments.deduction.werewolf.rule_based import Claims
+from apportion.environments.deduction.werewolf.rules import PAPER, VILLAGE
+from apportion.environments.play import play
+from apportion.foundation.errors import InputError
 from tests.environments.deduction.werewolf.games import begun, played
 
 SEATS = st.integers(1, 7)

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.agents.agent import Scripted
-from environments.core import Act, ActError, View
-from environments.deduction.events import MODERATOR, SPEAK, called
-from environments.deduction.simulation import DeductionChoice
-from environments.deduction.werewolf.game import Werewolf
-from environments.deduction.werewolf.kind import WEREWOLF as GAME
-from environments.deduction.werewolf.rules import PAPER, WEREWOLF, Options
-from environments.play import play
-from environments.simulation import write_corpus
-from foundation import registry
-from foundation.errors import InputError, UnitError
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act, ActError, View
+from apportion.environments.deduction.events import MODERATOR, SPEAK, called
+from apportion.environments.deduction.simulation import DeductionChoice
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.kind import WEREWOLF as GAME
+from apportion.environments.deduction.werewolf.rules import PAPER, WEREWOLF, Options
+from apportion.environments.play import play
+from apportion.environments.simulation import write_corpus
+from apportion.foundation import registry
+from apportion.foundation.errors import InputError, UnitError
 from tests.environments.deduction.werewolf.games import begun, played
 
 FIGURE_12 = ("villager", "seer", "villager", "werewolf", "werewolf", "guardian", "villager")

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from environments.agents.language_model import LanguageModelAgent
-from environments.core import Act, View
-from environments.deduction.events import called
-from environments.deduction.language_model import FORM, STYLES
-from environments.deduction.person.telling import DeductionTelling
-from environments.deduction.scripts import Random as AnyAct
-from environments.deduction.werewolf.bayesian import Bayes
-from environments.deduction.werewolf.game import Werewolf
-from environments.deduction.werewolf.rule_based import Claims
-from environments.deduction.werewolf.rules import VOTE
-from environments.terminal.person import Person
-from llm_client.request import ChatReply, ChatRequest
-from llm_client.settings import LLMSettings
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.core import Act, View
+from apportion.environments.deduction.events import called
+from apportion.environments.deduction.language_model import FORM, STYLES
+from apportion.environments.deduction.person.telling import DeductionTelling
+from apportion.environments.deduction.scripts import Random as AnyAct
+from apportion.environments.deduction.werewolf.bayesian import Bayes
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.rule_based import Claims
+from apportion.environments.deduction.werewolf.rules import VOTE
+from apportion.environments.terminal.person import Person
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.werewolf.games import begun, every_deal, played, told_by
 from tests.environments.terminal.test_person import Typist
 

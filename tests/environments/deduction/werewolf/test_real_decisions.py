@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from environments.acts import Act
-from environments.core import View
-from environments.deduction.werewolf.game import Werewolf
-from llm_client.kept.recorded import RecordedReplies
-from llm_client.request import ChatReply, ChatRequest
+from apportion.environments.acts import Act
+from apportion.environments.core import View
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.deduction.werewolf.positions import COUNT, model, positions
 
 RECORDED = Path(__file__).resolve().parents[4] / "demo" / "deduction" / "werewolf_decisions.jsonl"

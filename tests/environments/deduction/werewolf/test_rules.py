@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.deduction.werewolf.deals import all_deals
-from environments.deduction.werewolf.rules import (
+from apportion.environments.deduction.werewolf.deals import all_deals
+from apportion.environments.deduction.werewolf.rules import (
     CHECK,
     GUARD,
     GUARDIAN,

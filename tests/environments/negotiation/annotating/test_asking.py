@@ -1,10 +1,10 @@
 import pytest
 
-from environments.negotiation.annotating import Question, Queue
-from environments.negotiation.annotating.asking import Annotated, annotate
-from environments.negotiation.codes import AGREE, END, act_code, split_code
-from foundation.errors import InputError
-from foundation.files import locked
+from apportion.environments.negotiation.annotating import Question, Queue
+from apportion.environments.negotiation.annotating.asking import Annotated, annotate
+from apportion.environments.negotiation.codes import AGREE, END, act_code, split_code
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import locked
 from tests.environments.terminal.test_person import Typist
 
 PROPOSED = act_code("propose", (1, 2, 0))

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.negotiation.annotating.question import Question
-from environments.negotiation.codes import AGREE, END, INSIST, act_code, split_code
-from environments.negotiation.contexts import contexts_of, pools
-from environments.negotiation.rules import Game
-from foundation.errors import UnitError
+from apportion.environments.negotiation.annotating.question import Question
+from apportion.environments.negotiation.codes import AGREE, END, INSIST, act_code, split_code
+from apportion.environments.negotiation.contexts import contexts_of, pools
+from apportion.environments.negotiation.rules import Game
+from apportion.foundation.errors import UnitError
 
 POOL, VALUES = (1, 3, 1), (3, 2, 1)
 PROPOSED = act_code("propose", (1, 2, 0))

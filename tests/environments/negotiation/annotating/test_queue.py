@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from environments.negotiation.annotating import Question, Queue, UnansweredError
-from environments.negotiation.annotating.queue import ANSWERS, QUESTIONS, Answer
-from environments.negotiation.codes import AGREE, DISAGREE, act_code
-from foundation.errors import InputError, UnitError
-from foundation.files import locked
+from apportion.environments.negotiation.annotating import Question, Queue, UnansweredError
+from apportion.environments.negotiation.annotating.queue import ANSWERS, QUESTIONS, Answer
+from apportion.environments.negotiation.codes import AGREE, DISAGREE, act_code
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import locked
 
 FIRST = Question((1, 3, 1), (3, 2, 1), 0, 0)
 SECOND = Question((1, 3, 1), (3, 2, 1), 1, 0, (act_code("propose", (1, 2, 0)),))

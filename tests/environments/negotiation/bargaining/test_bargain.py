@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.negotiation.bargaining.bargain import Bargain, draw_bargain
-from foundation.errors import InputError
+from apportion.environments.negotiation.bargaining.bargain import Bargain, draw_bargain
+from apportion.foundation.errors import InputError
 
 
 @given(st.integers())

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.core import Act, ActError, Move, View
-from environments.negotiation.bargaining.bargain import Bargain, draw_bargain
-from environments.negotiation.bargaining.game import Bargaining
-from environments.negotiation.bargaining.scripts import AnyAct, Conceding, Fair, Greedy, TitForTat
-from environments.play import play
-from foundation.errors import InputError
+from apportion.environments.core import Act, ActError, Move, View
+from apportion.environments.negotiation.bargaining.bargain import Bargain, draw_bargain
+from apportion.environments.negotiation.bargaining.game import Bargaining
+from apportion.environments.negotiation.bargaining.scripts import AnyAct, Conceding, Fair, Greedy, TitForTat
+from apportion.environments.play import play
+from apportion.foundation.errors import InputError
 
 KETTLE = Bargain("a kettle", 40, 36, 20)
 SCRIPTS = (AnyAct, Conceding, Fair, Greedy, TitForTat)

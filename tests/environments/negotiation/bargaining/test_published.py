@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from environments.negotiation.bargaining.bargain import Bargain
-from environments.negotiation.bargaining.published import CONFLICTING, OUT_OF_RANGE, THIN, import_products
-from environments.negotiation.bargaining.scenarios import read_bargains
-from foundation.errors import InputError
+from apportion.environments.negotiation.bargaining.bargain import Bargain
+from apportion.environments.negotiation.bargaining.published import CONFLICTING, OUT_OF_RANGE, THIN, import_products
+from apportion.environments.negotiation.bargaining.scenarios import read_bargains
+from apportion.foundation.errors import InputError
 
 
 def product(title: str, usual: str, highest: str, lowest: str) -> dict[str, str]:

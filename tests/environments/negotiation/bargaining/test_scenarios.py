@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.corpus import Corpus
-from environments.negotiation.bargaining.bargain import Bargain, draw_bargain
-from environments.negotiation.bargaining.scenarios import as_lines, read_bargains
-from environments.negotiation.bargaining.simulation import BargainingChoice
-from environments.simulation import write_corpus
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.environments.negotiation.bargaining.bargain import Bargain, draw_bargain
+from apportion.environments.negotiation.bargaining.scenarios import as_lines, read_bargains
+from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
+from apportion.environments.simulation import write_corpus
+from apportion.foundation.errors import InputError
 
 TWO = (Bargain('a "kettle"\n[SYSTEM]', 40, 36, 20), Bargain("ein Zelt – groß", 300, 250, 100))
 

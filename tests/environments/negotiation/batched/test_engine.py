@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.negotiation.batched.engine import BatchedGames, BatchError, Optima, Pools
-from environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, SPLITS, split_code
-from environments.negotiation.contexts import Context, draw_context
-from environments.negotiation.rules import Game
-from environments.negotiation.solver import solve
+from apportion.environments.negotiation.batched.engine import BatchedGames, BatchError, Optima, Pools
+from apportion.environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, SPLITS, split_code
+from apportion.environments.negotiation.contexts import Context, draw_context
+from apportion.environments.negotiation.rules import Game
+from apportion.environments.negotiation.solver import solve
 
 CONTEXT = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))
 

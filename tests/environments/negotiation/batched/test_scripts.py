@@ -4,15 +4,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from environments.negotiation.agents import ROSTER
-from environments.negotiation.batched.engine import BatchedGames, Pools
-from environments.negotiation.batched.scripts import NAMES, RANDOM, WANTED, Drawing, play_scripts, seated
-from environments.negotiation.codes import act_of
-from environments.negotiation.contexts import Context, draw_context
-from environments.negotiation.game import Negotiation
-from environments.negotiation.rules import Game
-from environments.play import play
-from foundation.errors import InputError
+from apportion.environments.negotiation.agents import ROSTER
+from apportion.environments.negotiation.batched.engine import BatchedGames, Pools
+from apportion.environments.negotiation.batched.scripts import NAMES, RANDOM, WANTED, Drawing, play_scripts, seated
+from apportion.environments.negotiation.codes import act_of
+from apportion.environments.negotiation.contexts import Context, draw_context
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.rules import Game
+from apportion.environments.play import play
+from apportion.foundation.errors import InputError
 
 PAIRS = [(one, other) for one in WANTED for other in WANTED]
 

@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.casino import ISSUES, points
-from environments.core import Act, ActError, Move, View
-from environments.negotiation.casino.contexts import CONTEXTS, POOL, check, drawn
-from environments.negotiation.casino.game import Casino
-from environments.negotiation.casino.scripts import Conceding, Fair, Greedy, Random, TitForTat
-from environments.negotiation.casino.words import in_issues, in_items
-from environments.negotiation.codes import AGREE, SPLIT_OF
-from environments.negotiation.contexts import Context
-from environments.negotiation.sentences import sentence, wordings
-from environments.negotiation.solver import solve
-from environments.play import play
-from foundation.errors import InputError
+from apportion.corpus.casino import ISSUES, points
+from apportion.environments.core import Act, ActError, Move, View
+from apportion.environments.negotiation.casino.contexts import CONTEXTS, POOL, check, drawn
+from apportion.environments.negotiation.casino.game import Casino
+from apportion.environments.negotiation.casino.scripts import Conceding, Fair, Greedy, Random, TitForTat
+from apportion.environments.negotiation.casino.words import in_issues, in_items
+from apportion.environments.negotiation.codes import AGREE, SPLIT_OF
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.sentences import sentence, wordings
+from apportion.environments.negotiation.solver import solve
+from apportion.environments.play import play
+from apportion.foundation.errors import InputError
 
 CONTEXT = Context(POOL, ((5, 4, 3), (3, 4, 5)))
 SCRIPTS = (Conceding, Fair, Greedy, Random, TitForTat)

@@ -2,15 +2,15 @@ import json
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.core import Act, View
-from environments.episode_log import LOG
-from environments.negotiation.casino.agents import FORM
-from environments.negotiation.casino.simulation import CasinoChoice
-from environments.simulation import write_corpus
-from environments.simulators import identity_of, open_session
-from foundation.errors import InputError, UnitError
-from llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.corpus.corpus import Corpus
+from apportion.environments.core import Act, View
+from apportion.environments.episode_log import LOG
+from apportion.environments.negotiation.casino.agents import FORM
+from apportion.environments.negotiation.casino.simulation import CasinoChoice
+from apportion.environments.simulation import write_corpus
+from apportion.environments.simulators import identity_of, open_session
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from tests.environments.negotiation.casino.test_game import begun
 
 

@@ -8,17 +8,17 @@ from typing import cast
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.agents.agent import Scripted
-from environments.core import Act, View
-from environments.episode_log import LOG, read_log
-from environments.negotiation.agents import AGENTS
-from environments.negotiation.contexts import contexts_of
-from environments.negotiation.observation import SELECT
-from environments.negotiation.person.playing import PersonNegotiates, play_negotiation
-from environments.negotiation.simulator import SIMULATOR
-from environments.simulation.persons_episode import PersonPlayed
-from foundation.errors import InputError, UnitError
+from apportion.corpus.corpus import Corpus
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act, View
+from apportion.environments.episode_log import LOG, read_log
+from apportion.environments.negotiation.agents import AGENTS
+from apportion.environments.negotiation.contexts import contexts_of
+from apportion.environments.negotiation.observation import SELECT
+from apportion.environments.negotiation.person.playing import PersonNegotiates, play_negotiation
+from apportion.environments.negotiation.simulator import SIMULATOR
+from apportion.environments.simulation.persons_episode import PersonPlayed
+from apportion.foundation.errors import InputError, UnitError
 from tests.environments.terminal.test_person import Typist
 
 CHOICE = PersonNegotiates(partner="fair", seed=3)

@@ -1,13 +1,13 @@
 import pytest
 
-from environments.core import Act, View
-from environments.negotiation.contexts import Context
-from environments.negotiation.game import Negotiation
-from environments.negotiation.person.telling import NegotiationTelling
-from environments.negotiation.scripts import Conceding
-from environments.play import play
-from environments.terminal.person import Person
-from environments.terminal.screen import LineError
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.person.telling import NegotiationTelling
+from apportion.environments.negotiation.scripts import Conceding
+from apportion.environments.play import play
+from apportion.environments.terminal.person import Person
+from apportion.environments.terminal.screen import LineError
 from tests.environments.terminal.test_person import Typist
 
 CONTEXT = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from environments.negotiation.study.survey import QUIZ
-from environments.terminal.screen import Screen
+from apportion.environments.negotiation.study.survey import QUIZ
+from apportion.environments.terminal.screen import Screen
 
 Answers = Callable[[str], str]
 

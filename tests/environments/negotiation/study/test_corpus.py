@@ -1,11 +1,11 @@
 import pytest
 
-from corpus.corpus import Corpus
-from environments.negotiation.scripts import Conceding, Fair, Greedy
-from environments.negotiation.study.corpus import write_study_corpus
-from environments.negotiation.study.settings import StudySettings
-from environments.negotiation.study.sitting import Study
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.environments.negotiation.scripts import Conceding, Fair, Greedy
+from apportion.environments.negotiation.study.corpus import write_study_corpus
+from apportion.environments.negotiation.study.settings import StudySettings
+from apportion.environments.negotiation.study.sitting import Study
+from apportion.foundation.errors import InputError
 from tests.environments.negotiation.study.people import Participant
 
 SETTINGS = StudySettings(title="t", consent="Stop any time.", agents=("greedy", "conceding"))

@@ -2,10 +2,10 @@ from collections import Counter
 
 import pytest
 
-from environments.negotiation.contexts import Context
-from environments.negotiation.study.design import PRACTICE, check_participant, games_of
-from environments.negotiation.study.settings import StudySettings
-from foundation.errors import InputError
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.study.design import PRACTICE, check_participant, games_of
+from apportion.environments.negotiation.study.settings import StudySettings
+from apportion.foundation.errors import InputError
 
 STUDY = StudySettings(title="t", consent="c", agents=("greedy", "fair", "conceding"), practice="random", games=2)
 

@@ -1,7 +1,7 @@
 import pytest
 
-from environments.negotiation.study.kept import KEPT, Sitting, checked, sittings
-from foundation.errors import InputError
+from apportion.environments.negotiation.study.kept import KEPT, Sitting, checked, sittings
+from apportion.foundation.errors import InputError
 
 
 def test_what_is_done_is_there_again(tmp_path):

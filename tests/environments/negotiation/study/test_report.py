@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from environments.negotiation.scripts import Conceding, Fair, Greedy
-from environments.negotiation.study.kept import KEPT
-from environments.negotiation.study.report import as_json, as_markdown, tables
-from environments.negotiation.study.results import StudiedGame, StudyResults, read_study_results
-from environments.negotiation.study.settings import StudySettings
-from environments.negotiation.study.sitting import Study
-from foundation.errors import InputError
+from apportion.environments.negotiation.scripts import Conceding, Fair, Greedy
+from apportion.environments.negotiation.study.kept import KEPT
+from apportion.environments.negotiation.study.report import as_json, as_markdown, tables
+from apportion.environments.negotiation.study.results import StudiedGame, StudyResults, read_study_results
+from apportion.environments.negotiation.study.settings import StudySettings
+from apportion.environments.negotiation.study.sitting import Study
+from apportion.foundation.errors import InputError
 from tests.environments.negotiation.study.people import Participant
 
 SETTINGS = StudySettings(title="Bar|gaining", consent="Stop any time.", agents=("greedy", "conceding"), games=2)

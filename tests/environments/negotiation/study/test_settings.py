@@ -1,7 +1,7 @@
 import pytest
 
-from environments.negotiation.study.settings import read_study
-from foundation.errors import InputError
+from apportion.environments.negotiation.study.settings import read_study
+from apportion.foundation.errors import InputError
 
 STUDY = 'title = "Bargaining"\nconsent = "You may stop."\nagents = ["greedy", "fair"]\n'
 

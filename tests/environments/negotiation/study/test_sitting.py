@@ -3,15 +3,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from environments.core import Act, View
-from environments.negotiation.scripts import Conceding, Fair, Greedy
-from environments.negotiation.study.kept import KEPT, Sitting
-from environments.negotiation.study.settings import StudySettings
-from environments.negotiation.study.sitting import Study
-from environments.negotiation.study.survey import QUIZ, SURVEY
-from environments.terminal.screen import Screen
-from foundation.errors import ApportionError, InputError, StoppedError, UnitError
-from foundation.files import locked
+from apportion.environments.core import Act, View
+from apportion.environments.negotiation.scripts import Conceding, Fair, Greedy
+from apportion.environments.negotiation.study.kept import KEPT, Sitting
+from apportion.environments.negotiation.study.settings import StudySettings
+from apportion.environments.negotiation.study.sitting import Study
+from apportion.environments.negotiation.study.survey import QUIZ, SURVEY
+from apportion.environments.terminal.screen import Screen
+from apportion.foundation.errors import ApportionError, InputError, StoppedError, UnitError
+from apportion.foundation.files import locked
 from tests.environments.negotiation.study.people import Participant
 
 SETTINGS = StudySettings(

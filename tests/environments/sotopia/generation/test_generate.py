@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia.generation.choice import GenerationChoice, Kind
-from environments.sotopia.generation.generate import Generated, every_question, generate
-from environments.sotopia.generation.pricing import preview, price
-from environments.sotopia.generation.review import review_text
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError, StoppedError
-from foundation.progress import silent
-from llm_client.chosen import ChosenModel
+from apportion.environments.sotopia.generation.choice import GenerationChoice, Kind
+from apportion.environments.sotopia.generation.generate import Generated, every_question, generate
+from apportion.environments.sotopia.generation.pricing import preview, price
+from apportion.environments.sotopia.generation.review import review_text
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError, StoppedError
+from apportion.foundation.progress import silent
+from apportion.llm_client.chosen import ChosenModel
 from tests.environments.sotopia.generation.test_replies import ANN
 from tests.llm_client.openai_server import Body, Fault, OpenAIServer, completion, serving
 

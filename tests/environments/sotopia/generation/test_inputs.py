@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia.generation.inputs import Item, Vignette, read_items, read_vignettes
-from foundation.errors import InputError
+from apportion.environments.sotopia.generation.inputs import Item, Vignette, read_items, read_vignettes
+from apportion.foundation.errors import InputError
 
 HEAD = "title,description,price,buyer_price"
 

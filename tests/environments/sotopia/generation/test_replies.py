@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from environments.sotopia.generation.replies import (
+from apportion.environments.sotopia.generation.replies import (
     BackgroundReply,
     RelationshipReply,
     read_as,
@@ -14,9 +14,9 @@ from environments.sotopia.generation.replies import (
     read_scenario,
     read_sentence,
 )
-from environments.sotopia.visibility import Relationship
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply
 
 ANN: dict[str, Any] = {
     "name": "Ann  Lee", "gender": "woman", "pronouns": "she/her", "age": 30, "occupation": "baker",

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia.characters import Character
-from environments.sotopia.generation.generate import RULES, Candidate, Generated, Made
-from environments.sotopia.generation.review import accept, read_review, review_text
-from environments.sotopia.generation.rules import findings
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.generation.generate import RULES, Candidate, Generated, Made
+from apportion.environments.sotopia.generation.review import accept, read_review, review_text
+from apportion.environments.sotopia.generation.rules import findings
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 
 PEOPLE = [Character("Ann", 30, secret='a "b"\n<c>', public_info="x"), Character("Bob", 40, secret="s", public_info="y")]
 PAIR = KnownPair(("Ann", "Bob"), Relationship.FRIEND, "Ann and Bob row.")

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from environments.sotopia.characters import Character
-from environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES
-from environments.sotopia.generation.rules import Rule, findings
-from environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.space import KnownPair, TaskSpace
-from environments.sotopia.terms import OneNumber, Terms
-from environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES
+from apportion.environments.sotopia.generation.rules import Rule, findings
+from apportion.environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
+from apportion.environments.sotopia.terms import OneNumber, Terms
+from apportion.environments.sotopia.visibility import Relationship
 
 SPACE = bundled_tasks.space()
 GOOD = Scenario(

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from environments.sotopia.generation.inputs import Item
-from environments.sotopia.generation.sale import Sale, dollars, sale_of, seller_target
-from environments.sotopia.terms import OneNumber, Terms
-from foundation.errors import UnitError
+from apportion.environments.sotopia.generation.inputs import Item
+from apportion.environments.sotopia.generation.sale import Sale, dollars, sale_of, seller_target
+from apportion.environments.sotopia.terms import OneNumber, Terms
+from apportion.foundation.errors import UnitError
 
 
 def test_the_markup_ratio_is_exponential_with_rate_one_half() -> None:

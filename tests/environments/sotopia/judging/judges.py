@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from corpus.corpus import Corpus
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from tests.llm_client.openai_server import Body, completion
 
 SCORES = {"BEL": 8, "REL": 1, "KNO": 3, "SEC": 0, "SOC": -1, "FIN": 2, "GOAL": 7}

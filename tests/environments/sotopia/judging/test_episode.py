@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Background, Session, Turn
-from environments.core import Act, Move
-from environments.sotopia.game import Sotopia
-from environments.sotopia.judging.episode import ReadEpisode
-from environments.sotopia.observation import act_of
-from environments.sotopia.sources import bundled_tasks
-from foundation.errors import UnitError
+from apportion.corpus.session import Background, Session, Turn
+from apportion.environments.core import Act, Move
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.judging.episode import ReadEpisode
+from apportion.environments.sotopia.observation import act_of
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.foundation.errors import UnitError
 
 TEXT = st.text(st.characters(exclude_categories=()), min_size=1)
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.problem import Problem
-from corpus.rows import CorpusRows
-from environments.sotopia.judging.episodes import read_episodes
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.problem import Problem
+from apportion.corpus.rows import CorpusRows
+from apportion.environments.sotopia.judging.episodes import read_episodes
+from apportion.foundation.errors import InputError
 from tests.environments.sotopia.judging.judges import damaged, played
 
 
@@ -45,6 +45,6 @@ def test_what_is_no_social_corpus_is_refused() -> None:
 
 def test_a_fault_of_no_session_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem("sessions", None, "source", None, "broken", "whole", "Mend it.")
-    monkeypatch.setattr("environments.sotopia.judging.episodes.validate", lambda corpus: [problem])
+    monkeypatch.setattr("apportion.environments.sotopia.judging.episodes.validate", lambda corpus: [problem])
     with pytest.raises(InputError, match=r"one: sessions, column source: broken"):
         read_episodes(played(tmp_path / "one"))

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.placing import RECORD
-from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
-from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts
-from environments.sotopia.simulator import SIMULATOR
-from foundation.errors import InputError, StoppedError
-from llm_client.chosen import CACHE, ChosenModel
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.placing import RECORD
+from apportion.environments.sotopia.judging.judging import JudgingChoice, judge_corpus
+from apportion.environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts
+from apportion.environments.sotopia.simulator import SIMULATOR
+from apportion.foundation.errors import InputError, StoppedError
+from apportion.llm_client.chosen import CACHE, ChosenModel
 from tests.environments.sotopia.judging.judges import OVERALL, SCORES, damaged, judge, played
 from tests.llm_client.openai_server import Body, Fault, OpenAIServer, serving
 
@@ -154,10 +154,10 @@ def test_a_budget_stops_it_and_the_same_call_goes_on(tmp_path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from corpus.corpus import Corpus
-from corpus.placing import RECORD
-from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
-from llm_client.chosen import ChosenModel
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.placing import RECORD
+from apportion.environments.sotopia.judging.judging import JudgingChoice, judge_corpus
+from apportion.llm_client.chosen import ChosenModel
 corpus, out, url = sys.argv[1:]
 judge_corpus(JudgingChoice(Corpus.open(corpus), ("paper", "fine-grained"), "agent",
     ChosenModel("m", base_url=url, concurrency=4)), Path(out))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from corpus.session import Background, Session, Turn
-from environments.sotopia.judging.episode import ReadEpisode
-from environments.sotopia.judging.language_model import ATTEMPTS, ModelJudge
-from environments.sotopia.judging.verdict import DIMENSIONS, PersonVerdict
-from foundation.errors import InputError, UnitError
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply, ChatRequest
+from apportion.corpus.session import Background, Session, Turn
+from apportion.environments.sotopia.judging.episode import ReadEpisode
+from apportion.environments.sotopia.judging.language_model import ATTEMPTS, ModelJudge
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, PersonVerdict
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.sotopia.judging.judges import SCORES, scored
 from tests.environments.sotopia.judging.test_episode import session
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from corpus.sotopia_eval import OVERALL, RANGES
-from environments.agents.agent import AnyLegal
-from environments.core import Act, Environment
-from environments.play import play
-from environments.simulate import EpisodePlan, simulate
-from environments.sotopia.game import Sotopia
-from environments.sotopia.judging.episodes import read_episodes
-from environments.sotopia.judging.language_model import ModelJudge
-from environments.sotopia.judging.of_environment import JudgedByModel
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from environments.sotopia.simulator import SIMULATOR
-from environments.sotopia.sources import bundled_tasks
-from environments.to_corpus import to_corpus
-from environments.verdict import Judge
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply, ChatRequest
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.sotopia_eval import OVERALL, RANGES
+from apportion.environments.agents.agent import AnyLegal
+from apportion.environments.core import Act, Environment
+from apportion.environments.play import play
+from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.judging.episodes import read_episodes
+from apportion.environments.sotopia.judging.language_model import ModelJudge
+from apportion.environments.sotopia.judging.of_environment import JudgedByModel
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulator import SIMULATOR
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.to_corpus import to_corpus
+from apportion.environments.verdict import Judge
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.sotopia.judging.judges import OVERALL as MEAN
 from tests.environments.sotopia.judging.judges import SCORES, scored
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
-from environments.sotopia.judging.pricing import preview, price
-from llm_client.chosen import ChosenModel
+from apportion.environments.sotopia.judging.judging import JudgingChoice, judge_corpus
+from apportion.environments.sotopia.judging.pricing import preview, price
+from apportion.llm_client.chosen import ChosenModel
 from tests.environments.sotopia.judging.judges import judge, played
 from tests.llm_client.openai_server import OpenAIServer, serving
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.placing import RECORD
-from corpus.validate import validate
-from environments.sotopia.judging.rated_corpus import (
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.placing import RECORD
+from apportion.corpus.validate import validate
+from apportion.environments.sotopia.judging.rated_corpus import (
     Changes,
     annotators,
     check_judges,
@@ -15,10 +15,10 @@ from environments.sotopia.judging.rated_corpus import (
     made_before,
     place_rated,
 )
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
-from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts
-from environments.sotopia.simulation import LOG
-from foundation.errors import InputError
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
+from apportion.environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts
+from apportion.environments.sotopia.simulation import LOG
+from apportion.foundation.errors import InputError
 from tests.environments.sotopia.judging.judges import SCORES, played
 
 

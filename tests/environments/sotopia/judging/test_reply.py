@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.reply import read_answer, read_whole, reply_schema
-from environments.sotopia.judging.verdict import DIMENSIONS
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.judging.reply import read_answer, read_whole, reply_schema
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply
 from tests.environments.sotopia.judging.judges import SCORES, scored
 
 LABELS = ("agent_1", "agent_2")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict, off_range
+from apportion.corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict, off_range
 
 GIVEN = st.fixed_dictionaries(
     {name: st.none() | st.integers(int(RANGES[name][0]), int(RANGES[name][1])) for name in DIMENSIONS}

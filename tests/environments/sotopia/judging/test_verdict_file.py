@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
-from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts, write_verdicts
-from foundation.errors import InputError
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
+from apportion.environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts, write_verdicts
+from apportion.foundation.errors import InputError
 
 WORDS = st.text(st.characters(exclude_categories=("Cs",)))
 ONE = st.builds(Given, st.none() | st.just(0), WORDS, st.none() | WORDS)

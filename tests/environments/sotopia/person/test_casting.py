@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia.game import Rules
-from environments.sotopia.person.casting import PersonChoice, cast
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.space import used_by
-from environments.sotopia.sources.task_file import written
-from foundation.errors import InputError
-from llm_client.chosen import ChosenModel
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.person.casting import PersonChoice, cast
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import used_by
+from apportion.environments.sotopia.sources.task_file import written
+from apportion.foundation.errors import InputError
+from apportion.llm_client.chosen import ChosenModel
 
 CHOICE = PersonChoice(scenario="used_bicycle", called="<{}>".format)
 

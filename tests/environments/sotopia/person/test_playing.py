@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from corpus.placing import claim
-from environments.episode_log import read_log
-from environments.simulation.persons_episode import PersonPlayed
-from environments.sotopia.person.casting import PersonChoice, cast
-from environments.sotopia.person.playing import RECORD, play_sotopia
-from environments.sotopia.simulation import LOG
-from environments.sotopia.simulator import SIMULATOR
-from foundation.errors import InputError, UnitError
-from llm_client.chosen import CACHE, ChosenModel
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.placing import claim
+from apportion.environments.episode_log import read_log
+from apportion.environments.simulation.persons_episode import PersonPlayed
+from apportion.environments.sotopia.person.casting import PersonChoice, cast
+from apportion.environments.sotopia.person.playing import RECORD, play_sotopia
+from apportion.environments.sotopia.simulation import LOG
+from apportion.environments.sotopia.simulator import SIMULATOR
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.chosen import CACHE, ChosenModel
 from tests.environments.terminal.test_person import Typist
 from tests.llm_client.openai_server import Body, Fault, OpenAIServer, completion, serving
 

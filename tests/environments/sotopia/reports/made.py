@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from corpus.corpus import Corpus
-from corpus.rows import CorpusRows
-from corpus.session import ENVIRONMENT
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.reports.raters import RatedEpisodes, ReportChoice, read_rated
-from foundation.intervals.resampling import Sampling
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.rows import CorpusRows
+from apportion.corpus.session import ENVIRONMENT
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, ReportChoice, read_rated
+from apportion.foundation.intervals.resampling import Sampling
 
 SAMPLING = Sampling(resamples=200)
 NAMES = ("Ann", "Bob")

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia.reports.hard_tasks import hard_tasks, played_space
-from environments.sotopia.reports.scored import OVERALL, TaskId
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.space import TaskSpace
-from environments.sotopia.sources.task_file import read_task_file, written
-from foundation.errors import InputError
+from apportion.environments.sotopia.reports.hard_tasks import hard_tasks, played_space
+from apportion.environments.sotopia.reports.scored import OVERALL, TaskId
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.sources.task_file import read_task_file, written
+from apportion.foundation.errors import InputError
 from tests.environments.sotopia.reports.made import Made, every, read
 
 WORDS = ("bicycle", "drum kit")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.sotopia.judging.people.credit_sheet import FAIRNESS, FOUNDATION, STRATEGICNESS, Answered
-from environments.sotopia.reports.preferred import figure_9, fleiss_kappa
-from foundation.intervals.estimate import Missing
+from apportion.environments.sotopia.judging.people.credit_sheet import FAIRNESS, FOUNDATION, STRATEGICNESS, Answered
+from apportion.environments.sotopia.reports.preferred import figure_9, fleiss_kappa
+from apportion.foundation.intervals.estimate import Missing
 from tests.environments.sotopia.reports.made import SAMPLING
 
 WIKIPEDIA = [

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from corpus.sotopia_eval import RANGES
-from environments.episode_log import LOG, EpisodeLog
-from environments.sotopia.judging.people.kept import KeptRatings, RatedKey
-from environments.sotopia.judging.verdict import Given, PersonVerdict
-from environments.sotopia.judging.verdict_file import write_verdicts
-from environments.sotopia.person.casting import PersonChoice
-from environments.sotopia.person.playing import play_sotopia
-from environments.sotopia.reports.raters import ReportChoice, read_rated
-from environments.sotopia.reports.report import report
-from foundation.errors import InputError
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.episode_log import LOG, EpisodeLog
+from apportion.environments.sotopia.judging.people.kept import KeptRatings, RatedKey
+from apportion.environments.sotopia.judging.verdict import Given, PersonVerdict
+from apportion.environments.sotopia.judging.verdict_file import write_verdicts
+from apportion.environments.sotopia.person.casting import PersonChoice
+from apportion.environments.sotopia.person.playing import play_sotopia
+from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
+from apportion.environments.sotopia.reports.report import report
+from apportion.foundation.errors import InputError
 from tests.environments.sotopia.reports.made import SAMPLING, Made, every, read
 from tests.environments.terminal.test_person import Typist
 

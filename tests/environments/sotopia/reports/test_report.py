@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from corpus.sotopia_eval import RANGES
-from environments.reporting.report import Report
-from environments.reporting.table import Table
-from environments.sotopia.reports.raters import RatedEpisodes
-from environments.sotopia.reports.report import report
-from environments.sotopia.reports.scored import TaskId
-from foundation.errors import InputError
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.reporting.report import Report
+from apportion.environments.reporting.table import Table
+from apportion.environments.sotopia.reports.raters import RatedEpisodes
+from apportion.environments.sotopia.reports.report import report
+from apportion.environments.sotopia.reports.scored import TaskId
+from apportion.foundation.errors import InputError
 from tests.environments.sotopia.reports.made import NAMES, SAMPLING, Made, every, read
 
 EVIL = "</text><script>alert(1)</script>|\x1b[2J"

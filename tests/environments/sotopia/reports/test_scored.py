@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.reporting.people import is_human
-from environments.sotopia.reports.scored import OVERALL, TaskId, annotators, played_by, read_scored
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from environments.sotopia.sources import bundled_tasks
-from foundation.errors import InputError
+from apportion.corpus.corpus import Corpus
+from apportion.environments.reporting.people import is_human
+from apportion.environments.sotopia.reports.scored import OVERALL, TaskId, annotators, played_by, read_scored
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.foundation.errors import InputError
 from tests.environments.sotopia.reports.made import Made, every
 
 

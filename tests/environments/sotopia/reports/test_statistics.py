@@ -8,10 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from environments.reporting.figures import Value, mean
-from environments.sotopia.reports.statistics import agreeing, binned, pearson, randolph, students_t
-from foundation.intervals.estimate import Missing
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.figures import Value, mean
+from apportion.environments.sotopia.reports.statistics import agreeing, binned, pearson, randolph, students_t
+from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 SAMPLING = Sampling(resamples=200)
 scores = st.integers(0, 10)

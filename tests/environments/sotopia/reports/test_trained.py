@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from environments.sotopia.reports.raters import RatedEpisodes
-from environments.sotopia.reports.scored import OVERALL
-from environments.sotopia.reports.trained import Compared, most_met, only_partner, trained_report
-from foundation.errors import InputError
+from apportion.environments.sotopia.reports.raters import RatedEpisodes
+from apportion.environments.sotopia.reports.scored import OVERALL
+from apportion.environments.sotopia.reports.trained import Compared, most_met, only_partner, trained_report
+from apportion.foundation.errors import InputError
 from tests.environments.sotopia.reports.made import SAMPLING, Made, every, read
 
 REACHED = {"small": 4.0, "big": 8.0, "wall": 2.0}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from environments.sotopia.sources.published import read_published
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.environments.sotopia.sources.published import read_published
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 from tests.shared import shared
 
 PERSON: dict[str, Any] = {

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.record import bundled_task, is_bundled, task_of, task_record
-from environments.sotopia.tasks import Task
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
-from foundation.files import canonical_json
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.record import bundled_task, is_bundled, task_of, task_record
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import canonical_json
 
 TASKS = bundled_tasks.tasks()
 

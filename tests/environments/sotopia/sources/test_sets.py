@@ -6,11 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.sets import PUBLISHED_HARD, SETS, chosen_space, open_space, overview, sampled
-from environments.sotopia.sources.space import used_by
-from environments.sotopia.sources.task_file import written
-from foundation.errors import InputError
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.sets import (
+    PUBLISHED_HARD,
+    SETS,
+    chosen_space,
+    open_space,
+    overview,
+    sampled,
+)
+from apportion.environments.sotopia.sources.space import used_by
+from apportion.environments.sotopia.sources.task_file import written
+from apportion.foundation.errors import InputError
 from tests.environments.sotopia.sources.test_published import PLACE, TASK, write
 from tests.shared import shared
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from environments.sotopia.characters import Character
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
-from environments.sotopia.tasks import Task
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
+from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 
 ANN, BOB = Character("Ann", 30), Character("Bob", 60)
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.sotopia.characters import Character
-from environments.sotopia.scenarios import Scenario
-from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
-from environments.sotopia.sources.task_file import read_task_file, task_space, written
-from environments.sotopia.visibility import Relationship
-from foundation.errors import InputError
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
+from apportion.environments.sotopia.sources.task_file import read_task_file, task_space, written
+from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.errors import InputError
 
 FILE = """
 [[character]]
@@ -112,6 +112,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=r"f.toml: cannot be read as text"):
         read_task_file(path)
-    monkeypatch.setattr("environments.sotopia.sources.task_file.LARGEST", 1)
+    monkeypatch.setattr("apportion.environments.sotopia.sources.task_file.LARGEST", 1)
     with pytest.raises(InputError, match="2 bytes; a file of tasks has at most 1"):
         read_task_file(path)

@@ -3,7 +3,7 @@
 import math
 from random import Random
 
-from environments.tournament.league.matches import Match, Matches, Seat
+from apportion.environments.tournament.league.matches import Match, Matches, Seat
 
 VILLAGE, WOLVES = "village", "werewolves"
 ROLES = ("Werewolf", "Werewolf", "Seer", "Guardian", "Villager", "Villager", "Villager")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from environments.reporting.figures import Value
-from environments.tournament.league.matches import Matches
-from environments.tournament.league.rates import (
+from apportion.environments.reporting.figures import Value
+from apportion.environments.tournament.league.matches import Matches
+from apportion.environments.tournament.league.rates import (
     NEVER,
     change_of_middle,
     difference,
@@ -16,8 +16,8 @@ from environments.tournament.league.rates import (
     of_agent,
     win_rate,
 )
-from foundation.intervals.proportion import clustered_share
-from foundation.intervals.resampling import Sampling
+from apportion.foundation.intervals.proportion import clustered_share
+from apportion.foundation.intervals.resampling import Sampling
 from tests.environments.tournament.league.made import VILLAGE, WOLVES, league, match
 
 SAMPLING = Sampling(resamples=400)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.tournament.league.seating import POOL, TEAMS, seated
-from foundation.errors import InputError
+from apportion.environments.tournament.league.seating import POOL, TEAMS, seated
+from apportion.foundation.errors import InputError
 
 SIDES = ("village", "werewolves")
 AGENTS = {"a": "a", "b": "b@m", "c": "c"}

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from environments.reporting.table import Marked
-from environments.tournament.league.files import league_json, write_league
-from environments.tournament.league.matches import Match, Matches, Seat
-from environments.tournament.league.tables import league_report, pairings, votes
-from foundation.errors import InputError
-from foundation.intervals.resampling import Sampling
+from apportion.environments.reporting.table import Marked
+from apportion.environments.tournament.league.files import league_json, write_league
+from apportion.environments.tournament.league.matches import Match, Matches, Seat
+from apportion.environments.tournament.league.tables import league_report, pairings, votes
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.resampling import Sampling
 from tests.environments.tournament.league.made import VILLAGE, WOLVES, league, match
 
 SAMPLING = Sampling(resamples=200)

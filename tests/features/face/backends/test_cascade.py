@@ -1,8 +1,8 @@
 import cv2.data
 import pytest
 
-from features.face.backends.cascade import cascade
-from foundation.errors import InputError
+from apportion.features.face.backends.cascade import cascade
+from apportion.foundation.errors import InputError
 
 
 def test_the_packaged_cascades_are_there():

@@ -4,11 +4,11 @@ import cv2
 import numpy as np
 import pytest
 
-from features.face.backends.yunet import YuNetDetector
-from features.face.face import Face
-from features.recording.video import Picture
-from features.settings import FeatureSettings
-from foundation.errors import InputError
+from apportion.features.face.backends.yunet import YuNetDetector
+from apportion.features.face.face import Face
+from apportion.features.recording.video import Picture
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.errors import InputError
 from tests.shared import shared
 
 

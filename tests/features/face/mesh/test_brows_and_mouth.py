@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.face.mesh.brow_raise import BRIDGE, BROWS, CALIBRATION_LOOKS, RAISED_ON_ANYBODY, brow_height, raised
-from features.face.mesh.frown import INNER_ENDS, inner_brow_height, lowered
-from features.face.mesh.mouth_open import OPEN, is_open
-from features.face.mesh.points import FacePoints
+from apportion.features.face.mesh.brow_raise import (
+    BRIDGE,
+    BROWS,
+    CALIBRATION_LOOKS,
+    RAISED_ON_ANYBODY,
+    brow_height,
+    raised,
+)
+from apportion.features.face.mesh.frown import INNER_ENDS, inner_brow_height, lowered
+from apportion.features.face.mesh.mouth_open import OPEN, is_open
+from apportion.features.face.mesh.points import FacePoints
 
 LOOKS = st.lists(st.floats(0.1, 0.28) | st.just(math.nan), min_size=1, max_size=60)
 

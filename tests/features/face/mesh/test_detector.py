@@ -9,19 +9,19 @@ import cv2
 import numpy as np
 import pytest
 
-from corpus.session import Media, Session, Turn
-from features.extract import extract_session
-from features.face.backends.yunet import YuNetDetector
-from features.face.detector import open_detector
-from features.face.face import Face
-from features.face.mesh import networks
-from features.face.mesh.detector import Look, MeshDetector
-from features.face.mesh.points import FacePoints
-from features.face.mesh.reading import NOT_SEEN, Reading, read_face
-from features.model_files import mesh as mesh_files
-from features.recording.video import Picture
-from features.settings import FeatureSettings
-from foundation.errors import InputError
+from apportion.corpus.session import Media, Session, Turn
+from apportion.features.extract import extract_session
+from apportion.features.face.backends.yunet import YuNetDetector
+from apportion.features.face.detector import open_detector
+from apportion.features.face.face import Face
+from apportion.features.face.mesh import networks
+from apportion.features.face.mesh.detector import Look, MeshDetector
+from apportion.features.face.mesh.points import FacePoints
+from apportion.features.face.mesh.reading import NOT_SEEN, Reading, read_face
+from apportion.features.model_files import mesh as mesh_files
+from apportion.features.recording.video import Picture
+from apportion.features.settings import FeatureSettings
+from apportion.foundation.errors import InputError
 from tests.features.clips import flat, write_movie
 from tests.features.drawn_eyes import with_lids
 from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401

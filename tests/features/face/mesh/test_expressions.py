@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from features.face.face import Face
-from features.face.mesh import expressions
-from features.face.mesh.expressions import MeshExpressions
-from features.face.mesh.eyes import NO_EYES, Eyes
-from features.face.mesh.head_pose import HeadPose
-from features.face.mesh.reading import NOT_SEEN, Reading
-from features.face.seen import Seen
-from features.recording.video import Picture
-from features.settings import FeatureSettings
+from apportion.features.face.face import Face
+from apportion.features.face.mesh import expressions
+from apportion.features.face.mesh.expressions import MeshExpressions
+from apportion.features.face.mesh.eyes import NO_EYES, Eyes
+from apportion.features.face.mesh.head_pose import HeadPose
+from apportion.features.face.mesh.reading import NOT_SEEN, Reading
+from apportion.features.face.seen import Seen
+from apportion.features.recording.video import Picture
+from apportion.features.settings import FeatureSettings
 from tests.features.clips import flat
 
 STRAIGHT = HeadPose(0.0, 0.0, 0.0)

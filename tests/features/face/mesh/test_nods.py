@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.face.mesh.nods import Poses, posed_events, turning_points
-from features.face.swings import HeadPath
-from features.settings import FeatureSettings
+from apportion.features.face.mesh.nods import Poses, posed_events, turning_points
+from apportion.features.face.swings import HeadPath
+from apportion.features.settings import FeatureSettings
 
 SETTINGS = FeatureSettings(detector="mesh")
 TIMES = np.arange(0.0, 8.0, 1 / 15)

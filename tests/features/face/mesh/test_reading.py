@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from features.face.face import Face
-from features.face.mesh import reading
-from features.face.mesh.head_pose import HeadPose
-from features.face.mesh.reading import read_face
-from features.recording.video import Picture
+from apportion.features.face.face import Face
+from apportion.features.face.mesh import reading
+from apportion.features.face.mesh.head_pose import HeadPose
+from apportion.features.face.mesh.reading import read_face
+from apportion.features.recording.video import Picture
 from tests.features.clips import flat
 
 SCORE = 0.6

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.live.pacing import limits as limits_module
-from llm_client.live.pacing.limits import RateLimits
-from llm_client.live.pacing.pace import Pace
+from apportion.llm_client.live.pacing import limits as limits_module
+from apportion.llm_client.live.pacing.limits import RateLimits
+from apportion.llm_client.live.pacing.pace import Pace
 
 
 class Clock:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_client.live.pacing.pace import Pace
+from apportion.llm_client.live.pacing.pace import Pace
 
 
 @dataclass

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from llm_client.client import Client
-from llm_client.live.pacing.shared import BALANCE_S
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.live.pacing.shared import BALANCE_S
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.at_once import ask, request
 from tests.llm_client.kept.test_claims import ROOT, rows
 from tests.llm_client.openai_server import OpenAIServer, echo, serving
@@ -61,8 +61,8 @@ def test_a_client_that_asks_nothing_for_a_while_holds_nothing(tmp_path):
 LEFT_OPEN = """
 import sys, threading, time
 from pathlib import Path
-from llm_client.client import Client
-from llm_client.settings import LLMSettings
+from apportion.llm_client.client import Client
+from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.at_once import request
 
 Client(LLMSettings(base_url=sys.argv[1], model="m"), cache=Path(sys.argv[2])).complete(request(1))

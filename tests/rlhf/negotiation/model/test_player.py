@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from environments.negotiation.batched.engine import NO_ACT, BatchedGames
-from rlhf.negotiation.chance import chances
-from rlhf.negotiation.material import drawn_contexts
-from rlhf.negotiation.model import player as module
-from rlhf.negotiation.model.network import read, split_scores, taken_scores
-from rlhf.negotiation.model.player import NetworkPlayer
-from rlhf.negotiation.playing import Played, play, seen, settled_split
+from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames
+from apportion.rlhf.negotiation.chance import chances
+from apportion.rlhf.negotiation.material import drawn_contexts
+from apportion.rlhf.negotiation.model import player as module
+from apportion.rlhf.negotiation.model.network import read, split_scores, taken_scores
+from apportion.rlhf.negotiation.model.player import NetworkPlayer
+from apportion.rlhf.negotiation.playing import Played, play, seen, settled_split
 from tests.rlhf.negotiation.small import tables, weights
 
 SEEDS = (0, 1, 2)

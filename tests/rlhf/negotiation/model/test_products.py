@@ -2,7 +2,7 @@
 
 import torch
 
-from rlhf.negotiation.model.products import gated, scored
+from apportion.rlhf.negotiation.model.products import gated, scored
 
 Tensors = tuple[torch.Tensor, ...]
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rlhf.negotiation.model.recurrent import gru_states, gru_states_of_some, gru_step
+from apportion.rlhf.negotiation.model.recurrent import gru_states, gru_states_of_some, gru_step
 
 
 def drawn(draws: torch.Generator, *shape: int) -> Tensor:

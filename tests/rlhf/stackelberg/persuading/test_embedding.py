@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from foundation.errors import UnitError
-from llm_client.request import ChatReply
-from llm_client.settings import LLMSettings
-from rlhf.stackelberg.persuading.embedding import ServedEmbedding, TextEmbedding
+from apportion.foundation.errors import UnitError
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.persuading.embedding import ServedEmbedding, TextEmbedding
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1", concurrency=2)
 

@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import InputError
-from llm_client.request import ChatReply
-from llm_client.settings import LLMSettings
-from rlhf.policy_settings import Window
-from rlhf.stackelberg.persuading.followers import AskedFollower
-from rlhf.stackelberg.persuading.table import (
+from apportion.foundation.errors import InputError
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.policy_settings import Window
+from apportion.rlhf.stackelberg.persuading.followers import AskedFollower
+from apportion.rlhf.stackelberg.persuading.table import (
     Interval,
     Persuasion,
     paired_interval,

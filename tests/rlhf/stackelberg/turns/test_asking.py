@@ -1,10 +1,10 @@
 import json
 
-from llm_client.chosen import ChosenModel
-from llm_client.request import ChatReply
-from llm_client.settings import LLMSettings
-from rlhf.stackelberg.turns.asking import ask_in_turn, preview, price, unnamed
-from rlhf.stackelberg.turns.intents import IntentQuestions
+from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.turns.asking import ask_in_turn, preview, price, unnamed
+from apportion.rlhf.stackelberg.turns.intents import IntentQuestions
 from tests.rlhf.stackelberg.round_table import round_table
 
 QUESTIONS = IntentQuestions(LLMSettings(model="m", base_url="http://localhost:1/v1"))

@@ -2,15 +2,15 @@
 
 import pytest
 
-from environments.agents.agent import Scripted
-from environments.core import Act, Environment, Move, View
-from environments.negotiation.contexts import Context
-from environments.negotiation.game import Negotiation
-from environments.negotiation.scripts import Conceding
-from environments.play import play
-from environments.reopened import Reopened
-from foundation.errors import UnitError
-from rlhf.stackelberg.turns.following import follower_of, instances_of
+from apportion.environments.agents.agent import Scripted
+from apportion.environments.core import Act, Environment, Move, View
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.scripts import Conceding
+from apportion.environments.play import play
+from apportion.environments.reopened import Reopened
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.stackelberg.turns.following import follower_of, instances_of
 from tests.environments.games import Matching
 
 

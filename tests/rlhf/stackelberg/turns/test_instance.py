@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import InputError
-from rlhf.stackelberg.turns.instance import LONGEST_SPEECH, Instance, read_instances, with_intents, write_instances
+from apportion.foundation.errors import InputError
+from apportion.rlhf.stackelberg.turns.instance import (
+    LONGEST_SPEECH,
+    Instance,
+    read_instances,
+    with_intents,
+    write_instances,
+)
 from tests.rlhf.stackelberg.round_table import round_table
 
 

@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from foundation.errors import InputError
-from llm_client.asker import NoUsableReplyError
-from llm_client.prompts.strict_json import ReplyMistakeError
-from llm_client.request import ChatReply
-from llm_client.settings import LLMSettings
-from rlhf.stackelberg.turns.intents import IntentQuestions, read_answers
+from apportion.foundation.errors import InputError
+from apportion.llm_client.asker import NoUsableReplyError
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.turns.intents import IntentQuestions, read_answers
 from tests.rlhf.stackelberg.round_table import ROLES, round_table
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1", temperature=1.0)

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from environments.negotiation.bargaining.simulation import BargainingChoice
-from environments.simulation.choice import write_corpus
-from foundation.errors import InputError
-from rlhf.stackelberg.turns.instance import write_instances
-from rlhf.stackelberg.turns.sources import turns_of
+from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
+from apportion.environments.simulation.choice import write_corpus
+from apportion.foundation.errors import InputError
+from apportion.rlhf.stackelberg.turns.instance import write_instances
+from apportion.rlhf.stackelberg.turns.sources import turns_of
 from tests.rlhf.stackelberg.round_table import round_table
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from corpus.schema import REWARDS
-from viewer.reading.compared.contrast import contrasts, ranks
-from viewer.reading.compared.voices import Voice
+from apportion.corpus.schema import REWARDS
+from apportion.viewer.reading.compared.contrast import contrasts, ranks
+from apportion.viewer.reading.compared.voices import Voice
 
 VALUES = st.lists(st.integers(-3, 3), min_size=2, max_size=9)
 

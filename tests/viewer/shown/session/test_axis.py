@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Session, Turn
-from viewer.shown.session.axis import MOST_TICKS, axis_of, clock
+from apportion.corpus.session import Session, Turn
+from apportion.viewer.shown.session.axis import MOST_TICKS, axis_of, clock
 
 
 def test_seconds_where_there_are_times_else_the_order():

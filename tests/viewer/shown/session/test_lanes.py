@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Session, Turn
-from viewer.shown.session.axis import axis_of
-from viewer.shown.session.lanes import LEAST_OVERLAP_S, lanes_of, overlaps_of
-from viewer.shown.session.people import people_of
+from apportion.corpus.session import Session, Turn
+from apportion.viewer.shown.session.axis import axis_of
+from apportion.viewer.shown.session.lanes import LEAST_OVERLAP_S, lanes_of, overlaps_of
+from apportion.viewer.shown.session.people import people_of
 
 spans = st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 50), st.floats(0, 10)), max_size=12)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Session, Turn
-from viewer.reading.session import SessionTables
-from viewer.shown.session.axis import axis_of
-from viewer.shown.session.bars import margin_bar, reward_row
-from viewer.shown.session.series import LEVELS, Series, Worth, series_of
+from apportion.corpus.session import Session, Turn
+from apportion.viewer.reading.session import SessionTables
+from apportion.viewer.shown.session.axis import axis_of
+from apportion.viewer.shown.session.bars import margin_bar, reward_row
+from apportion.viewer.shown.session.series import LEVELS, Series, Worth, series_of
 
 KEY = ("s", "ann", "bob", "liking")
 

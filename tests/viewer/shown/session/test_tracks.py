@@ -8,11 +8,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.schema import FRAMES
-from corpus.session import Session, Turn
-from viewer.shown.session.axis import axis_of
-from viewer.shown.session.people import people_of
-from viewer.shown.session.tracks import BINS, tracks_of
+from apportion.corpus.schema import FRAMES
+from apportion.corpus.session import Session, Turn
+from apportion.viewer.shown.session.axis import axis_of
+from apportion.viewer.shown.session.people import people_of
+from apportion.viewer.shown.session.tracks import BINS, tracks_of
 
 SESSION = Session("s", (Turn(0, "ann", "Hi.", 0.0, 4.0), Turn(1, "bob", "Hello.", 4.0, 10.0)))
 PEOPLE = people_of(SESSION, "bob")

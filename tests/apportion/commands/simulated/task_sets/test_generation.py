@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from environments.sotopia.sources.task_file import read_task_file
+from apportion.corpus.corpus import Corpus
+from apportion.environments.sotopia.sources.task_file import read_task_file
 
 RECORDED = Path(__file__).parents[4] / "environments/sotopia/generation/recorded"
 MODEL = ("--model", "claude", "--recorded", RECORDED / "claude.jsonl")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 
 
 def run(*arguments: str | Path) -> int:

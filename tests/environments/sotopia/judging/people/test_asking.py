@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia.judging.people.asking import HELP, MOST_WORDS, Asking, Stopped
-from environments.sotopia.judging.people.kept import SKIPPED, KeptRatings
-from environments.sotopia.judging.verdict import DIMENSIONS, Given
-from environments.terminal.screen import LineError, Screen
+from apportion.environments.sotopia.judging.people.asking import HELP, MOST_WORDS, Asking, Stopped
+from apportion.environments.sotopia.judging.people.kept import SKIPPED, KeptRatings
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given
+from apportion.environments.terminal.screen import LineError, Screen
 from tests.environments.sotopia.judging.people.test_sheet import episode
 
 

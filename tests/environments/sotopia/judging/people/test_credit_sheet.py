@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from corpus.session import Background, Session, Turn
-from environments.sotopia.judging.people.credit_sheet import FAIRNESS, FOUNDATION, STRATEGICNESS, CreditStudy
-from foundation.errors import InputError
+from apportion.corpus.session import Background, Session, Turn
+from apportion.environments.sotopia.judging.people.credit_sheet import FAIRNESS, FOUNDATION, STRATEGICNESS, CreditStudy
+from apportion.foundation.errors import InputError
 
 PEOPLE = ("=Ann", "Bob")
 SESSIONS = [

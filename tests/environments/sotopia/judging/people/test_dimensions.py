@@ -1,8 +1,8 @@
 """What people are asked."""
 
-from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.people.dimensions import ASKED, asked_line
-from environments.sotopia.judging.verdict import DIMENSIONS
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.judging.people.dimensions import ASKED, asked_line
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS
 
 
 def test_each_dimension_is_asked_with_its_range() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.sotopia.judging.people.kept import (
+from apportion.environments.sotopia.judging.people.kept import (
     KEPT,
     NOT_RATED,
     KeptRatings,
@@ -16,8 +16,8 @@ from environments.sotopia.judging.people.kept import (
     left,
     raters_in,
 )
-from environments.sotopia.judging.verdict import DIMENSIONS, Given
-from foundation.errors import InputError
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given
+from apportion.foundation.errors import InputError
 
 WORDS = st.text(st.characters(codec="utf-8"))
 KEYS = st.builds(RatedKey, WORDS, WORDS, WORDS, st.sampled_from(DIMENSIONS))

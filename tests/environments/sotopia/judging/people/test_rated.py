@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from corpus.corpus import Corpus
-from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
-from environments.sotopia.judging.people.kept import KEPT, raters_in
-from environments.sotopia.judging.people.rated import ByPeople
-from environments.sotopia.judging.verdict_file import read_verdicts
-from environments.terminal.screen import Screen
-from foundation.errors import InputError
-from foundation.files import locked
-from llm_client.chosen import ChosenModel
+from apportion.corpus.corpus import Corpus
+from apportion.environments.sotopia.judging.judging import JudgingChoice, judge_corpus
+from apportion.environments.sotopia.judging.people.kept import KEPT, raters_in
+from apportion.environments.sotopia.judging.people.rated import ByPeople
+from apportion.environments.sotopia.judging.verdict_file import read_verdicts
+from apportion.environments.terminal.screen import Screen
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import locked
+from apportion.llm_client.chosen import ChosenModel
 from tests.environments.sotopia.judging.judges import damaged, judge, played
 from tests.llm_client.openai_server import OpenAIServer, serving
 
@@ -134,7 +134,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def full(*arguments: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("environments.sotopia.judging.people.kept.KeptRatings.add", full)
+    monkeypatch.setattr("apportion.environments.sotopia.judging.people.kept.KeptRatings.add", full)
     with pytest.raises(InputError, match=f"{KEPT}: cannot be written \\(No space left"):
         people.add_sheets({"ann": path})
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.files.textfile import BOM
-from corpus.session import Background, Session, Turn
-from environments.sotopia.judging.episode import ReadEpisode
-from environments.sotopia.judging.people.kept import RatedKey
-from environments.sotopia.judging.people.sheet import read_sheet, sheet, sign_of, typed_score
-from environments.sotopia.judging.verdict import DIMENSIONS, Given
-from foundation.errors import InputError
+from apportion.corpus.files.textfile import BOM
+from apportion.corpus.session import Background, Session, Turn
+from apportion.environments.sotopia.judging.episode import ReadEpisode
+from apportion.environments.sotopia.judging.people.kept import RatedKey
+from apportion.environments.sotopia.judging.people.sheet import read_sheet, sheet, sign_of, typed_score
+from apportion.environments.sotopia.judging.verdict import DIMENSIONS, Given
+from apportion.foundation.errors import InputError
 
 
 def episode(name: str = "Ann", session_id: str = "s") -> ReadEpisode:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.sotopia.judging.episode import ReadEpisode
-from environments.sotopia.judging.people.telling import PARTLY, as_text, labelled
+from apportion.environments.sotopia.judging.episode import ReadEpisode
+from apportion.environments.sotopia.judging.people.telling import PARTLY, as_text, labelled
 from tests.environments.sotopia.judging.test_episode import session
 
 TEXT = st.text(st.characters(exclude_categories=()), min_size=1)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rlhf.negotiation.model.loops import compiled as module
-from rlhf.negotiation.model.loops.compiled import compiled, kept_in, made_of, to_be_compiled
-from rlhf.negotiation.model.one_game.acting import chosen
+from apportion.rlhf.negotiation.model.loops import compiled as module
+from apportion.rlhf.negotiation.model.loops.compiled import compiled, kept_in, made_of, to_be_compiled
+from apportion.rlhf.negotiation.model.one_game.acting import chosen
 
 
 def double(number: int) -> int:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlhf.negotiation.model.loops.curves import all_tanh, logistic, tanh
+from apportion.rlhf.negotiation.model.loops.curves import all_tanh, logistic, tanh
 
 
 def test_they_are_those_of_numpy_everywhere() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from rlhf.negotiation.model.loops.gates import gru_step
-from rlhf.negotiation.model.recurrent import gru_step as batched_step
+from apportion.rlhf.negotiation.model.loops.gates import gru_step
+from apportion.rlhf.negotiation.model.recurrent import gru_step as batched_step
 
 
 def test_it_is_that_of_the_batched_network() -> None:

@@ -7,17 +7,17 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from environments.negotiation.batched.engine import NO_ACT, BatchedGames
-from rlhf.negotiation.chance import chances
-from rlhf.negotiation.material import drawn_contexts
-from rlhf.negotiation.model.network import Weights, acting
-from rlhf.negotiation.model.one_game.acting import chosen
-from rlhf.negotiation.model.one_game.player import OneGamePlayer, play_one_game
-from rlhf.negotiation.model.one_game.rules import Table
-from rlhf.negotiation.model.player import NetworkPlayer
-from rlhf.negotiation.model.updates import Descent
-from rlhf.negotiation.playing import Played, play, settled_split
-from rlhf.negotiation.reinforce import act_rewards, policy_loss
+from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames
+from apportion.rlhf.negotiation.chance import chances
+from apportion.rlhf.negotiation.material import drawn_contexts
+from apportion.rlhf.negotiation.model.network import Weights, acting
+from apportion.rlhf.negotiation.model.one_game.acting import chosen
+from apportion.rlhf.negotiation.model.one_game.player import OneGamePlayer, play_one_game
+from apportion.rlhf.negotiation.model.one_game.rules import Table
+from apportion.rlhf.negotiation.model.player import NetworkPlayer
+from apportion.rlhf.negotiation.model.updates import Descent
+from apportion.rlhf.negotiation.playing import Played, play, settled_split
+from apportion.rlhf.negotiation.reinforce import act_rewards, policy_loss
 from tests.rlhf.negotiation.small import tables, weights
 
 SEEDS, OTHERS = (0, 1, 2, 3), (4, 5, 6, 7)

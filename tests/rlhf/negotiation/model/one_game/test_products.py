@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlhf.negotiation.model.loops.vectors import add, dot
-from rlhf.negotiation.model.one_game.products import add_product, add_turned, descend, squared_length
+from apportion.rlhf.negotiation.model.loops.vectors import add, dot
+from apportion.rlhf.negotiation.model.one_game.products import add_product, add_turned, descend, squared_length
 
 sizes = st.integers(1, 40)
 

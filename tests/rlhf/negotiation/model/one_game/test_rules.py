@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.negotiation.batched.engine import BatchedGames, Pools
-from environments.negotiation.codes import ACTS, SPLITS
-from rlhf.negotiation.material import drawn_contexts
-from rlhf.negotiation.model.loops.compiled import compiled
-from rlhf.negotiation.model.one_game import rules
-from rlhf.negotiation.playing import settled_split
+from apportion.environments.negotiation.batched.engine import BatchedGames, Pools
+from apportion.environments.negotiation.codes import ACTS, SPLITS
+from apportion.rlhf.negotiation.material import drawn_contexts
+from apportion.rlhf.negotiation.model.loops.compiled import compiled
+from apportion.rlhf.negotiation.model.one_game import rules
+from apportion.rlhf.negotiation.playing import settled_split
 
 CONTEXTS = drawn_contexts(20, "rules")
 
