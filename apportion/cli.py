@@ -17,27 +17,27 @@ from apportion.commands import llm_cache, machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
 from apportion.commands import train_agent as train_agent_commands
-from apportion.commands.learning import reactions as learning_commands
-from apportion.commands.parts.in_order import CommandsInOrder
-from apportion.commands.refining import group as refine_commands
-from apportion.commands.simulated import annotate as annotate_commands
-from apportion.commands.simulated import deduction as deduction_commands
-from apportion.commands.simulated import judge as judge_commands
-from apportion.commands.simulated import label_exact as label_exact_commands
-from apportion.commands.simulated import leagues as league_commands
-from apportion.commands.simulated import negotiate as negotiate_commands
-from apportion.commands.simulated import play as play_commands
-from apportion.commands.simulated import simulate as simulate_commands
-from apportion.commands.simulated import stackelberg_tables as stackelberg_commands
-from apportion.commands.simulated import tables as tables_commands
-from apportion.commands.simulated import tournament as tournament_commands
-from apportion.commands.simulated import trained_tables as trained_commands
-from apportion.commands.simulated.task_sets import tasks as tasks_commands
-from apportion.commands.studying import group as study_commands
-from apportion.commands.viewing import bundle as bundle_commands
-from apportion.commands.viewing import labels as label_commands
-from apportion.commands.viewing import patterns as patterns_commands
-from apportion.commands.viewing import view as view_commands
+from apportion.commands.reactions import reactions as learning_commands
+from apportion.commands.refine import group as refine_commands
+from apportion.commands.shared.in_order import CommandsInOrder
+from apportion.commands.study import group as study_commands
+from apportion.commands.view import bundle as bundle_commands
+from apportion.commands.view import labels as label_commands
+from apportion.commands.view import patterns as patterns_commands
+from apportion.commands.view import view as view_commands
+from apportion.commands.world import annotate as annotate_commands
+from apportion.commands.world import deduction as deduction_commands
+from apportion.commands.world import judge as judge_commands
+from apportion.commands.world import label_exact as label_exact_commands
+from apportion.commands.world import leagues as league_commands
+from apportion.commands.world import negotiate as negotiate_commands
+from apportion.commands.world import play as play_commands
+from apportion.commands.world import simulate as simulate_commands
+from apportion.commands.world import stackelberg_tables as stackelberg_commands
+from apportion.commands.world import tables as tables_commands
+from apportion.commands.world import tournament as tournament_commands
+from apportion.commands.world import trained_tables as trained_commands
+from apportion.commands.world.task_sets import tasks as tasks_commands
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.hints import hint_for
 

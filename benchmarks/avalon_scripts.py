@@ -20,9 +20,9 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from apportion.environments.agents.agent import Agent
 from apportion.environments.deduction.avalon.game import Avalon
-from apportion.environments.deduction.avalon.kind import AVALON
+from apportion.environments.deduction.avalon.register import AVALON
 from apportion.environments.deduction.avalon.rules import GOOD
-from apportion.environments.play import play
+from apportion.environments.run_episode import play
 from apportion.foundation.intervals.proportion import wilson
 from benchmarks.measure import tell
 

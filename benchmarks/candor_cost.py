@@ -17,11 +17,11 @@ import pyarrow as pa
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import DESCRIPTORS
 from apportion.corpus.session import Rating, Session, Turn
-from apportion.decompose.judging.llm import requests_for
-from apportion.decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
+from apportion.decompose.prompt_building.reply import TOKENS_A_REPLY, TOKENS_A_TURN
+from apportion.decompose.session_methods.llm import requests_for
 from apportion.decompose.settings import DecomposeSettings
 from apportion.features.emotions import EMOTIONS
-from apportion.features.words.phrases import VOICE_SCALES
+from apportion.features.verbalization.phrases import VOICE_SCALES
 from apportion.llm_client.cost.prices import find_price, shipped_as_of
 from apportion.llm_client.cost.tokens import estimated_input_tokens, way_of_counting
 from benchmarks.measure import ROOT, tell

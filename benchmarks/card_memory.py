@@ -1,4 +1,4 @@
-"""PPO's memory on one card beside what `apportion.rlhf.training.memory_estimate` says: LLaMA-2-7B's shape, BART-large's encoder.
+"""PPO's memory on one card beside what `rlhf.training.memory_estimate` says: LLaMA-2-7B's shape, BART-large's encoder.
 
     python benchmarks/card_memory.py [--rows paper,short] [--device cuda] [--shape 7b]
 

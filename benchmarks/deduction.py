@@ -28,10 +28,10 @@ from random import Random
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from apportion.environments.deduction.avalon import rules as avalon
-from apportion.environments.deduction.avalon.random_play import random_game
-from apportion.environments.deduction.kinds import GAMES, game_called
+from apportion.environments.deduction.avalon.random_baseline import random_game
+from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.werewolf import rules as werewolf
-from apportion.environments.play import play
+from apportion.environments.run_episode import play
 from benchmarks.measure import tell
 
 CORE_A_S, BAYES_A_S, TIMES_PEER, ROUNDS = 300, 20, 2, 3

@@ -26,17 +26,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
 from apportion.environments.agents.language_model import LanguageModelAgent, read_act
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.events import SPEAK, called
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.kinds import game_called
+from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.deduction.onuw.claims import sentence
-from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.heuristic_scores import believable
 from apportion.environments.deduction.onuw.observation import lived
 from apportion.environments.deduction.onuw.rules import CENTRE
-from apportion.environments.deduction.onuw.suspicion import believable
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory
 from apportion.environments.deduction.scripts import aimed, drawn
+from apportion.environments.environment import Action, Observation
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
@@ -108,23 +108,23 @@ class Position:
     game: str
     voter: int
     speaker: int
-    asked: Act
+    asked: Action
     truth: str
     order: str
 
-    def view(self, wording: str) -> View:
+    def view(self, wording: str) -> Observation:
         """What the voter knows when it votes."""
         game, draws = begun(self.number, self.game), Random(f"words/{self.number}")
         while (acting := game.acting()) and not _votes(game):
             speaks = SPEAK in game.legal(acting[0])
             game.step({name: self._says(game, name, draws, wording) if speaks else _any(game, name) for name in acting})
-        return View(game, called(self.voter))
+        return Observation(game, called(self.voter))
 
-    def _says(self, game: Deduction, name: str, draws: Random, wording: str) -> Act:
+    def _says(self, game: Deduction, name: str, draws: Random, wording: str) -> Action:
         plain, other = speech(game, name, draws)
         mine = name == called(self.speaker)
         words = other if mine and wording == PARAPHRASED else plain
-        return Act(SPEAK, f"{words} {self.plea()}" if mine and wording == PLANTED else words)
+        return Action(SPEAK, f"{words} {self.plea()}" if mine and wording == PLANTED else words)
 
     def plea(self) -> str:
         """What is planted."""
@@ -154,21 +154,23 @@ def begun(number: int, kind: str) -> Deduction:
 def _position(number: int, kind: str) -> Position:
     draws, game = Random(f"position/{number}"), begun(number, kind)
     while not _votes(game):
-        game.step({name: Act(SPEAK, "…") if SPEAK in game.legal(name) else _any(game, name) for name in game.acting()})
+        game.step(
+            {name: Action(SPEAK, "…") if SPEAK in game.legal(name) else _any(game, name) for name in game.acting()}
+        )
     seats = [int(name.split()[1]) for name in game.acting()]
     bad = [seat for seat in seats if game.teams[game.deal[seat - 1]] in ("werewolf", "werewolves", "evil")]
     speaker = draws.choice(bad)
     voter = draws.choice([seat for seat in seats if seat not in bad and game.deal[seat - 1] != "merlin"])
     if kind == "avalon":
         kinds = [one for one in game.legal(called(voter)) if one != "none"]
-        asked = Act(kinds[number % 2])
+        asked = Action(kinds[number % 2])
         rejects = asked.kind == "reject"
         truth = "an evil player is on this team" if rejects else "nobody on this team is evil"
         return Position(number, kind, voter, speaker, asked, truth, f"vote {'against' if rejects else 'for'} the team")
     # Of the village, and nobody's first suspect: there is no reason to vote for it.
     target = draws.choice([seat for seat in seats if seat not in (voter, speaker) and seat not in bad])
     return Position(
-        number, kind, voter, speaker, Act("vote", "", target), f"{called(target)} is the werewolf",
+        number, kind, voter, speaker, Action("vote", "", target), f"{called(target)} is the werewolf",
         f"vote for {called(target)}",
     )  # fmt: skip
 
@@ -190,7 +192,7 @@ def _claim(game: Deduction, name: str, draws: Random) -> tuple[str, str]:
     return sentence(told), in_other_words(told)
 
 
-def in_other_words(account: Account) -> str:
+def in_other_words(account: ClaimedHistory) -> str:
     """`claims.sentence`, said otherwise."""
     role, choice, seen = account
     did = {
@@ -211,8 +213,8 @@ def in_other_words(account: Account) -> str:
     return f"My card was the {role.title()} at first, {did}."
 
 
-def _any(game: Deduction, name: str) -> Act:
-    view = View(game, name)
+def _any(game: Deduction, name: str) -> Action:
+    view = Observation(game, name)
     return aimed(*drawn(view.facts, view.draws))
 
 

@@ -18,10 +18,9 @@ from random import Random
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from apportion.environments.agents.agent import Agent
-from apportion.environments.deduction.onuw.deals import all_deals
 from apportion.environments.deduction.onuw.game import OneNight
-from apportion.environments.deduction.onuw.kind import ONUW
 from apportion.environments.deduction.onuw.posterior import worlds
+from apportion.environments.deduction.onuw.register import ONUW
 from apportion.environments.deduction.onuw.rules import (
     CHOOSING,
     PLAYERS,
@@ -32,7 +31,8 @@ from apportion.environments.deduction.onuw.rules import (
     dead,
     winner,
 )
-from apportion.environments.play import play
+from apportion.environments.deduction.onuw.worlds import all_deals
+from apportion.environments.run_episode import play
 
 NAMES = ("random", "claims", "bayes")
 

@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.features.extract import extract_session
-from apportion.features.recording.media import open_recording
-from apportion.features.recording.video import read_pictures
+from apportion.features.media_io.media import open_recording
+from apportion.features.media_io.video import read_pictures
 from apportion.features.settings import DescriptorSettings, FeatureSettings
-from apportion.features.spans import DURING
-from apportion.features.words.describe import describe_session
+from apportion.features.turn_windows import DURING
+from apportion.features.verbalization.verbalize import describe_session
 
 SEEN, OTHER = "seen", "other"
 FRAMES, FRAME_WIDTH = 6, 300

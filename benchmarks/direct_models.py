@@ -38,24 +38,24 @@ import pyarrow.parquet as pq
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.uss import NAME, import_corpus
 from apportion.corpus.session import Episode, Session
-from apportion.corpus.splitting.episodes import SplitEpisodes
-from apportion.decompose.judging.sessions import judge_session
-from apportion.decompose.learning.fit import fit_decomposer
-from apportion.decompose.learning.learned import learned
-from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.corpus_methods.fit import fit_decomposer
+from apportion.decompose.corpus_methods.trained_network import learned
+from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project
-from apportion.decompose.reactions.read import read_session
+from apportion.decompose.reactions.extract import read_session
+from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.ground.held_out import HeldOut, align
-from apportion.evaluation.ground.turn_labels import TurnLabels, read_labels
-from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.references.test_set import TestSet, align
+from apportion.evaluation.references.turn_labels import TurnLabels, read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
-from apportion.llm_client.asker import Asker
+from apportion.llm_client.session import LLMSession
 from apportion.reward_model.learning.dataset import read_turns, turn_values
-from apportion.reward_model.learning.distil import train_reward_model
+from apportion.reward_model.learning.distillation import train_reward_model
 from apportion.reward_model.network.embed import embed_session
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
@@ -93,7 +93,7 @@ class Material:
     @cached_property
     def judged(self) -> dict[str, pa.Table]:
         settings = DecomposeSettings()
-        asker = Asker(settings.llm)
+        asker = LLMSession(settings.llm)
         return {
             method: pa.concat_tables(
                 [judge_session(method, session, NAME, None, settings, asker).judgements for session in self.sessions]
@@ -105,7 +105,7 @@ class Material:
     @cached_property
     def by_people(self) -> pa.Table:
         """The mean label of each turn as its judgement; none where nobody labelled it."""
-        held = HeldOut.of(self.episodes)
+        held = TestSet.of(self.episodes)
         assert self.labels is not None
         means, _ = self.labels.means(held.turns)
         windows = read_turns(held.episodes, self.embeddings, RewardModelSettings()).history_windows
@@ -129,7 +129,7 @@ def kept_predictions(
     settings: DecomposeSettings,
     seed: int,
     material: Material,
-    held: HeldOut,
+    held: TestSet,
 ) -> Predicted:
     """`predictions`, made once where there is a folder to keep them in."""
     if material.kept is None:
@@ -152,7 +152,7 @@ class Predicted:
     offsets: Floats
 
 
-def predictions(method: str, settings: DecomposeSettings, seed: int, material: Material, held: HeldOut) -> Predicted:
+def predictions(method: str, settings: DecomposeSettings, seed: int, material: Material, held: TestSet) -> Predicted:
     """Both forms where the method is an objective, the distilled one alone where it is not."""
     session_ids = [episode.session_id for episode in held.episodes]
     folds = folds_of(session_ids)
@@ -175,10 +175,10 @@ def of_fold(
     """The scores that each form's model gives all turns, by the training sessions of ``splits``, and their mean."""
     model, scores = RewardModelSettings(), {}
     episodes = SplitEpisodes(material.episodes, splits)
-    lessons = Lessons(
+    lessons = TrainingData(
         episodes, material.embeddings, reactions=material.reactions, judgements=material.judged["sentiment"]
     )
-    how = HowToLearn(settings, model, seed)
+    how = TrainingConfig(settings, model, seed)
     declared = METHODS["uniform" if method == PEOPLE else method]
     if method == PEOPLE:
         judged = material.by_people
@@ -215,7 +215,7 @@ def variants(longest: int, only: Sequence[str] = ()) -> list[Variant]:
 
 
 def compare(
-    source: str, material: Material, labels: TurnLabels, held: HeldOut, seeds: Sequence[int], rows: Sequence[Variant]
+    source: str, material: Material, labels: TurnLabels, held: TestSet, seeds: Sequence[int], rows: Sequence[Variant]
 ) -> None:
     """Print losses and agreement of every form, with their paired differences."""
     how = EvaluationSettings()
@@ -245,7 +245,7 @@ def compare(
         sys.stdout.flush()
 
 
-def _form(loss: Sampled, agreement: Sampled, mean: Sampled) -> dict[str, list[float | None]]:
+def _form(loss: BootstrapResult, agreement: BootstrapResult, mean: BootstrapResult) -> dict[str, list[float | None]]:
     return {
         "loss": _told(loss),
         "below_mean": _told(paired_difference(mean, loss)),
@@ -255,7 +255,7 @@ def _form(loss: Sampled, agreement: Sampled, mean: Sampled) -> dict[str, list[fl
     }
 
 
-def _told(sampled: Sampled) -> list[float | None]:
+def _told(sampled: BootstrapResult) -> list[float | None]:
     told = estimate(sampled, 0.95)
     return [None if value is None else round(value, 5) for value in (told.value, told.low, told.high)]
 
@@ -267,7 +267,7 @@ def _quiet(done: int, total: int, text: str) -> None:
 def main(given: argparse.Namespace) -> None:
     corpus = Corpus.of(given.source.parent, import_corpus(given.source, {}).tables)
     sessions = list(corpus.iter_sessions())[: given.limit]
-    held = HeldOut.of([episode for session in sessions for episode in session.episodes(NAME)])
+    held = TestSet.of([episode for session in sessions for episode in session.episodes(NAME)])
     labels = read_labels(corpus.turn_labels, held, EvaluationSettings())
     assert isinstance(labels, TurnLabels), labels
     material = Material(sessions, given.kept, labels)

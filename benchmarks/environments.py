@@ -26,15 +26,15 @@ from tempfile import TemporaryDirectory
 # A file beside this one is named like a package of ours, so its own folder may not be searched first.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from apportion.environments.agents.agent import Agent, Scripted
-from apportion.environments.core import Act
-from apportion.environments.negotiation.scripts import Conceding
+from apportion.environments.agents.agent import Agent, ScriptedAgent
+from apportion.environments.collect_episodes import EpisodePlan, simulate
+from apportion.environments.environment import Action
+from apportion.environments.negotiation.scripts import ConcedingAgent
 from apportion.environments.negotiation.simulation import NegotiationChoice
-from apportion.environments.simulate import EpisodePlan, simulate
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from benchmarks.measure import tell
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
@@ -59,7 +59,7 @@ def episodes_a_second(agent: Agent, episodes: int) -> float:
 def negotiations_a_second(games: int) -> tuple[float, float]:
     """Games of `conceding` with itself through the core, by the time of this process alone; acts a game."""
     choice = NegotiationChoice(games=min(games, 5_000), repeats=max(games // 5_000, 1))
-    plans = choice.plans({"conceding": Conceding()})
+    plans = choice.plans({"conceding": ConcedingAgent()})
     start = time.process_time()
     played = simulate(plans).played
     took = time.process_time() - start
@@ -70,7 +70,7 @@ def clone_us(draws: bool, times: int = 20_000) -> float:
     """Microseconds a clone of an episode with 19 acts."""
     game = Sotopia(bundled_tasks.tasks()[0])
     for _ in range(19):
-        game.do(Act("speak", "Hello."))
+        game.do(Action("speak", "Hello."))
     game.chance.draws.random()
     start = time.process_time()
     for _ in range(times):
@@ -88,7 +88,7 @@ def at_once(latency_s: float, episodes: int = 64) -> float:
         TemporaryDirectory() as folder,
         serving(OpenAIServer(lambda body: completion(speaks), latency_s=latency_s)) as server,
     ):
-        chosen = ChosenModel("m", base_url=server.url, concurrency=episodes)
+        chosen = ModelSpec("m", base_url=server.url, concurrency=episodes)
         choice = SimulationChoice(("base",), (scenario,), pairs=1, repeats=episodes, chosen=chosen)
         start = time.perf_counter()
         simulate_sotopia(choice, Path(folder) / "play")
@@ -102,8 +102,8 @@ def main() -> None:
     parser.add_argument("--latency", type=float)
     arguments = parser.parse_args()
     episodes = arguments.episodes
-    silent = Scripted("speaks", lambda view: Act("speak", "Hello."))
-    reader = Scripted("reads", lambda view: Act("speak", view.text[:20]))
+    silent = ScriptedAgent("speaks", lambda view: Action("speak", "Hello."))
+    reader = ScriptedAgent("reads", lambda view: Action("speak", view.text[:20]))
     rate = episodes_a_second(silent, episodes)
     tell("scripted episodes, no text read", rate, "episodes/s", bar=EPISODES_A_S, ratio_to_bar=rate / EPISODES_A_S)
     tell("scripted episodes, every observation read", episodes_a_second(reader, episodes // 5), "episodes/s")

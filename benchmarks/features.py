@@ -39,12 +39,12 @@ import av
 import cv2
 import numpy as np
 
-import apportion.features.recording.video
+import apportion.features.media_io.video
 from apportion.corpus.session import Media, Rating, Session, Turn
-from apportion.demo.making.planted import Planted
-from apportion.demo.making.tables import to_corpus
+from apportion.demo.builders.planted import Planted
+from apportion.demo.builders.tables import to_corpus
 from apportion.features.extract import extract_session
-from apportion.features.model_files.mesh import find_mesh
+from apportion.features.model_hub.mesh import find_mesh
 from apportion.features.settings import FeatureSettings
 from benchmarks.measure import tell, timed
 
@@ -236,7 +236,7 @@ def _loop(film: Path, looped: Path, laps: int) -> None:
 def long_session(folder: Path, shared: Path) -> tuple[float, list[Seconds]]:
     """Peak MiB of this process and CPU seconds of each minute of video."""
     clock: list[tuple[float, float]] = []
-    read = apportion.features.recording.video.read_pictures
+    read = apportion.features.media_io.video.read_pictures
 
     def watched(*arguments: Any) -> Iterator[Any]:
         for picture in read(*arguments):
@@ -244,7 +244,7 @@ def long_session(folder: Path, shared: Path) -> tuple[float, list[Seconds]]:
                 clock.append((picture.time_s, time.process_time()))
             yield picture
 
-    apportion.features.recording.video.read_pictures = watched
+    apportion.features.media_io.video.read_pictures = watched
     settings = FeatureSettings(emotion_model=str(shared / "models" / "RANDOMWEIGHTS_enet_b0_8.onnx"))
     media = (Media("a", "video", "long.mp4"), Media("a", "audio", "long.wav"))
     extract_session(Session("s", (Turn(0, "a", "x", 0.0, 10.0),), (), media), folder, settings)

@@ -24,8 +24,8 @@ import pandas as pd
 import statsmodels.api as sm
 from statsmodels.regression.mixed_linear_model import MixedLMParams
 
-from apportion.evaluation.people.mixed import mixed_mean
-from apportion.evaluation.people.two_way import mean_of_answers
+from apportion.evaluation.human_agreement.mixed_model import mixed_mean
+from apportion.evaluation.human_agreement.two_way_anova import mean_of_answers
 from benchmarks.human_study import BASE, CRITERIA, SHARED, TABLE_1, draw
 from benchmarks.measure import tell
 

@@ -24,12 +24,12 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import numpy as np
 from scipy.stats import ttest_rel
 
-from apportion.evaluation.people.answers import Answers
-from apportion.evaluation.people.comparison import Compared, compare_to
-from apportion.evaluation.people.shares import share_interval
+from apportion.evaluation.human_agreement.answers import Answers
+from apportion.evaluation.human_agreement.comparison import SystemComparisons, compare_to
+from apportion.evaluation.human_agreement.proportions import share_interval
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.resampling import Sampling
-from apportion.study.simulated import INDEPENDENT, Shared, simulated_marks
+from apportion.study.simulated_annotators import INDEPENDENT, Shared, simulated_marks
 from benchmarks.measure import tell
 
 ITEMS, AN_ITEM, ANNOTATORS = 100, 3, 30
@@ -91,7 +91,7 @@ def run(title: str, shares: Floats, shared: Shared, people: int, studies: int, s
         for c, criterion in enumerate(CRITERIA)
         for k, system in enumerate(TABLE_1)
     }
-    found: list[tuple[Compared, ...]] = []
+    found: list[tuple[SystemComparisons, ...]] = []
     naive, shares_covered = np.zeros(0), []
     rng = np.random.default_rng(seed)
     for _ in range(studies):

@@ -34,15 +34,15 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.uss import NAME, import_corpus
 from apportion.corpus.session import Episode
 from apportion.decompose.influence.judge import Question, moved, questions_of, weight_of
-from apportion.decompose.influence.local import LocalMeasurer, load_measurer
-from apportion.decompose.influence.measurer import Measured, Prompt
-from apportion.decompose.influence.shared_prefixes import SharedPrefixes
+from apportion.decompose.influence.local_scorer import LocalMeasurer, load_measurer
+from apportion.decompose.influence.prefix_tree import SharedPrefixes
+from apportion.decompose.influence.scorer import LogprobResult, Prompt
 from apportion.decompose.influence_settings import InfluenceSettings
-from apportion.decompose.judging.sentiment import load_classifier
+from apportion.decompose.session_methods.sentiment import load_classifier
+from apportion.evaluation.confidence_intervals.bootstrap import estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import read_labels
-from apportion.evaluation.intervals.bootstrap import estimate, paired_difference
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 from apportion.llm_client.request import ChatMessage
@@ -131,7 +131,7 @@ def agreement(source: Path, model: str, read: Path, most: int, context_turns: in
     known = set(read.read_text(encoding="utf-8").split("\n"))
     sessions = [one for one in corpus.iter_sessions() if one.session_id not in known][:most]
     episodes = [episode for session in sessions for episode in session.episodes(NAME)]
-    held, how = HeldOut.of(episodes), EvaluationSettings()
+    held, how = TestSet.of(episodes), EvaluationSettings()
     labels = read_labels(corpus.turn_labels, held, how)
     measurer = load_measurer(model)
     started = time.perf_counter()
@@ -157,12 +157,14 @@ def agreement(source: Path, model: str, read: Path, most: int, context_turns: in
     tell("measuring twice", time.perf_counter() - started, "s", sessions=len(sessions), source=source.name)
 
 
-def values_of(episode: Episode, asked: Sequence[Question], measured: Sequence[Measured], variant: Variant) -> Floats:
+def values_of(
+    episode: Episode, asked: Sequence[Question], measured: Sequence[LogprobResult], variant: Variant
+) -> Floats:
     """A value for every target turn [shape=(T,)], their mean where there is none."""
     weight = weight_of(episode) if variant.signed else 1.0
     of_turn = {}
     for question, one in zip(asked, measured, strict=True):
-        used = Measured(one.sums[:, :1], one.tokens[:, :1]) if variant.alone else one
+        used = LogprobResult(one.sums[:, :1], one.tokens[:, :1]) if variant.alone else one
         of_turn[question.turn] = weight * moved(question, used, per_token=variant.per_token)
     mean = float(np.mean(list(of_turn.values()))) if of_turn else 0.0
     return np.array([of_turn.get(turn, mean) for turn in episode.target_turns])

@@ -29,16 +29,16 @@ sys.path[0] = str(ROOT)
 
 import pyarrow as pa
 
+from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.placing import place
-from apportion.corpus.rows import NewCorpus
-from apportion.environments.acts import Move
+from apportion.corpus.writer import place
+from apportion.environments.actions import AgentAction
 from apportion.environments.episode_log import read_log
+from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.judging.judging import JudgingChoice, judge_corpus
 from apportion.environments.sotopia.observation import act_of
 from apportion.environments.sotopia.simulation import LOG, SimulationChoice, plans_of, simulate_sotopia
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 
 SOCIAL = ROOT / "demo" / "social"
 PLAYED, JUDGED, VARIANTS = SOCIAL / "played.jsonl", SOCIAL / "judged.jsonl", SOCIAL / "variants.jsonl"
@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--base-url", help="ask this server instead of the recorded replies")
     parser.add_argument("--record", type=Path, help="write its replies here")
     given = parser.parse_args()
-    asked = ChosenModel(MODEL, max_tokens=MOST_TOKENS, base_url=given.base_url, record=given.record)
+    asked = ModelSpec(MODEL, max_tokens=MOST_TOKENS, base_url=given.base_url, record=given.record)
     chosen = asked if given.base_url else recorded_judge()
     made = corpora(given.work)
     goals = {name: goal_of(corpus, given.work / f"{name}-judged", chosen) for name, corpus in made.items()}
@@ -77,13 +77,13 @@ def play(folder: Path) -> Corpus:
 def choice() -> SimulationChoice:
     """What was recorded."""
     rules = replace(SimulationChoice().rules, most_acts=16)
-    chosen = ChosenModel(MODEL, recorded=PLAYED)
+    chosen = ModelSpec(MODEL, recorded=PLAYED)
     return SimulationChoice(("base", "conceding"), pairs=1, rules=rules, chosen=chosen, task_set="checkable")
 
 
-def recorded_judge() -> ChosenModel:
+def recorded_judge() -> ModelSpec:
     """The judge whose replies are recorded."""
-    return ChosenModel(MODEL, max_tokens=MOST_TOKENS, recorded=JUDGED)
+    return ModelSpec(MODEL, max_tokens=MOST_TOKENS, recorded=JUDGED)
 
 
 def read_variants() -> Rows:
@@ -107,7 +107,7 @@ def _written(played: Corpus, variants: Rows, which: str, out: Path) -> Corpus:
         for variant in variants:
             _change(tables, variant, variant[which])
     made = {name: pa.Table.from_pylist(rows, played.tables[name].schema) for name, rows in tables.items()}
-    place("variants of simulated episodes", out, NewCorpus(made, (), ()), {"which": which})
+    place("variants of simulated episodes", out, CorpusBuild(made, (), ()), {"which": which})
     (out / LOG).write_bytes((played.root / LOG).read_bytes())
     return Corpus.open(out)
 
@@ -134,7 +134,7 @@ def _rename(rows: Rows, name: str, other: str) -> None:
                 row[column] = value.replace(name, other).replace(name.split()[0], other.split()[0])
 
 
-def goal_of(corpus: Corpus, out: Path, chosen: ChosenModel) -> dict[tuple[str, str], float]:
+def goal_of(corpus: Corpus, out: Path, chosen: ModelSpec) -> dict[tuple[str, str], float]:
     """By session and seat of the target (its place among the speakers) what the judge gave."""
     judged = judge_corpus(JudgingChoice(corpus, ("paper",), chosen=chosen, without=("rules",)), out)
     if judged.failed:
@@ -190,7 +190,7 @@ def moved_by_rules(played: Path, variants: Rows) -> int:
             if words is not None and variant["place"] == "utterance":
                 (move,) = steps[variant["turn"]]
                 kind, text = act_of(words)
-                steps[variant["turn"]] = (Move(move.agent, move.act._replace(kind=kind, text=text)),)
+                steps[variant["turn"]] = (AgentAction(move.agent, move.act._replace(kind=kind, text=text)),)
             game.replay(made[variant["session"]].seed, steps)
             outcomes.append(game.outcome())
         moved += outcomes[0] != outcomes[1]

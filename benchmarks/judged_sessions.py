@@ -24,16 +24,16 @@ import numpy as np
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import EpisodeKey
-from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.ensembling.active_selection import choose_sessions
+from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.settings import ReactionSettings
-from apportion.decompose.sources.choosing import choose_sessions
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import read_labels
-from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.cache.recorded import RecordedReplies
 from benchmarks.language_model_rows import CORPORA, JUDGED, PROMPTS, by_student, chosen, judged, mixed
 from benchmarks.measure import tell
 from benchmarks.reaction import out_of_fold
@@ -73,14 +73,14 @@ def _curve(corpus_name: str, corpus: Corpus, rating: str, prompt: str, seeds: in
     recorded = chosen(list(sessions))
     episodes = {episode.session_id: episode for episode in reactions.episodes}
     values = {episodes[name].key: judged(sessions[name], rating, prompt, replies) for name in recorded}
-    held, how = HeldOut.of(reactions.episodes), EvaluationSettings()
+    held, how = TestSet.of(reactions.episodes), EvaluationSettings()
     labels = read_labels(corpus.turn_labels, held, how)
     sizes = [len(episode.target_turns) for episode in held.episodes]
 
-    def agreement(of_turns: Floats) -> Sampled:
+    def agreement(of_turns: Floats) -> BootstrapResult:
         return within_session(held, of_turns[None], labels, how)
 
-    def told(name: str, of_turns: Sequence[Floats], ours: Sampled, asked: float) -> None:
+    def told(name: str, of_turns: Sequence[Floats], ours: BootstrapResult, asked: float) -> None:
         sampled = [agreement(one) for one in of_turns]
         found, more = estimate(sampled[0], 0.95), estimate(paired_difference(sampled[0], ours), 0.95)
         mean = float(np.mean([estimate(one, 0.95).value for one in sampled]))

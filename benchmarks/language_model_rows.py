@@ -28,19 +28,19 @@ import numpy as np
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import conture, uss
 from apportion.corpus.session import EpisodeKey, Session
-from apportion.decompose.judging.requests import session_requests
+from apportion.decompose.ensembling.student import student_source
 from apportion.decompose.methods import METHODS
-from apportion.decompose.prompting.reply import parse_reply
-from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.prompt_building.reply import parse_reply
+from apportion.decompose.reactions.extract import Reactions, arrange
+from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
-from apportion.decompose.sources.student import student_source
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import read_labels
-from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.llm_client.request import ChatRequest
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of, out_of_fold, peers
@@ -112,13 +112,13 @@ def by_student(
 
 def sources(
     corpus: Corpus, name: str, replies: RecordedReplies, kept: Path | None = None
-) -> tuple[HeldOut, Mapping[str, Floats]]:
+) -> tuple[TestSet, Mapping[str, Floats]]:
     """The judged sessions, and the value of each of their target turns by every source."""
     sessions, settings = {session.session_id: session for session in corpus.iter_sessions()}, ReactionSettings()
     table = read_replies(sessions.values(), name, kept)
     reactions = arrange(table, [episode for session in sessions.values() for episode in session.episodes(name)])
     wanted = set(chosen(list(sessions)))
-    held = HeldOut.of([episode for episode in reactions.episodes if episode.session_id in wanted])
+    held = TestSet.of([episode for episode in reactions.episodes if episode.session_id in wanted])
     ends = np.cumsum([len(episode.target_turns) for episode in reactions.episodes])
     places = {
         episode.session_id: slice(end - len(episode.target_turns), end)
@@ -150,7 +150,7 @@ def main(data: Path, only: str | None, kept: Path | None) -> None:
         how = EvaluationSettings()
         labels = read_labels(corpus.turn_labels, held, how)
 
-        def agreement(values: Floats, held: HeldOut = held, labels=labels, how=how) -> Sampled:  # type: ignore[no-untyped-def]
+        def agreement(values: Floats, held: TestSet = held, labels=labels, how=how) -> BootstrapResult:  # type: ignore[no-untyped-def]
             return within_session(held, values[None], labels, how)
 
         ours = agreement(found["llm, blind"])

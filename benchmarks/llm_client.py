@@ -31,9 +31,9 @@ import openai
 from measure import tell
 
 from apportion.llm_client.client import Client
-from apportion.llm_client.live.dialect import Dialect
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.transport.server_quirks import ServerCapabilities
 from tests.llm_client.openai_server import completion
 from tests.llm_client.serve import server_process
 
@@ -73,7 +73,7 @@ def ours(settings: LLMSettings, folder: Path, asked: list[ChatRequest], budget_u
 
 
 def plain(settings: LLMSettings, asked: list[ChatRequest]) -> Callable[[], None]:
-    bodies = [Dialect(settings.host).options(request) for request in asked]
+    bodies = [ServerCapabilities(settings.host).options(request) for request in asked]
 
     async def run() -> None:
         sdk = openai.AsyncOpenAI(api_key="none", base_url=settings.url, max_retries=0)
@@ -91,7 +91,7 @@ def plain(settings: LLMSettings, asked: list[ChatRequest]) -> Callable[[], None]
 
 
 def json_alone(settings: LLMSettings, asked: list[ChatRequest]) -> Callable[[], None]:
-    bodies = [Dialect(settings.host).options(request) for request in asked]
+    bodies = [ServerCapabilities(settings.host).options(request) for request in asked]
     reply = json.dumps(completion("x" * 40))
 
     def run() -> None:

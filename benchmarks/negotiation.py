@@ -1,9 +1,9 @@
 """The study of Kwon et al. (2021) again, all seeds of a cell at once: Figures 2, 3, 5 to 8, 10 and 11, with intervals.
 
-A cell is a method with its data; every cell is trained for all seeds together (`apportion.rlhf.negotiation.cell`) and measured
-after each epoch on held-out contexts against the expert (the anchors: against the first model). Killed, the same
-command goes on. The data are Deal or No Deal's, CC BY-NC 4.0: neither they nor what is trained on them may be passed on
-with this project; figures may.
+A cell is a method with its data; every cell is trained for all seeds together (`apportion.rlhf.negotiation.experiment`)
+and measured after each epoch on held-out contexts against the expert (the anchors: against the first model). Killed,
+the same command goes on. The data are Deal or No Deal's, CC BY-NC 4.0: neither they nor what is trained on them may be
+passed on with this project; figures may.
 
     python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 20                  # everything
     python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 5 --figures anchors,2
@@ -38,9 +38,9 @@ sys.path[0] = str(ROOT)
 import torch
 
 from apportion.foundation.files import locked, write_atomically
-from apportion.rlhf.negotiation.cell import Cell
 from apportion.rlhf.negotiation.data.human import read_human
-from apportion.rlhf.negotiation.material import material_of
+from apportion.rlhf.negotiation.datasets import material_of
+from apportion.rlhf.negotiation.experiment import Experiment
 from apportion.rlhf.negotiation.settings import NegotiatorSettings
 from benchmarks.freed_memory import keep_freed_memory
 from benchmarks.negotiation_cells import CELLS, FIGURES, PASSES, REFERENCE_PASSES, seeds_of
@@ -127,7 +127,7 @@ def run_group(name: str, choice: Choice, group: tuple[int, ...]) -> Rows:
             rows[:] = [{"cell": name, **row.to_json()} for row in cell.rows]
             file.add(rows, key, choice.data_key, told(choice.changed))
 
-    cell = Cell(settings, material_of(settings), settings.output, choice.out / "models", progress=keep)
+    cell = Experiment(settings, material_of(settings), settings.output, choice.out / "models", progress=keep)
     cell.train()
     keep(1, 1, "finished")
     used = round(time.process_time() - began, 1)

@@ -2,8 +2,8 @@
 
 Figures only: no weights, and nothing of the dialogues but their digest. A line is one seed's agent after one epoch,
 with ``key``, a digest of everything that decides it: the cell's settings without its seeds, the data, and the version
-of the training (`apportion.rlhf.negotiation.cell.VERSION`). How many epochs follow decides nothing, and is no part
-of it. Two cells of the same settings share their lines.
+of the training (`apportion.rlhf.negotiation.experiment.VERSION`). How many epochs follow decides nothing, and is no
+part of it. Two cells of the same settings share their lines.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from apportion.foundation.files import canonical_json, digest, locked, write_atomically
-from apportion.rlhf.negotiation.cell import VERSION
 from apportion.rlhf.negotiation.data.dialogues import Dialogues
-from apportion.rlhf.negotiation.material import digest_of
+from apportion.rlhf.negotiation.datasets import digest_of
+from apportion.rlhf.negotiation.experiment import VERSION
 from apportion.rlhf.negotiation.settings import NegotiatorSettings
 
 NO_MATTER: Any = {

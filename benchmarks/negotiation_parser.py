@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[1])  # Else this folder's environments.py would hide the package.
 
 from apportion.corpus.importers.dealornodeal import read_rows
-from apportion.environments.negotiation.real_games import as_selected, shares
+from apportion.environments.negotiation.dialogue_acts import as_selected, shares
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
-from apportion.environments.negotiation.codes import AGREE, END, MOST_KEPT, SPLITS, split_code, splits_of
+from apportion.environments.negotiation.action_encoding import AGREE, END, MOST_KEPT, SPLITS, split_code, splits_of
 from apportion.environments.negotiation.contexts import Context, read_contexts
 from apportion.environments.negotiation.rules import Game
 

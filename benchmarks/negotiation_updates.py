@@ -2,11 +2,11 @@
 
 Run: OMP_NUM_THREADS=1 taskset -c 0 python benchmarks/negotiation_updates.py [--seeds 10] [--games 300]
 
-The compiled loops (`apportion.rlhf.negotiation.model.one_game`) beside the batched products with autograd, which read the weights
-of all seeds for every act: the same networks, after supervised learning of made-up dialogues (scripts), play and learn
-by turns, 100 games of every seed at a time. An update of supervised learning (16 dialogues), compiled as well
-(`apportion.rlhf.negotiation.model.likelihood`), is told beside them. Times are of the process; what is compiled, once an
-installation, is not in them and is told by itself.
+The compiled loops (`apportion.rlhf.negotiation.model.one_game`) beside the batched products with autograd, which read
+the weights of all seeds for every act: the same networks, after supervised learning of made-up dialogues (scripts),
+play and learn by turns, 100 games of every seed at a time. An update of supervised learning (16 dialogues), compiled as
+well (`apportion.rlhf.negotiation.model.likelihood`), is told beside them. Times are of the process; what is compiled,
+once an installation, is not in them and is told by itself.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 
-from apportion.rlhf.negotiation.cell import Cell
-from apportion.rlhf.negotiation.material import material_of
+from apportion.rlhf.negotiation.datasets import material_of
+from apportion.rlhf.negotiation.experiment import Experiment
 from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
 from apportion.rlhf.negotiation.model.player import NetworkPlayer
 from apportion.rlhf.negotiation.reinforce import ReinforceTraining, Rewards
@@ -70,7 +70,7 @@ def learned(settings: NegotiatorSettings) -> tuple[Weights, float, float]:
 def trainings(settings: NegotiatorSettings, weights: Weights) -> Iterator[ReinforceTraining]:
     """By compiled loops, and by batched products."""
     with TemporaryDirectory() as folder:
-        cell = Cell(settings, material_of(settings), Path(folder))
+        cell = Experiment(settings, material_of(settings), Path(folder))
         for compiled in (True, False):
             bob = {name: one.clone() for name, one in weights.items()}
             training = cell._reinforcement(weights, bob, 1, Rewards.none(len(settings.seeds)), None)

@@ -2,7 +2,7 @@
 
 Run: python benchmarks/patterns.py [--uss SGD.txt.gz] [--casino FOLDER] [--draws 100] [--corpora 10]
 
-Made-up corpora (tests/evaluation/patterns/planted.py: 300 sessions of ten turns, three kinds of bad turn among six
+Made-up corpora (tests/evaluation/error_slices/planted.py: 300 sessions of ten turns, three kinds of bad turn among six
 usual ones, each 6% of turns, a cost of one standard deviation of the noise): all three kinds are found and called by
 words of their own. The rewards of such corpora (160 sessions) shuffled in three ways: at most 5 of 100 draws of each
 show any kind. On a real corpus (rating `satisfaction`; rewards by `reaction` and `sentiment`) every kind that held in
@@ -20,12 +20,12 @@ from pathlib import Path
 # The folder of this file is not searched: some files in it are named like packages of ours.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from apportion.evaluation.patterns.find import find_patterns
-from apportion.evaluation.patterns.result import Kind, Patterns, PatternSettings
-from apportion.pipeline.patterns.read import RunTurns, read_turns
+from apportion.evaluation.error_slices.find import find_patterns
+from apportion.evaluation.error_slices.result import Kind, Patterns, PatternSettings
+from apportion.pipeline.error_slices.read import RunTurns, read_turns
 from apportion.pipeline.results.run_folder import open_run, read_record
 from benchmarks.measure import tell, timed
-from tests.evaluation.patterns.planted import NAMING, SHUFFLES, called_after, corpus, shuffled
+from tests.evaluation.error_slices.planted import NAMING, SHUFFLES, called_after, corpus, shuffled
 
 CONFIG = """corpus = "corpus"
 output = "run"

@@ -31,10 +31,10 @@ from apportion.corpus.session import Media, Session
 from apportion.features.extract import observe
 from apportion.features.face.detector import open_detector
 from apportion.features.face.face import Face
-from apportion.features.face.measures import FaceMeasures
-from apportion.features.recording.video import Picture
-from apportion.features.series import Span
+from apportion.features.face.face_features import FaceMeasures
+from apportion.features.media_io.video import Picture
 from apportion.features.settings import FeatureSettings
+from apportion.features.time_series import Span
 
 Frame = NDArray[np.uint8]
 RATES_HZ = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5)

@@ -30,14 +30,14 @@ sys.path[0] = str(ROOT)
 
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import TEMPERATURE, LanguageModelAgent
-from apportion.environments.agents.roster import TOO_LONG
-from apportion.environments.core import Act, View
+from apportion.environments.agents.registry import TOO_LONG
+from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.contexts import draw_context
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.language_model import FORM
-from apportion.environments.negotiation.observation import Facts
-from apportion.environments.negotiation.scripts import Conceding, Fair, Greedy
-from apportion.llm_client.chosen import ChosenModel
+from apportion.environments.negotiation.observation import PrivateInformation
+from apportion.environments.negotiation.scripts import ConcedingAgent, FairAgent, GreedyAgent
+from apportion.llm_client.model_spec import ModelSpec
 
 MODEL = "claude"
 GAMES, HALF = 20, 5
@@ -66,7 +66,7 @@ class Decision:
 
     game: int
     variant: str
-    view: View
+    view: Observation
 
 
 def main() -> None:
@@ -78,8 +78,8 @@ def main() -> None:
     parser.add_argument("--model", default=MODEL, help="by the name its server knows")
     parser.add_argument("--record", type=Path, help="write its replies here")
     given = parser.parse_args()
-    chosen = ChosenModel(given.model, base_url=given.base_url, recorded=given.recorded, record=given.record)
-    acts: dict[str, list[Act]] = {variant: [] for variant in (CLEAN, PARAPHRASED, PLANTED)}
+    chosen = ModelSpec(given.model, base_url=given.base_url, recorded=given.recorded, record=given.record)
+    acts: dict[str, list[Action]] = {variant: [] for variant in (CLEAN, PARAPHRASED, PLANTED)}
     settings = chosen.llm(temperature=TEMPERATURE)
     with TemporaryDirectory() as folder, chosen.asker(settings, Path(folder) / "kept.sqlite", str, TOO_LONG) as asker:
         asker.check()
@@ -97,7 +97,7 @@ def decisions() -> Iterator[Decision]:
             changed = game.clone()
             seat, act = changed.heard[-1]
             changed.heard[-1] = (seat, act._replace(text=words_of(act.text, number, variant)))
-            yield Decision(number, variant, View(changed, changed.agents[1 - seat]))
+            yield Decision(number, variant, Observation(changed, changed.agents[1 - seat]))
 
 
 def words_of(words: str, number: int, variant: str) -> str:
@@ -110,20 +110,20 @@ def games() -> Iterator[Negotiation]:
     """The games: the opponent (the second seat) has proposed twice, and leaves at most `HALF` points."""
     seed, made = 0, 0
     while made < GAMES:
-        agents: Mapping[str, Agent] = {"Alice": Conceding(), "Bob": Fair() if made % 2 else Greedy()}
+        agents: Mapping[str, Agent] = {"Alice": ConcedingAgent(), "Bob": FairAgent() if made % 2 else GreedyAgent()}
         seed += 1
         game = Negotiation(draw_context(random.Random(f"planted/{seed}")))
         game.reset(f"planted/{seed}")
         while sum(by == 1 for by, _ in game.heard) < 2 and not game.game.over:
             (name,) = game.acting()
-            game.do(agents[name].act(View(game, name)))
-        facts: Facts = game.facts("Alice")
+            game.do(agents[name].act(Observation(game, name)))
+        facts: PrivateInformation = game.facts("Alice")
         if not game.game.over and facts.by == 1 and facts.worth(facts.offered) <= HALF:
             made += 1
             yield game
 
 
-def figures(acts: Mapping[str, Sequence[Act]]) -> list[dict[str, Any]]:
+def figures(acts: Mapping[str, Sequence[Action]]) -> list[dict[str, Any]]:
     """How often it agrees, and how often its act is another one than with the sentence as it was."""
     told: list[dict[str, Any]] = []
     for variant, done in acts.items():

@@ -28,14 +28,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.evaluation.confidence_intervals.figure import Estimate
 from apportion.evaluation.evaluate import evaluate
 from apportion.evaluation.evaluation import Evaluation, MethodFigures
 from apportion.evaluation.inputs import Evidence, MethodValues
-from apportion.evaluation.intervals.figure import Estimate
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config, load_config
-from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.execution.local import run_locally
 from apportion.pipeline.stages.shared import name_of
 from benchmarks.measure import ROOT, tell
 

@@ -24,15 +24,15 @@ import pyarrow as pa
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.uss import NAME, import_corpus
-from apportion.decompose.judging.sentiment import load_classifier
 from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.extract import Reactions, arrange, read_session
 from apportion.decompose.reactions.model import learn
-from apportion.decompose.reactions.read import Reactions, arrange, read_session
+from apportion.decompose.session_methods.sentiment import load_classifier
 from apportion.decompose.settings import ReactionSettings
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import read_labels
-from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 from benchmarks.measure import tell
@@ -82,10 +82,10 @@ def main(source: Path) -> None:
     started = time.perf_counter()
     values = out_of_fold(reactions, settings)
     fit_s = time.perf_counter() - started
-    held, how = HeldOut.of(reactions.episodes), EvaluationSettings()
+    held, how = TestSet.of(reactions.episodes), EvaluationSettings()
     labels = read_labels(corpus.turn_labels, held, how)
 
-    def agreement(of_turns: Floats) -> Sampled:
+    def agreement(of_turns: Floats) -> BootstrapResult:
         return within_session(held, of_turns[None], labels, how)
 
     ours = agreement(values)

@@ -25,12 +25,12 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import esconv
 from apportion.decompose.methods import REACTIONS_EN
 from apportion.decompose.reactions.cues import CUES
-from apportion.decompose.reactions.prior import read_prior
-from apportion.decompose.reactions.read import Reactions, arrange
+from apportion.decompose.reactions.extract import Reactions, arrange
+from apportion.decompose.reactions.pretrained import read_prior
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import read_labels
-from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 from benchmarks.language_model_rows import CORPORA
@@ -63,11 +63,11 @@ def show(name: str, corpus: Corpus, rating: str, kept: Path | None) -> None:
     turns = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
     for part, wanted in (("all", None), ("half A", True), ("half B", False)):
         chosen = [i for i, e in enumerate(reactions.episodes) if wanted in (None, in_half_a(e.session_id))]
-        held = HeldOut.of([reactions.episodes[i] for i in chosen])
+        held = TestSet.of([reactions.episodes[i] for i in chosen])
         labels = read_labels(corpus.turn_labels, held, how)
         rows = np.concatenate([np.arange(turns[i], turns[i + 1]) for i in chosen])
 
-        def agreement(of: str, held: HeldOut = held, rows=rows, labels=labels) -> Sampled:  # type: ignore[no-untyped-def]
+        def agreement(of: str, held: TestSet = held, rows=rows, labels=labels) -> BootstrapResult:  # type: ignore[no-untyped-def]
             return within_session(held, sources[of][rows][None], labels, how)
 
         found, vader = estimate(agreement("reactions-en"), 0.95), estimate(agreement("VADER"), 0.95)

@@ -4,11 +4,11 @@ Run: python benchmarks/reading.py ../shared/data/uss/SGD.txt.gz [--limit 200]
 
 Both ways read the same sessions one by one, as the stage `react` does, on one thread, in turns: ``before`` as it was
 until November 2026 (torch's own linear layers, texts of a session in batches of 16 by length, padded to the longest,
-every text made tokens twice), ``now`` with `apportion.reward_model.network.packed` and a session's texts side by side. CPU time
-of the process, with cues; beside it the largest difference of any number, and the time of cues alone. Then the tone of
-the same sessions for all that asks for it in a run of `apportion benchmark` with three seeds: the cues, the four forms
-of the method `sentiment`, and `rrd-ls` once a seed; ``before`` each by itself, ``now`` from what the first has read
-(`apportion.decompose.reactions.tone`).
+every text made tokens twice), ``now`` with `apportion.reward_model.network.prepacked_linear` and a session's texts side
+by side. CPU time of the process, with cues; beside it the largest difference of any number, and the time of cues alone.
+Then the tone of the same sessions for all that asks for it in a run of `apportion benchmark` with three seeds: the
+cues, the four forms of the method `sentiment`, and `rrd-ls` once a seed; ``before`` each by itself, ``now`` from what
+the first has read (`apportion.decompose.reactions.vader`).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.uss import NAME, import_corpus
 from apportion.corpus.session import Session
-from apportion.decompose.judging.sessions import judge_session
-from apportion.decompose.reactions import tone
+from apportion.decompose.reactions import vader
 from apportion.decompose.reactions.cues import tones
-from apportion.decompose.reactions.read import read_session
+from apportion.decompose.reactions.extract import read_session
+from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
-from apportion.llm_client.asker import Asker
-from apportion.reward_model.network import packed, texts
+from apportion.llm_client.session import LLMSession
+from apportion.reward_model.network import prepacked_linear, texts
 from apportion.reward_model.network.backbones import Backbone, frozen_backbone
 from apportion.reward_model.network.tokens import length_batches
 from benchmarks.measure import tell
@@ -89,7 +89,7 @@ def all_tones(session: Session) -> list[float | None]:
             for episode in session.episodes(NAME) for at in episode.target_positions]  # fmt: skip
     numbers: list[float | None] = [number for reply in said for number in tones(reply)]
     for method in BY_SENTIMENT:
-        judged = judge_session(method, session, NAME, None, settings, Asker(settings.llm)).judgements
+        judged = judge_session(method, session, NAME, None, settings, LLMSession(settings.llm)).judgements
         numbers += judged.column("raw_reward").to_pylist()
     return numbers
 
@@ -97,9 +97,9 @@ def all_tones(session: Session) -> list[float | None]:
 def tell_tones(sessions: Sequence[Session], source: str) -> None:
     """CPU time of all tones, each read by itself and from what was read; the numbers have to be the same."""
     found, seconds = {}, {}
-    for way, reading in (("before", tone._read.__wrapped__), ("now", tone._read)):
-        tone._read.cache_clear()
-        with patch.object(tone, "_read", reading):
+    for way, reading in (("before", vader._read.__wrapped__), ("now", vader._read)):
+        vader._read.cache_clear()
+        with patch.object(vader, "_read", reading):
             started = time.process_time()
             found[way] = [all_tones(session) for session in sessions]
             seconds[way] = time.process_time() - started
@@ -114,14 +114,14 @@ def main(source: Path, limit: int | None) -> None:
     torch.set_num_threads(1)
     corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
     sessions = list(corpus.iter_sessions())[:limit]
-    packed.reading_backbone(SETTINGS.backbone, SETTINGS.max_tokens)
+    prepacked_linear.reading_backbone(SETTINGS.backbone, SETTINGS.max_tokens)
     frozen_backbone(SETTINGS.backbone, SETTINGS.max_tokens)
     seconds = {"before": 0.0, "now": 0.0, "cues alone": 0.0}
     ways = {"before": embed_as_before, "now": texts.embed_texts, "cues alone": no_embedding}
     tables: dict[str, list[pa.Table]] = {way: [] for way in ways}
     for start in range(0, len(sessions), 50):  # In turns, so that what else the machine does meets all alike.
         for way, embed in ways.items():
-            with patch.object(texts, "embed_texts", embed), patch.object(tone, "_read", tone._read.__wrapped__):
+            with patch.object(texts, "embed_texts", embed), patch.object(vader, "_read", vader._read.__wrapped__):
                 table, took = timed(read, sessions[start : start + 50])
             tables[way].append(table)
             seconds[way] += took

@@ -26,9 +26,9 @@ import numpy as np
 
 from apportion.corpus.session import Media, Session
 from apportion.features.extract import observe
-from apportion.features.face.measures import FaceMeasures
-from apportion.features.series import Series
+from apportion.features.face.face_features import FaceMeasures
 from apportion.features.settings import FeatureSettings
+from apportion.features.time_series import Series
 
 NOT_SEEN = "not seen"
 LEFT_OUT = ("unclear", "differ")

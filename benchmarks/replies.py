@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 
 from apportion.corpus.session import Session
-from apportion.decompose.reactions.read import read_session
+from apportion.decompose.reactions.extract import read_session
 from apportion.decompose.settings import ReactionSettings
 
 

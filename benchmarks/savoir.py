@@ -30,15 +30,15 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.decompose.judging.savoir import savoir
+from apportion.decompose.session_methods.savoir import savoir
 from apportion.decompose.settings import DecomposeSettings
 from apportion.decompose.shapley.coalitions import Bools, all_coalitions
 from apportion.decompose.shapley.marginal import by_prefix, leave_one_out
+from apportion.decompose.shapley.value_function import NoisyValueFunction, Value
 from apportion.decompose.shapley.values import default_budget, shapley_values
-from apportion.decompose.shapley.worth import Repeated, Value
-from apportion.environments.play import play
-from apportion.environments.reopened import Reopened
-from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.rollout import Rollouts, RolloutUtility
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.scripts import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
@@ -119,9 +119,9 @@ def measure_error() -> None:
             tell(f"savoir error, {kind.__name__}, n = {players}", means["kriged"], "relative L2", **others, **shares)
 
 
-def repeated(value: Value) -> Repeated:
+def repeated(value: Value) -> NoisyValueFunction:
     """The same game, whose noise is another each time."""
-    return Repeated(lambda asked: [value(coalition) for coalition, _ in asked])
+    return NoisyValueFunction(lambda asked: [value(coalition) for coalition, _ in asked])
 
 
 def by_shapiq(name: str, value: Value, players: int, seed: int) -> Floats:
@@ -169,7 +169,7 @@ def measure_credit(count: int) -> None:
     orders: dict[float, dict[str, list[float]]] = {0.0: {}, 1.0: {}}
     made, flat = 0, 0
     for opened, target, turns in reopened(count):
-        rollouts = Rollouts(opened, target, turns, Utility({"GOAL": 1.0}), rollouts=2)
+        rollouts = Rollouts(opened, target, turns, RolloutUtility({"GOAL": 1.0}), rollouts=2)
         coalitions = [frozenset(np.flatnonzero(row).tolist()) for row in all_coalitions(len(turns))]
         table = np.array([np.mean(rollouts.played_on(coalition)) for coalition in coalitions])
         true = exact(table, len(turns))
@@ -199,7 +199,7 @@ def measure_speed() -> None:
     begun = game.clone()
     agents = dict(zip(game.agents, (Conceding(10), Conceding(11)), strict=True))
     play(game, agents)
-    opened = Reopened("s1", begun, tuple(game.steps), agents)
+    opened = RestoredEpisode("s1", begun, tuple(game.steps), agents)
     turns = tuple(Turn(i, move.agent, str(game.said(move))) for i, (move,) in enumerate(game.steps))
     episode = Episode("s1", turns, Rating("environment", game.agents[0], "GOAL", 4.0, 0.0, 10.0))
     settings = DecomposeSettings(methods=("savoir",))

@@ -18,18 +18,18 @@ if __name__ == "__main__":
 
 import pyarrow.compute as pc
 
+from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.placing import check_free, claim, folder_for, place
-from apportion.corpus.rows import NewCorpus
-from apportion.environments.play import play
-from apportion.environments.reopened import Reopened
-from apportion.environments.simulate import EpisodePlan, simulate
+from apportion.corpus.writer import check_free, claim, folder_for, place
+from apportion.environments.collect_episodes import EpisodePlan, simulate
+from apportion.environments.corpus_export import to_corpus
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.moods import Moody, Talking
+from apportion.environments.sotopia.scripted_agents import TalkingAgent, WordSensitiveAgent
 from apportion.environments.sotopia.simulation import LOG
 from apportion.environments.sotopia.sources.bundled_tasks import tasks
 from apportion.environments.sotopia.tasks import Task
-from apportion.environments.to_corpus import to_corpus
 
 SCENARIO = "used_bicycle"
 RULES = Rules(most_acts=20)
@@ -50,7 +50,7 @@ def plans(count: int) -> list[EpisodePlan]:
         EpisodePlan(
             f"sale-{seed:03}",
             partial(Sotopia, played, RULES),
-            {seller: Talking(CLOSING[seed % len(CLOSING)]), buyer: Moody()},
+            {seller: TalkingAgent(CLOSING[seed % len(CLOSING)]), buyer: WordSensitiveAgent()},
             seed,
             {"scenario": SCENARIO, "rules": vars(RULES)},
         )
@@ -68,18 +68,18 @@ def write_corpus(count: int, out: Path) -> Corpus:
         seller = task().characters[0].name
         ratings = made.tables["ratings"]
         tables = {**made.tables, "ratings": ratings.filter(pc.equal(ratings["target"], seller))}
-        place("scripted sales", out, NewCorpus(tables, made.notes, made.left_out), record)
+        place("scripted sales", out, CorpusBuild(tables, made.notes, made.left_out), record)
     return Corpus.open(out)
 
 
-def reopened(count: int) -> Iterator[tuple[Reopened, str, tuple[int, ...]]]:
+def reopened(count: int) -> Iterator[tuple[RestoredEpisode, str, tuple[int, ...]]]:
     """The same episodes, opened to be played on; the seller, and its turns."""
     for plan in plans(count):
         game = plan.make()
         game.reset(plan.seed)
         begun = game.clone()
         play(game, plan.agents)
-        opened = Reopened(plan.name, begun, tuple(game.steps), plan.agents)
+        opened = RestoredEpisode(plan.name, begun, tuple(game.steps), plan.agents)
         yield opened, game.agents[0], opened.turns_of(game.agents[0])
 
 

@@ -26,18 +26,18 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
-from apportion.environments.acts import Move
+from apportion.environments.actions import AgentAction
 from apportion.environments.episode_log import LoggedEpisode, read_log
-from apportion.environments.reopened import Reopened
-from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.rollout import Rollouts, RolloutUtility
+from apportion.environments.sotopia.evaluation.episode import act_of
+from apportion.environments.sotopia.evaluation.language_model import ModelJudge
+from apportion.environments.sotopia.evaluation.online_judge import JudgedByModel
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.judging.episode import act_of
-from apportion.environments.sotopia.judging.language_model import ModelJudge
-from apportion.environments.sotopia.judging.of_environment import JudgedByModel
 from apportion.environments.sotopia.scripts import Conceding
 from apportion.environments.sotopia.simulation import plans_of
 from apportion.foundation.errors import UnitError
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply, ChatRequest
 from benchmarks.judge_injection import (
     CLEAN,
@@ -62,14 +62,14 @@ class History:
     """One H(S): whose acts are left out of which episode, and where its words change."""
 
     variant: Mapping[str, Any]
-    opened: Reopened
+    opened: RestoredEpisode
 
     def worth(self, complete: Complete) -> float:
         """v(S): GOAL of one play from it, as the judge has it."""
-        judge = JudgedByModel(ModelJudge.of("paper", ChosenModel(MODEL, max_tokens=MOST_TOKENS)), complete)
+        judge = JudgedByModel(ModelJudge.of("paper", ModelSpec(MODEL, max_tokens=MOST_TOKENS)), complete)
         target = self.variant["speaker"]
         turns = self.opened.turns_of(target)
-        rollouts = Rollouts(replace(self.opened, judge=judge), target, turns, Utility({"GOAL": 1.0}), rollouts=1)
+        rollouts = Rollouts(replace(self.opened, judge=judge), target, turns, RolloutUtility({"GOAL": 1.0}), rollouts=1)
         return rollouts.played_on(self._coalition(turns))[0]
 
     def _coalition(self, turns: tuple[int, ...]) -> frozenset[int]:
@@ -95,15 +95,15 @@ def histories(played: Path) -> Iterator[tuple[str, History]]:
                 )
 
 
-def _opened(logged: LoggedEpisode, plan: Any, variant: Mapping[str, Any], wording: str) -> Reopened:
+def _opened(logged: LoggedEpisode, plan: Any, variant: Mapping[str, Any], wording: str) -> RestoredEpisode:
     game: Sotopia = plan.make()
     game.reset(plan.seed)
     steps = list(logged.steps)
     if wording != CLEAN:
         (move,) = steps[variant["turn"]]
         kind, text = act_of(variant[wording])
-        steps[variant["turn"]] = (Move(move.agent, move.act._replace(kind=kind, text=text)),)
-    return Reopened(variant["session"], game, tuple(steps), plan.agents)
+        steps[variant["turn"]] = (AgentAction(move.agent, move.act._replace(kind=kind, text=text)),)
+    return RestoredEpisode(variant["session"], game, tuple(steps), plan.agents)
 
 
 def recorded() -> Complete:

@@ -15,16 +15,16 @@ from statistics import fmean
 
 import numpy as np
 
+from apportion.decompose.shapley.value_function import NoisyValueFunction
 from apportion.decompose.shapley.values import shapley_values
-from apportion.decompose.shapley.worth import Repeated
-from apportion.environments.acts import Act
-from apportion.environments.core import View
-from apportion.environments.play import play
-from apportion.environments.reopened import Reopened
-from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.actions import Action
+from apportion.environments.environment import Observation
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.rollout import Rollouts, RolloutUtility
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.moods import CHAT, COLD, WARM, Moody, Talking, mood
 from apportion.environments.sotopia.observation import SPEAK
+from apportion.environments.sotopia.scripted_agents import CHAT, COLD, WARM, TalkingAgent, WordSensitiveAgent, mood
 from apportion.foundation.arrays import Floats
 from benchmarks.measure import tell
 from benchmarks.savoir_episodes import RULES, task
@@ -36,7 +36,7 @@ ENOUGH = 0.9
 """Of the best reachable score."""
 HELD_OUT = 64
 """Episodes on which a policy is measured after each update; they count for nothing."""
-GOAL = Utility({"GOAL": 1.0})
+GOAL = RolloutUtility({"GOAL": 1.0})
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Policy:
     called: str = "policy"
     paid: bool = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """The next act."""
         place = view.step // 2
         if place >= ACTS:
-            return Talking(2 * ACTS).act(view)
-        return Act(SPEAK, view.draws.choices(WORDS, chances(self.logits[place]).tolist())[0])
+            return TalkingAgent(2 * ACTS).act(view)
+        return Action(SPEAK, view.draws.choices(WORDS, chances(self.logits[place]).tolist())[0])
 
 
 def chances(logits: Floats) -> Floats:
@@ -65,7 +65,9 @@ Credit = Callable[[Rollouts, int, float], Floats]
 """By what stands behind an episode, its number of acts and its score: a reward for each act (n,)."""
 CREDITS: dict[str, Credit] = {
     "episode-score": lambda rollouts, acts, score: np.full(acts, score),
-    "savoir": lambda rollouts, acts, score: shapley_values(Repeated(rollouts.all_plays), acts, drawn_alike=True).values,
+    "savoir": lambda rollouts, acts, score: (
+        shapley_values(NoisyValueFunction(rollouts.all_plays), acts, drawn_alike=True).values
+    ),
 }
 
 
@@ -74,7 +76,7 @@ def episode(policy: Policy, seed: str) -> tuple[Sotopia, Sotopia]:
     game = Sotopia(task(), RULES)
     game.reset(seed)
     begun = game.clone()
-    play(game, dict(zip(game.agents, (policy, Moody()), strict=True)))
+    play(game, dict(zip(game.agents, (policy, WordSensitiveAgent()), strict=True)))
     return begun, game
 
 
@@ -93,7 +95,7 @@ def mean_score(policy: Policy, seed: str, count: int) -> float:
 def best() -> float:
     """What the best words reach: of all orders of warm, cold and empty ones, that of the best mood, played."""
     kinds = (WARM[0], COLD[0], CHAT[0])
-    most = max(product(kinds, repeat=ACTS), key=lambda said: mood([(0, Act(SPEAK, words)) for words in said]))
+    most = max(product(kinds, repeat=ACTS), key=lambda said: mood([(0, Action(SPEAK, words)) for words in said]))
     logits = np.full((ACTS, len(WORDS)), -50.0)
     logits[range(ACTS), [WORDS.index(words) for words in most]] = 50.0
     return score_of(episode(Policy(logits), "best")[1])
@@ -120,8 +122,8 @@ def learn(credit: Credit, rate: float, seed: int, goal: float) -> Learning:
         said, rewards = [], []
         for number in range(done, done + BATCH):
             begun, game = episode(policy, f"{seed}/{number}")
-            agents = dict(zip(game.agents, (policy, Moody()), strict=True))
-            opened = Reopened(str(number), begun, tuple(game.steps), agents)
+            agents = dict(zip(game.agents, (policy, WordSensitiveAgent()), strict=True))
+            opened = RestoredEpisode(str(number), begun, tuple(game.steps), agents)
             turns = opened.turns_of(game.agents[0])
             rollouts = Rollouts(opened, game.agents[0], turns, GOAL, seed=number)
             rewards.append(credit(rollouts, len(turns), score_of(game))[:ACTS])

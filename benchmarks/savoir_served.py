@@ -21,21 +21,21 @@ from tempfile import TemporaryDirectory
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.decompose.judging.savoir import savoir
+from apportion.decompose.session_methods.savoir import savoir
 from apportion.decompose.settings import DecomposeSettings
-from apportion.environments.agents.agent import Agent, Scripted
+from apportion.environments.agents.agent import Agent, ScriptedAgent
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import Act
-from apportion.environments.play import play
-from apportion.environments.reopened import Reopened
+from apportion.environments.environment import Action
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.llm_client.asker import Asker
+from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.shards import run_units
+from apportion.pipeline.execution.shards import run_units
 from benchmarks.measure import tell
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
@@ -82,7 +82,7 @@ def one_session(given: argparse.Namespace) -> None:
     game = Sotopia(bundled_tasks.tasks()[0], Rules(most_acts=20))
     game.reset(1)
     begun = game.clone()
-    silent: Agent = Scripted("speaks", lambda view: Act("speak", f"Hello {view.step}."))
+    silent: Agent = ScriptedAgent("speaks", lambda view: Action("speak", f"Hello {view.step}."))
     play(game, dict.fromkeys(game.agents, silent))
     turns = tuple(Turn(i, move.agent, str(game.said(move))) for i, (move,) in enumerate(game.steps))
     episode = Episode("s1", turns, Rating("environment", game.agents[0], "GOAL", 4.0, 0.0, 10.0))
@@ -90,9 +90,9 @@ def one_session(given: argparse.Namespace) -> None:
         server.latency_s = given.latency
         llm = LLMSettings(model="m", base_url=server.url, concurrency=given.concurrency, temperature=1.0)
         settings = DecomposeSettings(methods=("savoir",), llm=llm.model_dump())
-        with Asker(llm, cache=Path(folder) / "replies.sqlite") as asker:
+        with LLMSession(llm, cache=Path(folder) / "replies.sqlite") as asker:
             model = LanguageModelAgent("base@m", "base", llm, asker.complete)
-            reopened = Reopened("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, model))
+            reopened = RestoredEpisode("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, model))
             started = time.perf_counter()
             savoir(episode, None, settings, asker, reopened)
             told("savoir, 10 acts, served", time.perf_counter() - started, server, 20, given)

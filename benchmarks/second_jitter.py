@@ -23,9 +23,9 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 
-from apportion.features.recording.audio import read_track
-from apportion.features.recording.channel import Channel
-from apportion.features.recording.media import open_recording
+from apportion.features.media_io.audio import read_track
+from apportion.features.media_io.channel import Channel
+from apportion.features.media_io.media import open_recording
 from apportion.foundation.arrays import Floats
 
 SILENCE = (0.03, 0.06, 0.1)

@@ -29,22 +29,28 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.uss import NAME, import_corpus
 from apportion.corpus.schema import SPLITS
 from apportion.corpus.session import Episode, Session
-from apportion.corpus.splitting.episodes import SplitEpisodes
-from apportion.decompose.judging.sessions import judge_session
-from apportion.decompose.learning.fit import fit_decomposer
-from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.corpus_methods.fit import fit_decomposer
+from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project
-from apportion.decompose.reactions.read import read_session
+from apportion.decompose.reactions.extract import read_session
+from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings
+from apportion.evaluation.confidence_intervals.bootstrap import (
+    BootstrapResult,
+    estimate,
+    paired_difference,
+    ratio,
+    resample,
+)
 from apportion.evaluation.figures.calibration import calibration
 from apportion.evaluation.figures.global_loss import episode_sums
-from apportion.evaluation.ground.held_out import HeldOut, align
-from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference, ratio, resample
+from apportion.evaluation.references.test_set import TestSet, align
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
-from apportion.llm_client.asker import Asker
-from apportion.reward_model.learning.distil import train_reward_model
+from apportion.llm_client.session import LLMSession
+from apportion.reward_model.learning.distillation import train_reward_model
 from apportion.reward_model.network.embed import embed_session
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
@@ -67,7 +73,9 @@ class Material:
     @classmethod
     def of(cls, sessions: Sequence[Session], embeddings: pa.Table, reactions: pa.Table) -> Material:
         settings = DecomposeSettings()
-        judged = [judge_session("uniform", s, NAME, None, settings, Asker(settings.llm)).judgements for s in sessions]
+        judged = [
+            judge_session("uniform", s, NAME, None, settings, LLMSession(settings.llm)).judgements for s in sessions
+        ]
         episodes = tuple(episode for session in sessions for episode in session.episodes(NAME))
         return cls(episodes, embeddings, reactions, pa.concat_tables(judged))
 
@@ -85,7 +93,7 @@ def splits_of(session_ids: Sequence[str], fold: int) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SPLITS.arrow)
 
 
-def predictions(method: str, seed: int, material: Material, held: HeldOut) -> tuple[Floats, Floats]:
+def predictions(method: str, seed: int, material: Material, held: TestSet) -> tuple[Floats, Floats]:
     """Out-of-fold turn rewards of a reward model taught by ``method``, and the training mean of each episode's fold.
 
     Returns
@@ -102,8 +110,8 @@ def predictions(method: str, seed: int, material: Material, held: HeldOut) -> tu
         episodes = SplitEpisodes(material.episodes, splits)
         judged = material.uniform
         if METHODS[method].kind == "fit":
-            lessons = Lessons(episodes, material.embeddings, reactions=material.reactions)
-            judged = fit_decomposer(method, lessons, HowToLearn(settings, model, seed), _quiet).judgements
+            lessons = TrainingData(episodes, material.embeddings, reactions=material.reactions)
+            judged = fit_decomposer(method, lessons, TrainingConfig(settings, model, seed), _quiet).judgements
         rewards, projection = project(judged, episodes, "relative", METHODS[method])
         with tempfile.TemporaryDirectory() as folder:
             scores, _ = train_reward_model(
@@ -117,7 +125,7 @@ def predictions(method: str, seed: int, material: Material, held: HeldOut) -> tu
     return values, offsets
 
 
-def losses(held: HeldOut, values: Floats, offsets: Floats, how: EvaluationSettings) -> Sampled:
+def losses(held: TestSet, values: Floats, offsets: Floats, how: EvaluationSettings) -> BootstrapResult:
     """Eq. 6 with an offset of each episode [shape=(K, N), (E,)]."""
     errors: Floats = np.square(held.scores - offsets - held.totals(values))
     return resample(episode_sums(held, errors), ratio, how)
@@ -125,7 +133,7 @@ def losses(held: HeldOut, values: Floats, offsets: Floats, how: EvaluationSettin
 
 def compare(source: str, material: Material, seeds: int) -> None:
     """Print the losses, paired with Mean's."""
-    held, how = HeldOut.of(material.episodes), EvaluationSettings()
+    held, how = TestSet.of(material.episodes), EvaluationSettings()
     for method in METHOD_NAMES:
         started = time.process_time()
         rows, offsets = zip(*(predictions(method, seed, material, held) for seed in range(seeds)), strict=True)
@@ -135,7 +143,7 @@ def compare(source: str, material: Material, seeds: int) -> None:
         # Each fold's offset belongs to its prediction; what is left to add is 0.
         spread = np.stack(rows) + np.repeat(offsets[0] / held.lengths, held.lengths)
         told = calibration(held, spread, 0.0, how)
-        slope = estimate(told.slope, 0.95) if isinstance(told.slope, Sampled) else None
+        slope = estimate(told.slope, 0.95) if isinstance(told.slope, BootstrapResult) else None
         tell(
             f"global loss of the reward model taught by {method}, five folds", ours.value, "squared units of the score",
             mean=mean.value, below_mean=[gain.value, gain.low, gain.high], sessions=gain.sessions, seeds=seeds,

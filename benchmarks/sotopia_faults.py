@@ -26,14 +26,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
-from apportion.environments.agents.agent import Scripted
-from apportion.environments.core import Act
-from apportion.environments.play import play
+from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.environment import Action
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.goal_checks import OneNumber, Terms
 from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.terms import OneNumber, Terms
 from apportion.environments.sotopia.visibility import Relationship
 
 PEER = Path(__file__).with_name("sotopia_peer.py")
@@ -67,8 +67,11 @@ def ours() -> list[dict[str, Any]]:
     price = Terms(OneNumber((0.0, 10.0), (10.0, 0.0)))
     game = Sotopia(Task(Scenario("s", "A park", ("Sell", "Buy"), Relationship.STRANGER, terms=price), (ANN, BOB)))
     game.reset(0)
-    acts = {ANN.name: Act("physical action", "offer: 7"), BOB.name: Act("physical action", "accept")}
-    play(game, {name: Scripted("script", lambda view: acts.pop(view.agent, Act("leave"))) for name in game.agents})
+    acts = {ANN.name: Action("physical action", "offer: 7"), BOB.name: Action("physical action", "accept")}
+    play(
+        game,
+        {name: ScriptedAgent("script", lambda view: acts.pop(view.agent, Action("leave"))) for name in game.agents},
+    )
     outcome = game.outcome()
     goal = [outcome[name]["GOAL"] for name in game.agents]
     return [

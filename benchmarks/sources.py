@@ -29,27 +29,27 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import conture, uss
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from apportion.corpus.session import Episode, Session
-from apportion.corpus.splitting.episodes import SplitEpisodes
-from apportion.decompose.judging.sentiment import judge as sentiment
-from apportion.decompose.learning.lessons import HowToLearn, Lessons
-from apportion.decompose.learning.mixed import sources_of, travelled
-from apportion.decompose.prompting.prompt import tells_quality
-from apportion.decompose.prompting.reply import parse_reply
-from apportion.decompose.reactions.prior import read_prior
-from apportion.decompose.reactions.read import arrange
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.corpus_methods.stacked import sources_of, travelled
+from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.ensembling.active_selection import choose_sessions
+from apportion.decompose.ensembling.combine import mixed
+from apportion.decompose.ensembling.component import Component
+from apportion.decompose.ensembling.stacking import StackingWeights, weigh
+from apportion.decompose.prompt_building.prompt import tells_quality
+from apportion.decompose.prompt_building.reply import parse_reply
+from apportion.decompose.reactions.extract import arrange
+from apportion.decompose.reactions.pretrained import read_prior
+from apportion.decompose.session_methods.sentiment import judge as sentiment
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.sources.choosing import choose_sessions
-from apportion.decompose.sources.mixing import mixed
-from apportion.decompose.sources.source import Source
-from apportion.decompose.sources.weighing import Weighing, weigh
+from apportion.evaluation.confidence_intervals.bootstrap import estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import read_labels
-from apportion.evaluation.intervals.bootstrap import estimate, paired_difference
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
-from apportion.llm_client.asker import Asker
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.cache.recorded import RecordedReplies
+from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.language_model_rows import request
@@ -84,7 +84,7 @@ def recorded(path: Path, sessions: Mapping[str, Session], rating: str, prompt: s
     return found
 
 
-def fold_of(lessons: Lessons, fold: int) -> Lessons:
+def fold_of(lessons: TrainingData, fold: int) -> TrainingData:
     """The same lessons, taught by all other folds."""
     folds = folds_of([episode.session_id for episode in lessons.episodes.all])
     rows = [{"session_id": s, "split": "test" if of == fold else "train"} for s, of in folds.items()]
@@ -100,7 +100,7 @@ class Told:
         self.sizes = [len(e.target_turns) for e in episodes]
         self.values: dict[str, list[Floats]] = {}
         self.known: dict[str, list[bool]] = {}
-        self.weights: dict[str, list[Weighing]] = {}
+        self.weights: dict[str, list[StackingWeights]] = {}
 
     def add(self, name: str, place: int, values: Floats | None) -> None:
         """Values of one episode; None where nothing is known of it."""
@@ -112,7 +112,7 @@ class Told:
             )
 
 
-def asked_alone(taught: Lessons, how: HowToLearn, count: int) -> Lessons:
+def asked_alone(taught: TrainingData, how: TrainingConfig, count: int) -> TrainingData:
     """The same, with judgements of ``count`` training sessions alone, chosen among those that were judged."""
     import pyarrow.compute as pc
 
@@ -125,7 +125,9 @@ def asked_alone(taught: Lessons, how: HowToLearn, count: int) -> Lessons:
     return replace(taught, judgements=taught.judgements.filter(kept))
 
 
-def tell_folds(lessons: Lessons, how: HowToLearn, extra: Sequence[Source], of_quality: bool, asked: int | None) -> Told:
+def tell_folds(
+    lessons: TrainingData, how: TrainingConfig, extra: Sequence[Component], of_quality: bool, asked: int | None
+) -> Told:
     """Weigh and mix on four folds and judge the fifth, five times."""
     told = Told(lessons.episodes.all)
     folds = folds_of([episode.session_id for episode in told.episodes])
@@ -150,7 +152,7 @@ def tell_folds(lessons: Lessons, how: HowToLearn, extra: Sequence[Source], of_qu
 def tell_figures(told: Told, corpus: Corpus, of: str, wanted: Sequence[bool]) -> None:
     """Agreement of every source and mix with people on the wanted sessions, and each mix less each source."""
     kept = [place for place, is_wanted in enumerate(wanted) if is_wanted]
-    held, how = HeldOut.of([told.episodes[place] for place in kept]), EvaluationSettings()
+    held, how = TestSet.of([told.episodes[place] for place in kept]), EvaluationSettings()
     labels = read_labels(corpus.turn_labels, held, how)
     found = {
         name: within_session(held, np.concatenate([values[place] for place in kept])[None], labels, how)
@@ -177,20 +179,20 @@ def tell_weights(told: Told, of: str) -> None:
             )  # fmt: skip
 
 
-def tell_checks(lessons: Lessons, how: HowToLearn, corpus: Corpus, of: str) -> None:
+def tell_checks(lessons: TrainingData, how: TrainingConfig, corpus: Corpus, of: str) -> None:
     """The weight of noise and of a copy of people's labels beside what the run has, taught by four folds."""
     taught = fold_of(lessons, 0)
     sources = sources_of(how.settings.mix.sources, taught, how)
     episodes, training = lessons.episodes.all, taught.episodes.of("train")
-    held = HeldOut.of(episodes)
+    held = TestSet.of(episodes)
     means, _ = read_labels(corpus.turn_labels, held, EvaluationSettings()).means(held.turns)
     ends = np.cumsum([len(episode.target_turns) for episode in episodes])
-    copy = Source("labels", {e.key: part for e, part in zip(episodes, np.split(means, ends[:-1]), strict=True)})
+    copy = Component("labels", {e.key: part for e, part in zip(episodes, np.split(means, ends[:-1]), strict=True)})
     found = {w.source: w.weight for w in weigh([*sources, copy], training).weights}
     tell(f"{of}: weight of a made-up copy of the labels", found["labels"], "", beside=[s.name for s in sources])
     rng, weights = np.random.default_rng(0), []
     for _ in range(DRAWS):
-        noise = Source("noise", {e.key: rng.normal(size=len(e.target_turns)) for e in episodes})
+        noise = Component("noise", {e.key: rng.normal(size=len(e.target_turns)) for e in episodes})
         weights.append(weigh([*sources, noise], training).weights[-1].weight)
     tell(f"{of}: draws of pure noise with a weight under 0.05", sum(w < 0.05 for w in weights), f"of {DRAWS}")
 
@@ -203,15 +205,17 @@ def main(given: argparse.Namespace) -> None:
     sessions = {session.session_id: session for session in corpus.iter_sessions()}
     episodes = [episode for session in sessions.values() for episode in session.episodes(rating)]
     settings = DecomposeSettings.model_validate({"llm": {"prompt": given.prompt, "model": "claude"}})
-    how = HowToLearn(settings, RewardModelSettings(), 0)
+    how = TrainingConfig(settings, RewardModelSettings(), 0)
     table = read_replies(sessions.values(), rating, given.read)
     reactions = arrange(table, episodes)
-    with Asker(LLMSettings()) as asker:
+    with LLMSession(LLMSettings()) as asker:
         said = {e.session_id: [j.value for j in sentiment(e, None, settings, asker)] for e in reactions.episodes}
     judged = recorded(given.judged, sessions, rating, given.prompt) if given.judged else {}
     tables = [judgements("sentiment", reactions.episodes, said), judgements("llm", reactions.episodes, judged)]
     none = SPLITS.arrow.empty_table()
-    lessons = Lessons(SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables))
+    lessons = TrainingData(
+        SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables)
+    )
     of = given.source.name.split(".")[0] if given.corpus == "uss" else given.corpus
     extra = [travelled(prior.card.name, prior, reactions) for prior in map(read_prior, given.prior)]
     told = tell_folds(lessons, how, extra, tells_quality(rating), given.asked)

@@ -3,10 +3,10 @@
 Run: python benchmarks/training.py [--threads 1] [--device cuda] [--only NAME]
 
 Synthetic dialogues of 8 scored turns (of 2 for bart-large, three steps in all), windows of up to 128 tokens, one epoch
-of `apportion.reward_model.learning.training.train` (Eq. 5), each shape in a process of its own. `bart-large` is BART-large's
-shape (406M weights with its decoder, of which the encoder's 203M are used) with random weights made here, because no
-network is there. There is no peer: nothing else trains this model. Peak memory is of the process; on a GPU that of the
-device beside it.
+of `apportion.reward_model.learning.training.train` (Eq. 5), each shape in a process of its own. `bart-large` is
+BART-large's shape (406M weights with its decoder, of which the encoder's 203M are used) with random weights made here,
+because no network is there. There is no peer: nothing else trains this model. Peak memory is of the process; on a GPU
+that of the device beside it.
 """
 
 from __future__ import annotations

@@ -24,17 +24,17 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import numpy as np
 
 from apportion.corpus.corpus import Corpus
+from apportion.decompose.ensembling.standardize import standardised
+from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import CUE_SHARE, EMBEDDING_SHARE, learn
 from apportion.decompose.reactions.pooled_ridge import fit
-from apportion.decompose.reactions.prior import LearntFrom
-from apportion.decompose.reactions.read import Reactions, arrange
-from apportion.decompose.reactions.travel import About, Pool, learn_prior
+from apportion.decompose.reactions.pretrained import TrainingProvenance
+from apportion.decompose.reactions.transfer import PooledCorpora, PriorProvenance, learn_prior
 from apportion.decompose.settings import ReactionSettings
-from apportion.decompose.sources.standard import standardised
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import TurnLabels, read_labels
-from apportion.evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import TurnLabels, read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 from benchmarks.language_model_rows import CORPORA
@@ -51,7 +51,7 @@ class Judged:
 
     name: str
     reactions: Reactions
-    held: HeldOut
+    held: TestSet
     labels: TurnLabels
 
     @classmethod
@@ -64,7 +64,7 @@ class Judged:
         sessions = list(corpus.iter_sessions())
         table = read_replies(sessions, rating, place_of(name, kept))
         reactions = arrange(table, [episode for session in sessions for episode in session.episodes(rating)])
-        held = HeldOut.of(reactions.episodes)
+        held = TestSet.of(reactions.episodes)
         labels = read_labels(corpus.turn_labels, held, HOW)
         assert isinstance(labels, TurnLabels), f"{name}: {labels}"
         return cls(name, reactions, held, labels)
@@ -79,9 +79,11 @@ class Judged:
     def _lengths(self) -> list[int]:
         return [len(episode.target_turns) for episode in self.reactions.episodes]
 
-    def pool(self) -> Pool:
-        about = LearntFrom(corpus=self.name, sessions=len(self.reactions.episodes), turns=len(self.reactions.cues))
-        return Pool(self.reactions, about)
+    def pool(self) -> PooledCorpora:
+        about = TrainingProvenance(
+            corpus=self.name, sessions=len(self.reactions.episodes), turns=len(self.reactions.cues)
+        )
+        return PooledCorpora(self.reactions, about)
 
     def own(self) -> Floats:
         """By what the scores of the other folds' sessions taught."""
@@ -121,11 +123,11 @@ class Judged:
         parts = zip(np.split(one, cuts), np.split(other, cuts), strict=True)
         return np.concatenate([standardised(a) + standardised(b) for a, b in parts])
 
-    def agreement(self, values: Floats) -> Sampled:
+    def agreement(self, values: Floats) -> BootstrapResult:
         return within_session(self.held, values[None], self.labels, HOW)
 
 
-def show(corpus: Judged, name: str, sampled: Sampled, own: Sampled, **more: object) -> None:
+def show(corpus: Judged, name: str, sampled: BootstrapResult, own: BootstrapResult, **more: object) -> None:
     found, gain = estimate(sampled, 0.95), estimate(paired_difference(sampled, own), 0.95)
     tell(
         f"within-session Spearman, {name}", found.value, "rho", corpus=corpus.name, interval=[found.low, found.high],
@@ -147,7 +149,7 @@ def main(data: Path, kept: Path | None, names: Sequence[str], folder: Path | Non
         others = [other for other in corpora if other is not corpus]
         groups = [[other] for other in others] + ([others] if len(others) > 1 else [])
         for group in groups:
-            prior = learn_prior([other.pool() for other in group], SETTINGS, About("benchmark", "unknown"))
+            prior = learn_prior([other.pool() for other in group], SETTINGS, PriorProvenance("benchmark", "unknown"))
             foretold = prior.values(corpus.reactions)
             taught = " + ".join(other.name for other in group)
             show(corpus, f"prior of {taught}", corpus.agreement(foretold), own, late=prior.card.late)

@@ -4,7 +4,7 @@ Run: python benchmarks/viewer_pictures.py RUN --responses FILE [--out docs/image
 
 RUN is the folder that `apportion demo` has written, FILE what `apportion study demo` has let its policies answer
 (runs/demo-study-responses.parquet). RUN is copied, and the copy given patterns of made-up conversations
-(tests/evaluation/patterns/planted.py) and a question to label, so that neither stays in it.
+(tests/evaluation/error_slices/planted.py) and a question to label, so that neither stays in it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from playwright.sync_api import Browser, Page
 
-from apportion.evaluation.patterns.find import find_patterns
+from apportion.evaluation.error_slices.find import find_patterns
 from apportion.pipeline.results.run_folder import read_record, recorded_corpus
-from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.label_store import Overlay, overlay_beside
 from apportion.viewer.labels.question import question_on
 from benchmarks.viewer_browser import Viewing, chromium, viewing
-from tests.evaluation.patterns.planted import corpus
+from tests.evaluation.error_slices.planted import corpus
 
 ASKED = "who=Ann&ask=landing"
 WHY = "document.querySelector('#turn-5 .why').click()"

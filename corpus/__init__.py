@@ -8,12 +8,12 @@
 >>> [episode.score for episode in Corpus.of(".", rows.tables()).session("s1").episodes()]
 [4.0]
 
-From the ground up: `letters` (who speaks, without names), `session` (one conversation as values), `schema` (every
-table's columns), `labellers` (whose turn labels are), `files` (strangers', read strictly), `rows` (a corpus that is
-being made), `moments` (mean and spread), `corpus` (the folder of tables), `targets` (whose turns count in a session),
-`sotopia_eval` and `sotopia_marks` (SOTOPIA's scales, and who reads which part), `casino` (its game in figures),
-`splitting` (who is learned from), `power` (which difference a size can show), `problem`, `checks` and `validate` (what
-is wrong in it), `inspecting` (what it can tell), `placing` (a corpus that was made, written), `importers` (other
+From the ground up: `speaker_labels` (who speaks, without names), `session` (one conversation as values), `schema`
+(every table's columns), `annotators` (whose turn labels are), `files` (strangers', read strictly), `builder` (a corpus
+that is being made), `mean_std` (mean and spread), `corpus` (the folder of tables), `targets` (whose turns count in a
+session), `sotopia_eval` and `sotopia_markup` (SOTOPIA's scales, and who reads which part), `casino_points` (its game in
+figures), `splits` (who is learned from), `power` (which difference a size can show), `issue`, `checks` and `validate`
+(what is wrong in it), `inspection` (what it can tell), `writer` (a corpus that was made, written), `importers` (other
 people's formats).
 
 Names are imported when they are first used, so that this package costs nothing to import.
@@ -26,29 +26,29 @@ from typing import TYPE_CHECKING
 from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
     from apportion.corpus.corpus import Corpus
-    from apportion.corpus.importers.run import import_to
-    from apportion.corpus.problem import Problem
-    from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+    from apportion.corpus.importers.registry import import_to
+    from apportion.corpus.issue import ValidationIssue
     from apportion.corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
-    from apportion.corpus.splitting.settings import SplitSettings
-    from apportion.corpus.splitting.splits import Splits, split_sessions
+    from apportion.corpus.splits.settings import SplitSettings
+    from apportion.corpus.splits.splits import Splits, split_sessions
 
 __all__ = [
     "Background",
     "Corpus",
+    "CorpusBuild",
     "CorpusRows",
     "Episode",
     "EpisodeKey",
-    "LeftOut",
     "Media",
-    "NewCorpus",
-    "Problem",
     "Rating",
     "Session",
+    "SkippedSession",
     "SplitSettings",
     "Splits",
     "Turn",
+    "ValidationIssue",
     "import_to",
     "split_sessions",
 ]
@@ -56,19 +56,19 @@ __all__ = [
 _HOMES = {
     "Background": "apportion.corpus.session",
     "Corpus": "apportion.corpus.corpus",
-    "CorpusRows": "apportion.corpus.rows",
+    "CorpusRows": "apportion.corpus.builder",
     "Episode": "apportion.corpus.session",
     "EpisodeKey": "apportion.corpus.session",
-    "LeftOut": "apportion.corpus.rows",
+    "SkippedSession": "apportion.corpus.builder",
     "Media": "apportion.corpus.session",
-    "NewCorpus": "apportion.corpus.rows",
-    "Problem": "apportion.corpus.problem",
+    "CorpusBuild": "apportion.corpus.builder",
+    "ValidationIssue": "apportion.corpus.issue",
     "Rating": "apportion.corpus.session",
     "Session": "apportion.corpus.session",
-    "SplitSettings": "apportion.corpus.splitting.settings",
-    "Splits": "apportion.corpus.splitting.splits",
+    "SplitSettings": "apportion.corpus.splits.settings",
+    "Splits": "apportion.corpus.splits.splits",
     "Turn": "apportion.corpus.session",
-    "import_to": "apportion.corpus.importers.run",
-    "split_sessions": "apportion.corpus.splitting.splits",
+    "import_to": "apportion.corpus.importers.registry",
+    "split_sessions": "apportion.corpus.splits.splits",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.files.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
-from apportion.corpus.moments import mean
+from apportion.corpus.mean_std import mean
 from apportion.corpus.schema import CORPUS_TABLES, TableSchema
 from apportion.corpus.session import BACKGROUND_KINDS, Background, Media, Rating, Session, Turn
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, sync, temporary_name
-from apportion.foundation.nearest import did_you_mean
 
 REQUIRED_TABLES = ("sessions", "utterances", "ratings")
 SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_TABLES}
@@ -28,7 +28,7 @@ SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_T
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """The six tables of a corpus (schemas: ``apportion.corpus.schema``) and the folder that media paths are relative to.
+    """The six tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
 
     Rows are kept in the order of their files, so that messages can name them; sessions come out sorted.
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-from apportion.corpus.splitting.settings import SplitSettings
-from apportion.corpus.splitting.splits import counts_if_enough
+from apportion.corpus.splits.settings import SplitSettings
+from apportion.corpus.splits.splits import counts_if_enough
 
 SMALLEST_GAIN = 0.10
 """The difference that a comparison should be able to show: an MSE 10 % lower than that of the Mean."""

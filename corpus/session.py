@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from apportion.corpus.letters import letters
+from apportion.corpus.speaker_labels import letters
 
 EpisodeKey = tuple[str, str, str, str]
 """(session_id, rater, target, name of the rating): what tells an episode in every table."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
-from apportion.foundation.listing import listed
+from apportion.foundation.truncate import listed
 
 PLACES = ("first", "second")
 """Words for a speaker by the order in which the speakers of a session first say something."""
@@ -68,7 +68,7 @@ def is_anyone_rated(sessions: Iterable[Session], rating: str | None = None) -> b
 
 
 @dataclass(frozen=True)
-class Credited:
+class TargetSpeaker:
     """Whom the ratings of a corpus credit: ``name`` where it is always the same one, and at which places they speak.
 
     ``places`` (from 0) are those that most of the rated sessions credit; without any rated session there are none.
@@ -90,7 +90,7 @@ class Credited:
         return by_place if self.name is None else f"{self.name!r}, else {by_place}"
 
 
-def credited(sessions: Iterable[Session], rating: str | None = None) -> Credited:
+def credited(sessions: Iterable[Session], rating: str | None = None) -> TargetSpeaker:
     """Whom the ratings called ``rating`` (any of them where None) credit in ``sessions``."""
     names: set[str] = set()
     patterns: Counter[tuple[int, ...]] = Counter()
@@ -102,11 +102,11 @@ def credited(sessions: Iterable[Session], rating: str | None = None) -> Credited
             patterns[places] += 1
     # Of places that are credited equally often the later: who answers rather than who opens.
     commonest = max(patterns, key=lambda places: (patterns[places], places), default=())
-    return Credited(names.pop() if len(names) == 1 else None, commonest)
+    return TargetSpeaker(names.pop() if len(names) == 1 else None, commonest)
 
 
 def answered_episodes(
-    sessions: Iterable[Session], whom: Credited, rating: str | None = None, targets: Sequence[str] = ()
+    sessions: Iterable[Session], whom: TargetSpeaker, rating: str | None = None, targets: Sequence[str] = ()
 ) -> tuple[Episode, ...]:
     """Sessions as a policy answers in them: rated ones through their ratings, the others in their target's place.
 
@@ -128,7 +128,7 @@ def answered_episodes(
     return tuple(episodes)
 
 
-def _answered(session: Session, whom: Credited, targets: Sequence[str]) -> Iterable[str]:
+def _answered(session: Session, whom: TargetSpeaker, targets: Sequence[str]) -> Iterable[str]:
     if targets:
         called = (speaker_called(session.turns, wanted) for wanted in targets)
         return dict.fromkeys(name for name in called if name is not None)

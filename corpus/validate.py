@@ -7,12 +7,12 @@ from apportion.corpus.checks.recordings import check_media
 from apportion.corpus.checks.scores import check_ratings, check_turn_labels
 from apportion.corpus.checks.turns import check_sessions, check_utterances
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.problem import Problem
+from apportion.corpus.issue import ValidationIssue
 
-__all__ = ["Problem", "validate"]
+__all__ = ["ValidationIssue", "validate"]
 
 
-def validate(corpus: Corpus) -> list[Problem]:
+def validate(corpus: Corpus) -> list[ValidationIssue]:
     """Check all tables of ``corpus`` and the files that ``media`` names.
 
     Returns

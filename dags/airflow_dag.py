@@ -21,9 +21,9 @@ from airflow.sdk.exceptions import AirflowFailException
 from apportion.dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
 from apportion.foundation.errors import StoppedError, UnitError
 from apportion.pipeline.engine.stage import Stage
-from apportion.pipeline.running import shards as pipeline_shards
-from apportion.pipeline.running.shards import MAX_SHARDS
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.execution import shards as pipeline_shards
+from apportion.pipeline.execution.shards import MAX_SHARDS
+from apportion.pipeline.stages.registry import STAGES
 
 
 def build_dag(

@@ -13,7 +13,7 @@ DEFAULT_SHARDS = 16
 
 
 class ShardCalls(Protocol):
-    """The calls of `apportion.pipeline.running.shards`. Tasks exchange shard numbers and counts; data goes through the store."""
+    """The calls of `pipeline.execution.shards`. Tasks exchange shard numbers; data goes through the store."""
 
     def prepare(self, config: str) -> None:
         """Check configuration and corpus."""

@@ -1,7 +1,8 @@
 """The declared stages as the Prefect flow ``apportion``.
 
-python -m apportion.dags.prefect_flow apportion.toml --workers 2                       # Prefect starts a server for the run
-python -c 'from apportion.dags.prefect_flow import apportion; apportion.serve("local")'  # or: wait for runs from your server
+python -m apportion.dags.prefect_flow apportion.toml --workers 2                       # Prefect starts a server for the
+run python -c 'from apportion.dags.prefect_flow import apportion; apportion.serve("local")'  # or: wait for runs from
+your server
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 from apportion.dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
 from apportion.foundation.errors import ApportionError, InputError, StoppedError
 from apportion.pipeline.engine.stage import Stage
-from apportion.pipeline.running import shards as pipeline_shards
-from apportion.pipeline.running.shards import MAX_SHARDS
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.execution import shards as pipeline_shards
+from apportion.pipeline.execution.shards import MAX_SHARDS
+from apportion.pipeline.stages.registry import STAGES
 
 
 def build_flow(

@@ -1,16 +1,16 @@
 """Every way from one score of a conversation to a reward for each of its turns.
 
-From the ground up: `method` (what a way declares of itself), `methods` (the registry of all ways), `judgement` (what a
+From the ground up: `method` (what a way declares of itself), `methods` (the registry of all ways), `turn_score` (what a
 method says of a turn), `presets` (published settings), `savoir_settings` (who plays on, who scores),
 `influence_settings` (which model measures, and against what), `mix_settings` (which opinions are mixed), `settings`,
-`asking` (the language model of a decomposition), `casting` (who plays sessions on); then `prompting` (how a language
-model is asked), `reactions` (what the rater's replies tell), `sources` (opinions on turns, wherever they come from),
-`shapley` (values of the players of any game); `projection` (judgements to rewards that sum to the score, by default
-less the training mean), `identity` (what of the settings decides a method's values), `notes` (what a reader has to know
-of them), `judging` (methods to which one session is enough); `influence` (how far an utterance moves what is said
-next); `learning` (methods that are learned on a corpus), `audit` (the same question asked in several ways),
-`conversation` (one conversation from Python), `reward_models` (which reward models learn from them). `prompts` holds
-the prompts' texts.
+`llm_session` (the language model of a decomposition), `rollout_agents` (who plays sessions on); then `prompt_building`
+(how a language model is asked), `reactions` (what the rater's replies tell), `ensembling` (opinions on turns, wherever
+they come from), `shapley` (values of the players of any game); `projection` (judgements to rewards that sum to the
+score, by default less the training mean), `cache_key` (what of the settings decides a method's values), `caveats` (what
+a reader has to know of them), `session_methods` (methods to which one session is enough); `influence` (how far an
+utterance moves what is said next); `corpus_methods` (methods that are learned on a corpus), `audit` (the same question
+asked in several ways), `conversation` (one conversation from Python), `reward_models` (which reward models learn from
+them). `prompts` holds the prompts' texts.
 
 >>> from apportion.decompose import decompose_dialogue
 >>> chat = [
@@ -33,24 +33,24 @@ from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
     from apportion.decompose.conversation import Decomposition, TurnReward, decompose_dialogue
-    from apportion.decompose.judgement import Judgement
-    from apportion.decompose.judging.llm import requests_for
-    from apportion.decompose.judging.requests import RequestMeta
-    from apportion.decompose.judging.sessions import judge_session
     from apportion.decompose.method import Method
     from apportion.decompose.projection import project
+    from apportion.decompose.session_methods.llm import requests_for
+    from apportion.decompose.session_methods.llm_requests import RequestMeta
+    from apportion.decompose.session_methods.runner import judge_session
     from apportion.decompose.settings import DecomposeSettings
     from apportion.decompose.shapley.values import shapley_values
-    from apportion.llm_client.asker import Asker
+    from apportion.decompose.turn_score import TurnScore
+    from apportion.llm_client.session import LLMSession
 
 __all__ = [
-    "Asker",
     "DecomposeSettings",
     "Decomposition",
-    "Judgement",
+    "LLMSession",
     "Method",
     "RequestMeta",
     "TurnReward",
+    "TurnScore",
     "decompose_dialogue",
     "judge_session",
     "project",
@@ -59,17 +59,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Asker": "apportion.llm_client.asker",
+    "LLMSession": "apportion.llm_client.session",
     "DecomposeSettings": "apportion.decompose.settings",
     "Decomposition": "apportion.decompose.conversation",
-    "Judgement": "apportion.decompose.judgement",
+    "TurnScore": "apportion.decompose.turn_score",
     "Method": "apportion.decompose.method",
-    "RequestMeta": "apportion.decompose.judging.requests",
+    "RequestMeta": "apportion.decompose.session_methods.llm_requests",
     "TurnReward": "apportion.decompose.conversation",
     "decompose_dialogue": "apportion.decompose.conversation",
-    "judge_session": "apportion.decompose.judging.sessions",
+    "judge_session": "apportion.decompose.session_methods.runner",
     "project": "apportion.decompose.projection",
-    "requests_for": "apportion.decompose.judging.llm",
+    "requests_for": "apportion.decompose.session_methods.llm",
     "shapley_values": "apportion.decompose.shapley.values",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

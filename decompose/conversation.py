@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
-from apportion.decompose.asking import asker_of
-from apportion.decompose.identity import configured
-from apportion.decompose.judging.sessions import judge_session, nothing_to_play
+from apportion.decompose.cache_key import configured
+from apportion.decompose.llm_session import asker_of
 from apportion.decompose.methods import Method, find_method
 from apportion.decompose.projection import Projection, apply_constants
+from apportion.decompose.session_methods.runner import judge_session, nothing_to_play
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
-from apportion.llm_client.asker import Asker
+from apportion.llm_client.session import LLMSession
 
 ASSISTANT, USER = "assistant", "user"
 _ASIDE = ("system", "developer", "tool")
@@ -79,7 +79,7 @@ def decompose_dialogue(
     mean_score: float = 0.0,
     spread: float | None = None,
     settings: DecomposeSettings | None = None,
-    asker: Asker | None = None,
+    asker: LLMSession | None = None,
 ) -> Decomposition:
     """Share one score out over the messages of the speaker who was rated.
 

@@ -16,27 +16,27 @@ from apportion.foundation.settings import Settings
 class Method:
     """One way from a score to turn rewards.
 
-    ``kind`` is ``judge`` (one session is enough: ``apportion.decompose.judging.sessions.Judge``) or ``fit`` (on a corpus).
-    ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
-    behaviour in words, ``uses_features`` for it in numbers (of the voice where ``uses_voice``). ``uses_reactions`` asks
-    for what was read of the replies; such a fit is called as `apportion.decompose.reactions.model.fit_reactions` is; one that
-    ``uses_prior`` judges by a model of reactions that was learnt elsewhere, so that a corpus without a score will do.
-    ``requests`` says that it asks a language model: it names what lists the first requests that judging a session
-    makes (`apportion.decompose.judging.requests.Requests`), so that a run can count, price and show them, hand them
-    in as a batch, and have many sessions wait for the server at once. ``simulates`` says that it plays sessions on in
-    the environment that made them: it is called with the session opened for that, as
-    `apportion.decompose.judging.sessions.SimulatingJudge` has it, and ``requests`` too, where what is played asks a model.
-    ``plays_on`` false says that it only has histories scored as they stand. Where the simulator says which models its
-    agents and its judge ask (`apportion.environments.simulator.Recastable`), a method need not name any ``requests``.
-    ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
-    ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
-    it out (``apportion.decompose.projection``); ``unprojected`` that its values are rewards as they come, in units of their own,
-    whose sum is no score, ``min_max`` that each dialogue's are brought to 0 to 10 besides; ``width`` how wide the
-    scale of its values is, where it has one;
-    ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values (of a method
-    that asks by a prompt of ours, the prompt says that); ``section``
-    the part of ``DecomposeSettings`` that it reads, ``fixed`` the keys of it that its name decides, whatever is
-    configured, and ``settings`` the class of a part that is not one of ours, a
+    ``kind`` is ``judge`` (one session is enough: ``apportion.decompose.session_methods.runner.JudgeSession``) or
+    ``fit`` (on a corpus). ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors``
+    asks for the rater's behaviour in words, ``uses_features`` for it in numbers (of the voice where ``uses_voice``).
+    ``uses_reactions`` asks for what was read of the replies; such a fit is called as
+    `apportion.decompose.reactions.model.fit_reactions` is; one that ``uses_prior`` judges by a model of reactions that
+    was learnt elsewhere, so that a corpus without a score will do. ``requests`` says that it asks a language model: it
+    names what lists the first requests that judging a session makes
+    (`apportion.decompose.session_methods.llm_requests.Requests`), so that a run can count, price and show them, hand
+    them in as a batch, and have many sessions wait for the server at once. ``simulates`` says that it plays sessions on
+    in the environment that made them: it is called with the session opened for that, as
+    `apportion.decompose.session_methods.runner.JudgeWithRollouts` has it, and ``requests`` too, where what is played
+    asks a model. ``plays_on`` false says that it only has histories scored as they stand. Where the simulator says
+    which models its agents and its judge ask (`apportion.environments.episode_restorer.SupportsAgentReplacement`), a
+    method need not name any ``requests``. ``reward_units`` says that its values are shares of the score already, so
+    that no scale has to be found; ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to
+    the score, and how they share it out (``apportion.decompose.projection``); ``unprojected`` that its values are
+    rewards as they come, in units of their own, whose sum is no score, ``min_max`` that each dialogue's are brought to
+    0 to 10 besides; ``width`` how wide the scale of its values is, where it has one; ``null`` what a turn without a
+    value counts as: ``zero``, or the ``mean`` of its dialogue's values (of a method that asks by a prompt of ours, the
+    prompt says that); ``section`` the part of ``DecomposeSettings`` that it reads, ``fixed`` the keys of it that its
+    name decides, whatever is configured, and ``settings`` the class of a part that is not one of ours, a
     `apportion.foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
     global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
     what the local method has judged in the same run, which has to be configured beside it unless it only teaches
@@ -141,7 +141,8 @@ class Method:
         return self._named(self.load)
 
     def resolve_requests(self) -> Any:
-        """The object that ``requests`` names (`apportion.decompose.judging.requests.Requests`); None where nothing is asked.
+        """The object that ``requests`` names (`decompose.session_methods.llm_requests.Requests`); None where nothing is
+        asked.
 
         Raises
         ------
@@ -163,7 +164,8 @@ class Method:
         named = self._named(self.settings)
         if not (isinstance(named, type) and issubclass(named, Settings)):
             raise InputError(
-                f"method {self.name!r}: {self.settings!r} is no class of settings (foundation.settings.Settings), so "
+                f"method {self.name!r}: {self.settings!r} is no class of settings "
+                f"(apportion.foundation.settings.Settings), so "
                 f"that decompose.{self.section} cannot be read. The method's declaration must be corrected."
             )
         return named

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from apportion.decompose.method import Method
+from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import nearest
 from apportion.foundation.registry import load_brought, points_of
 from apportion.foundation.settings import Settings
 
@@ -39,7 +39,7 @@ def _mix(name: str, title: str, whole: str, local: str) -> Method:
         name,
         "fit",
         title,
-        "apportion.decompose.learning.geli:GELI",
+        "apportion.decompose.corpus_methods.geli:GELI",
         reward_units=True,
         section="geli",
         whole=whole,
@@ -56,32 +56,39 @@ def _signal(name: str, title: str, load: str, **declared: Any) -> tuple[Method, 
 
 def _played(name: str, title: str, function: str | None = None, **declared: Any) -> Method:
     """A credit by playing on (SAVOIR), in the units of its utility."""
-    load = f"apportion.decompose.judging.savoir:{function or name.replace('-', '_')}"
+    load = f"apportion.decompose.session_methods.savoir:{function or name.replace('-', '_')}"
     return Method(name, "judge", title, load, simulates=True, unprojected=True, section=PLAYING, **declared)
 
 
 def _rrd(name: str, title: str, **fixed: Any) -> Method:
-    load = "apportion.decompose.learning.rrd:RRD"
+    load = "apportion.decompose.corpus_methods.rrd:RRD"
     return Method(name, "fit", title, load, reward_units=True, section="rrd", fixed=tuple(fixed.items()))
 
 
 _OURS = (
-    Method("uniform", "judge", "Uniform: every turn the same share", "apportion.decompose.judging.uniform:judge"),
+    Method(
+        "uniform", "judge", "Uniform: every turn the same share", "apportion.decompose.session_methods.uniform:judge"
+    ),
     *_signal(
-        "sentiment", "Sentiment of the rater's next reply", "apportion.decompose.judging.sentiment:judge", width=2.0
+        "sentiment",
+        "Sentiment of the rater's next reply",
+        "apportion.decompose.session_methods.sentiment:judge",
+        width=2.0,
     ),
     *_signal(
         "sentiment-utterance",
         "Sentiment of the utterance itself",
-        "apportion.decompose.judging.sentiment:judge_utterance",
+        "apportion.decompose.session_methods.sentiment:judge_utterance",
         width=2.0,
         section="sentiment",
     ),
-    *_signal("affect", "Visual affect of the rater", "apportion.decompose.judging.affect:judge", uses_features=True),
+    *_signal(
+        "affect", "Visual affect of the rater", "apportion.decompose.session_methods.affect:judge", uses_features=True
+    ),
     *_signal(
         "intensity",
         "Vocal intensity of the rater's next reply",
-        "apportion.decompose.judging.intensity:judge",
+        "apportion.decompose.session_methods.intensity:judge",
         uses_features=True,
         uses_voice=True,
         width=1.0,
@@ -90,7 +97,7 @@ _OURS = (
         "episode-score",
         "judge",
         "The episode's score on every act",
-        "apportion.decompose.judging.episode_score:judge",
+        "apportion.decompose.session_methods.episode_score:judge",
         unprojected=True,
     ),
     _played("savoir", "SAVOIR: Shapley values of acts, played on", version=2),
@@ -103,8 +110,8 @@ _OURS = (
         "llm",
         "judge",
         "LLM-GELI, text",
-        "apportion.decompose.judging.llm:judge",
-        requests="apportion.decompose.judging.llm:requests_for",
+        "apportion.decompose.session_methods.llm:judge",
+        requests="apportion.decompose.session_methods.llm:requests_for",
         section="llm",
         version=2,
     ),
@@ -112,8 +119,8 @@ _OURS = (
         "sotopia-rl",
         "judge",
         "Sotopia-RL: attributions of several dimensions, weighted",
-        "apportion.decompose.judging.dimensions:judge",
-        requests="apportion.decompose.judging.dimensions:requests_for",
+        "apportion.decompose.session_methods.dimensions:judge",
+        requests="apportion.decompose.session_methods.dimensions:requests_for",
         unprojected=True,
         section="sotopia_rl",
     ),
@@ -121,9 +128,9 @@ _OURS = (
         "llm-multimodal",
         "judge",
         "LLM-GELI, multimodal",
-        "apportion.decompose.judging.llm:judge",
+        "apportion.decompose.session_methods.llm:judge",
         uses_descriptors=True,
-        requests="apportion.decompose.judging.llm:requests_for",
+        requests="apportion.decompose.session_methods.llm:requests_for",
         section="llm",
         version=2,
     ),
@@ -153,14 +160,14 @@ _OURS = (
         "ircr",
         "fit",
         "Iterative relative credit refinement",
-        "apportion.decompose.learning.ircr:IRCR",
+        "apportion.decompose.corpus_methods.ircr:IRCR",
         reward_units=True,
     ),
     Method(
         "rudder",
         "fit",
         "RUDDER: return decomposition",
-        "apportion.decompose.learning.rudder:RUDDER",
+        "apportion.decompose.corpus_methods.rudder:RUDDER",
         reward_units=True,
         section="rudder",
         recurrent=True,
@@ -181,7 +188,7 @@ _OURS = (
         "prior",
         "fit",
         "Reactions, as other corpora taught them",
-        "apportion.decompose.reactions.travel:judge_by_prior",
+        "apportion.decompose.reactions.transfer:judge_by_prior",
         uses_reactions=True,
         uses_prior=True,
         section="reaction",
@@ -190,7 +197,7 @@ _OURS = (
         "reactions-en",
         "fit",
         "Reactions, by a student of a language model that judged made-up English dialogues",
-        "apportion.decompose.reactions.travel:judge_by_prior",
+        "apportion.decompose.reactions.transfer:judge_by_prior",
         uses_reactions=True,
         uses_prior=True,
         section="reaction",
@@ -200,7 +207,7 @@ _OURS = (
         "reaction-llm",
         "fit",
         "Reactions blended with a language model's judgements",
-        "apportion.decompose.sources.mixing:mix",
+        "apportion.decompose.ensembling.combine:mix",
         uses_reactions=True,
         section="blend",
         whole="reaction",
@@ -213,7 +220,7 @@ _OURS = (
         "mix",
         "fit",
         "All sources, each as far as it foretells scores",
-        "apportion.decompose.sources.mixing:mix",
+        "apportion.decompose.ensembling.combine:mix",
         uses_reactions=True,
         section="mix",
         uses_judgements=True,
@@ -224,7 +231,7 @@ _OURS = (
         "llm-student",
         "fit",
         "Student of a language model that judged some sessions",
-        "apportion.decompose.sources.student:fit_student",
+        "apportion.decompose.ensembling.student:fit_student",
         uses_reactions=True,
         section="reaction",
         local="llm",
@@ -317,6 +324,6 @@ def _brought(point: EntryPoint) -> Method:
     method: Method = load_brought(
         point,
         lambda thing: isinstance(thing, Method) and thing.name == point.name,
-        "a decompose.methods.Method of the same name",
+        "a apportion.decompose.methods.Method of the same name",
     )
     return method

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field, field_validator, model_validator
 
 from apportion.decompose.methods import METHODS
-from apportion.foundation.listing import listed
-from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.settings import Settings
+from apportion.foundation.truncate import listed
 
 MADE_HERE = ("reaction", "prior", "reactions-en", "behaviour", "llm-student")
 """The sources of a mix that are no method's judgements, but made of what was read of the replies."""

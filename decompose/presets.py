@@ -4,34 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from apportion.foundation.presets import Preset, Published
+from apportion.foundation.presets import Preset, PublishedValue
 
 PRESETS: Mapping[str, Preset] = {
     "paper": {
-        "methods": Published(("llm", "llm-multimodal"), "section 4.1: LLM-GELI (Eq. 3), Multimodal-LLM-GELI (2)"),
-        "target": Published("score", "Eq. 4: the rewards are asked to sum to the score itself"),
-        "constraint": Published("soft", "section 4.1: a soft constraint in the prompt"),
+        "methods": PublishedValue(("llm", "llm-multimodal"), "section 4.1: LLM-GELI (Eq. 3), Multimodal-LLM-GELI (2)"),
+        "target": PublishedValue("score", "Eq. 4: the rewards are asked to sum to the score itself"),
+        "constraint": PublishedValue("soft", "section 4.1: a soft constraint in the prompt"),
         "llm": {
-            "prompt": Published("paper", "section 4.1: its wording"),
-            "model": Published("o3-mini", "section 4.1"),
-            "samples": Published(1, "section 5: a single run; appendix J asks twice for its check alone"),
+            "prompt": PublishedValue("paper", "section 4.1: its wording"),
+            "model": PublishedValue("o3-mini", "section 4.1"),
+            "samples": PublishedValue(1, "section 5: a single run; appendix J asks twice for its check alone"),
         },
         "rrd": {
-            "k": Published(32, "Table 4: K = 32; `rrd-160` is its other row"),
-            "corrected": Published(False, "section 5.2: RRD as in Ren et al. (2021), whose loss has no correction"),
+            "k": PublishedValue(32, "Table 4: K = 32; `rrd-160` is its other row"),
+            "corrected": PublishedValue(
+                False, "section 5.2: RRD as in Ren et al. (2021), whose loss has no correction"
+            ),
         },
         "geli": {
-            "weight": Published(0.5, "section 5.2, GELI (Lee et al., 2024): equal parts in its code"),
+            "weight": PublishedValue(0.5, "section 5.2, GELI (Lee et al., 2024): equal parts in its code"),
         },
     },
     "savoir": {
-        "methods": Published(("savoir-paper",), "algorithm 1; section 3.5 learns its values, from 0 to 10"),
+        "methods": PublishedValue(("savoir-paper",), "algorithm 1; section 3.5 learns its values, from 0 to 10"),
         "savoir": {
-            "rollouts": Published(2, "appendix D: J = 2"),
-            "weights": Published(
+            "rollouts": PublishedValue(2, "appendix D: J = 2"),
+            "weights": PublishedValue(
                 {"GOAL": 0.5, "REL": 0.3, "KNO": 0.2}, "appendix D: w_d; a judge has to score all three"
             ),
-            "scaled": Published(False, "Eq. 3: on the ranges of the dimensions"),
+            "scaled": PublishedValue(False, "Eq. 3: on the ranges of the dimensions"),
         },
     },
 }

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.methods import Method
-from apportion.decompose.prompting.reply import LARGEST
-from apportion.decompose.shapley.scaled import HIGHEST, are_equal, min_max
+from apportion.decompose.prompt_building.reply import LARGEST
+from apportion.decompose.shapley.min_max import HIGHEST, are_equal, min_max
 from apportion.foundation.arrays import Floats, filled
 from apportion.foundation.errors import InputError, UnitError
 
@@ -144,7 +144,7 @@ def project(
         ``relative``: score_offset is the mean of the training scores, of attributions the lower end of the scale;
         ``score``: it is 0, as in the paper.
     method : Method
-        As configured (``apportion.decompose.identity.configured``): its units and what its nulls count as.
+        As configured (``apportion.decompose.cache_key.configured``): its units and what its nulls count as.
     constraint : str
         ``exact``: the rewards of an episode sum to R~; ``soft``: they are the method's own numbers.
 

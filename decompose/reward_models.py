@@ -12,7 +12,7 @@ SUFFIX = "-direct"
 """What the name of a directly trained reward model adds to that of its method."""
 
 
-class Taught(NamedTuple):
+class RewardModelRef(NamedTuple):
     """What a reward model learns from: the rewards of ``method``, or, ``direct``, what that method itself learns from.
 
     >>> taught_by("rrd").direct, taught_by("rrd-direct").direct, taught_by("rrd-direct").method.name
@@ -47,7 +47,7 @@ def reward_models(methods: Sequence[str], objective: Literal["distilled", "direc
     return tuple(names)
 
 
-def taught_by(name: str) -> Taught:
+def taught_by(name: str) -> RewardModelRef:
     """What the reward model ``name`` learns from; a method of that very name goes before a suffix.
 
     Raises
@@ -56,8 +56,8 @@ def taught_by(name: str) -> Taught:
         It names no method.
     """
     if name not in METHODS and name.endswith(SUFFIX):
-        return Taught(find_method(name.removesuffix(SUFFIX)), direct=True)
-    return Taught(find_method(name), direct=False)
+        return RewardModelRef(find_method(name.removesuffix(SUFFIX)), direct=True)
+    return RewardModelRef(find_method(name), direct=False)
 
 
 def direct_notes(names: Iterable[str]) -> tuple[str, ...]:

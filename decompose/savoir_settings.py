@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from apportion.environments.cast import SELF
-from apportion.environments.verdict import BY_RULES
+from apportion.environments.role_assignment import SELF
+from apportion.environments.scoring import BY_RULES
 from apportion.foundation.settings import Settings
 
 
@@ -27,7 +27,7 @@ class SavoirSettings(Settings):
     """Credit by playing on (SAVOIR): sessions of simulated dialogues, of whose acts some are left out."""
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"agents", "judge", "temperature"})
-    """Who plays on and who scores: they enter the key with the environment that makes them (`apportion.environments.cast`)."""
+    """Who plays on and who scores; they enter the cache key with the environment that makes them."""
 
     agents: PlayersSettings = PlayersSettings()
     judge: str = Field(

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from apportion.environments.core import Act, Move, Step
+from apportion.environments.environment import Action, AgentAction, Step
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import canonical_json
 
@@ -141,7 +141,7 @@ def _take(line: dict[str, Any], episodes: dict[str, LoggedEpisode]) -> None:
         return
     if line["step"] != len(episode.steps):
         raise ValueError(f"step {line['step']!r} of episode {name!r} where step {len(episode.steps)} is expected")
-    episode.steps.append(tuple(Move(str(agent), Act.of(act)) for agent, *act in line["acts"]))
+    episode.steps.append(tuple(AgentAction(str(agent), Action.of(act)) for agent, *act in line["acts"]))
 
 
 def check_same(name: str, logged: LoggedEpisode, opening: Mapping[str, Any]) -> None:

@@ -2,14 +2,14 @@
 
 How to use it::
 
-    reopened = SIMULATOR.reopen(session, folder, complete)       # any environments.simulator.Playable
+    reopened = SIMULATOR.reopen(session, folder, complete)       # any apportion.environments.episode_restorer.Rollable
     turns = reopened.turns_of("Ann Lee")
     rollouts = Rollouts(reopened, "Ann Lee", turns, Utility({"GOAL": 1.0}), rollouts=2)
     rollouts.played_on(frozenset({0, 2}))                        # with her first and third act: two utilities
     shapley_values(rollouts.played_on, len(turns))               # decompose.shapley.values
     shapley_values(Together(rollouts.all_played_on), len(turns)) # the same beside each other: decompose.shapley.worth
 
-The histories H(S) themselves are `apportion.environments.reopened`'s.
+The histories H(S) themselves are `apportion.environments.restored_episode`'s.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
-from apportion.environments.side_by_side import side_by_side
-from apportion.environments.simulator import Ending, Playable
+from apportion.environments.concurrent_rollouts import side_by_side
+from apportion.environments.episode_restorer import Rollable, TerminalState
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.nearest import did_you_mean
 
 PAPER_WEIGHTS: Mapping[str, float] = {"GOAL": 0.5, "REL": 0.3, "KNO": 0.2}
 """Of SAVOIR's utility (Appendix D)."""
@@ -34,7 +34,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Utility:
+class RolloutUtility:
     """The weighted sum of a play's scores: U of SAVOIR, Eq. 3.
 
     Parameters
@@ -64,7 +64,7 @@ class Utility:
             if not math.isfinite(weight):
                 raise InputError(f"a utility's weight of {name} is {weight}; it must be a finite number")
 
-    def of(self, ending: Ending) -> float | None:
+    def of(self, ending: TerminalState) -> float | None:
         """The utility of one play; None where a dimension is missing: the others' weights are never stretched.
 
         Raises
@@ -85,12 +85,12 @@ class Utility:
             total += weight * (self._scaled(name, score, ending) if self.scaled else score)
         return total
 
-    def missing(self, ending: Ending) -> list[str]:
+    def missing(self, ending: TerminalState) -> list[str]:
         """The weighted dimensions that a play has no score in."""
         return [name for name in self.weights if ending.scores.get(name) is None]
 
     @staticmethod
-    def _scaled(name: str, score: float, ending: Ending) -> float:
+    def _scaled(name: str, score: float, ending: TerminalState) -> float:
         low, high = ending.ranges.get(name, (0.0, 0.0))
         if not low < high:
             raise UnitError(f"{name} cannot be scaled: its environment does not say from where to where it goes")
@@ -98,7 +98,7 @@ class Utility:
 
 
 @dataclass
-class Played:
+class RolloutOutcome:
     """What playing on has come to so far, for whoever tells what a value rests on.
 
     ``plays`` went on after a history, of ``acts`` acts in all; ``ended`` coalitions had nothing left to play;
@@ -143,15 +143,15 @@ class Rollouts:
         J below 1.
     """
 
-    played: Playable
+    played: Rollable
     target: str
     turns: Sequence[int]
-    utility: Utility
+    utility: RolloutUtility
     rollouts: int = 2
     seed: int | str = 0
     same_seeds: bool = True
     at_once: int = 1
-    so_far: Played = field(default_factory=Played)
+    so_far: RolloutOutcome = field(default_factory=RolloutOutcome)
 
     def __post_init__(self) -> None:
         if self.rollouts < 1:
@@ -231,7 +231,7 @@ class Rollouts:
     def _last(self, coalition: frozenset[int]) -> float:
         return len(coalition) - len(self.turns)  # The more acts are left out, the more are to be played.
 
-    def _play_on(self, coalition: frozenset[int], seeds: Sequence[int]) -> Sequence[Ending]:
+    def _play_on(self, coalition: frozenset[int], seeds: Sequence[int]) -> Sequence[TerminalState]:
         endings = self.played.play_on(self.target, self._kept(coalition), seeds)
         if len(endings) != len(seeds):
             raise UnitError(
@@ -240,10 +240,10 @@ class Rollouts:
             )
         return endings
 
-    def _stand(self, coalition: frozenset[int]) -> Ending:
+    def _stand(self, coalition: frozenset[int]) -> TerminalState:
         return self.played.as_it_stands(self.target, self._kept(coalition))
 
-    def _worth(self, coalition: frozenset[int], endings: Sequence[Ending]) -> list[float]:
+    def _worth(self, coalition: frozenset[int], endings: Sequence[TerminalState]) -> list[float]:
         going = [ending.acts for ending in endings if ending.acts]
         self.so_far.coalitions += 1
         self.so_far.ended += not going
@@ -252,12 +252,12 @@ class Rollouts:
         self.so_far.dropped += endings[0].dropped
         return [self._utility(coalition, ending) for ending in endings]
 
-    def _standing(self, coalition: frozenset[int], ending: Ending) -> float:
+    def _standing(self, coalition: frozenset[int], ending: TerminalState) -> float:
         self.so_far.coalitions += 1
         self.so_far.dropped += ending.dropped
         return self._utility(coalition, ending)
 
-    def _utility(self, coalition: frozenset[int], ending: Ending) -> float:
+    def _utility(self, coalition: frozenset[int], ending: TerminalState) -> float:
         try:
             utility = self.utility.of(ending)
         except UnitError as error:

@@ -8,10 +8,11 @@ It reads tables and does not know how a value was made. `apportion.evaluation.ev
 >>> Estimate(0.4, low=0.1, high=0.7, sessions=40).above_zero
 True
 
-From the ground up: `presets` (published settings), `settings`, `intervals` (how sure a figure is), `ground` (what
-figures are taken on), `figures` (a file each), `inputs` (what is evaluated, and by what), `evaluation` (the result),
-`methods` (a group of them side by side), `evaluate`, `table` (as text); `stability` (an audit's result), `patterns`
-(kinds of turns that cost something); `people` (what annotators said of systems' responses).
+From the ground up: `presets` (published settings), `settings`, `confidence_intervals` (how sure a figure is),
+`references` (what figures are taken on), `figures` (a file each), `inputs` (what is evaluated, and by what),
+`evaluation` (the result), `methods` (a group of them side by side), `evaluate`, `table` (as text); `robustness` (an
+audit's result), `error_slices` (kinds of turns that cost something); `human_agreement` (what annotators said of
+systems' responses).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
@@ -23,10 +24,10 @@ from typing import TYPE_CHECKING
 from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from apportion.evaluation.confidence_intervals.figure import Estimate, Missing
     from apportion.evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
-    from apportion.evaluation.ground.held_out import AlignedValues, HeldOut
     from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues
-    from apportion.evaluation.intervals.figure import Estimate, Missing
+    from apportion.evaluation.references.test_set import AlignedValues, TestSet
     from apportion.evaluation.settings import EvaluationSettings
     from apportion.evaluation.table import render, render_markdown
 
@@ -36,27 +37,27 @@ __all__ = [
     "Evaluation",
     "EvaluationSettings",
     "Evidence",
-    "HeldOut",
     "MethodFigures",
     "MethodRemarks",
     "MethodValues",
     "Missing",
     "PairedDifference",
+    "TestSet",
     "render",
     "render_markdown",
 ]
 
 _HOMES = {
-    "AlignedValues": "apportion.evaluation.ground.held_out",
-    "Estimate": "apportion.evaluation.intervals.figure",
+    "AlignedValues": "apportion.evaluation.references.test_set",
+    "Estimate": "apportion.evaluation.confidence_intervals.figure",
     "Evaluation": "apportion.evaluation.evaluation",
     "EvaluationSettings": "apportion.evaluation.settings",
     "Evidence": "apportion.evaluation.inputs",
-    "HeldOut": "apportion.evaluation.ground.held_out",
+    "TestSet": "apportion.evaluation.references.test_set",
     "MethodFigures": "apportion.evaluation.evaluation",
     "MethodRemarks": "apportion.evaluation.inputs",
     "MethodValues": "apportion.evaluation.inputs",
-    "Missing": "apportion.evaluation.intervals.figure",
+    "Missing": "apportion.evaluation.confidence_intervals.figure",
     "PairedDifference": "apportion.evaluation.evaluation",
     "render": "apportion.evaluation.table",
     "render_markdown": "apportion.evaluation.table",

@@ -32,20 +32,20 @@ from itertools import chain, combinations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from apportion.corpus.labellers import peoples_labels
+from apportion.corpus.annotators import peoples_labels
 from apportion.corpus.session import Episode
-from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, paired_difference
+from apportion.evaluation.confidence_intervals.figure import Estimate, Missing
 from apportion.evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from apportion.evaluation.figures.consistency import consistency
-from apportion.evaluation.ground.held_out import AlignedValues, HeldOut, align
-from apportion.evaluation.ground.rests import rests_on
 from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues
-from apportion.evaluation.intervals.bootstrap import Sampled, paired_difference
-from apportion.evaluation.intervals.figure import Estimate, Missing
 from apportion.evaluation.methods import baselines
-from apportion.evaluation.methods.bench import Bench, Figures
-from apportion.evaluation.methods.caution import cautions
-from apportion.evaluation.methods.computed import computed_agreements
+from apportion.evaluation.methods.computed_labels import computed_agreements
+from apportion.evaluation.methods.method_comparison import Figures, MethodComparison
+from apportion.evaluation.methods.warnings import cautions
+from apportion.evaluation.references.support import rests_on
+from apportion.evaluation.references.test_set import AlignedValues, TestSet, align
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
@@ -58,21 +58,21 @@ COMPARED = ("global_loss", "local_difference", "spearman", "auc")
 class _Ground:
     """What all methods are judged on, and the training scores that constant predictions know."""
 
-    held: HeldOut
+    held: TestSet
     seen: Evidence
     settings: EvaluationSettings
     training: Sequence[float]
 
-    def bench(self, values: pa.Table) -> Bench:
+    def bench(self, values: pa.Table) -> MethodComparison:
         """For the methods of ``values``, on the turns that all of them have values for."""
-        return Bench.of(AlignedValues.of(values, self.held), self.seen, self.settings)
+        return MethodComparison.of(AlignedValues.of(values, self.held), self.seen, self.settings)
 
 
 @dataclass(frozen=True)
 class _Group:
     """Methods on their common turns, and the figures of each and of the constant predictions beside them."""
 
-    bench: Bench
+    bench: MethodComparison
     methods: Mapping[str, Figures]
     baselines: Mapping[str, Figures]
 
@@ -110,7 +110,7 @@ def evaluate(
     remarks = remarks or MethodRemarks()
     rating = _one_rating(episodes.all)
     test, training = _of_split(episodes, "test"), _of_split(episodes, "train")
-    held = HeldOut.of(test)
+    held = TestSet.of(test)
     if not held.episodes:
         raise InputError(f"no target utterance in any of the {len(test)} test episodes. Check `target` in ratings.")
     ground = _Ground(held, _by_people(evidence), settings, [episode.score for episode in training])
@@ -164,7 +164,7 @@ def _everywhere(values: MethodValues, partial: Sequence[str], ground: _Ground) -
     return _Group(bench, _decompositions(bench, rewards, values), _baselines(bench, bench.undivided, ground.training))
 
 
-def _alone(name: str, values: MethodValues, ground: _Ground) -> tuple[Bench, Mapping[str, Figures]]:
+def _alone(name: str, values: MethodValues, ground: _Ground) -> tuple[MethodComparison, Mapping[str, Figures]]:
     """One that judged some episodes alone, on those: they are not the others'."""
     bench = ground.bench(values.rewards.filter(pc.field("method") == name))
     return bench, _decompositions(bench, values.rewards, values)
@@ -187,7 +187,7 @@ def _of_split(episodes: SplitEpisodes, split: str) -> list[Episode]:
     return in_split
 
 
-def _models(bench: Bench, offsets: Mapping[str, float]) -> dict[str, Figures]:
+def _models(bench: MethodComparison, offsets: Mapping[str, float]) -> dict[str, Figures]:
     values = bench.aligned.values
     if unknown := sorted(values.keys() - offsets.keys()):
         raise InputError(
@@ -199,7 +199,7 @@ def _models(bench: Bench, offsets: Mapping[str, float]) -> dict[str, Figures]:
 
 
 def _baselines(
-    bench: Bench, constant: Callable[[Floats, float], Figures], training: Sequence[float]
+    bench: MethodComparison, constant: Callable[[Floats, float], Figures], training: Sequence[float]
 ) -> dict[str, Figures]:
     """Mean, Mode and random rewards; ``constant`` gives the figures of a constant session prediction."""
     turns, settings = bench.aligned.held.turns, bench.settings
@@ -211,7 +211,7 @@ def _baselines(
     }
 
 
-def _decompositions(bench: Bench, rewards: pa.Table, told: MethodValues) -> dict[str, Figures]:
+def _decompositions(bench: MethodComparison, rewards: pa.Table, told: MethodValues) -> dict[str, Figures]:
     raw = align(rewards, bench.aligned.held, "raw_reward")
     return {
         method: bench.decomposition(rows, raw[method], told.offsets.get(method), told.residuals.get(method))
@@ -219,7 +219,7 @@ def _decompositions(bench: Bench, rewards: pa.Table, told: MethodValues) -> dict
     }
 
 
-def _summarise(bench: Bench, methods: Mapping[str, Figures], mean: Figures) -> tuple[MethodFigures, ...]:
+def _summarise(bench: MethodComparison, methods: Mapping[str, Figures], mean: Figures) -> tuple[MethodFigures, ...]:
     result = []
     for method, sampled in sorted(methods.items()):
         loss = THE_MEAN if sampled is mean else _difference(mean["global_loss"], sampled["global_loss"])
@@ -234,7 +234,7 @@ def _without(methods: Mapping[str, Figures], names: Collection[str]) -> Mapping[
 
 
 def _compare(
-    bench: Bench, among: str, methods: Mapping[str, Figures], own_units: Collection[str]
+    bench: MethodComparison, among: str, methods: Mapping[str, Figures], own_units: Collection[str]
 ) -> list[PairedDifference]:
     """Paired differences of every two methods in every figure that both have, in the same units."""
     differences = []
@@ -247,7 +247,7 @@ def _compare(
     return differences
 
 
-def _difference(left: Sampled | Missing, right: Sampled | Missing) -> Sampled | Missing:
+def _difference(left: BootstrapResult | Missing, right: BootstrapResult | Missing) -> BootstrapResult | Missing:
     if isinstance(left, Missing):
         return left
     return right if isinstance(right, Missing) else paired_difference(left, right)
@@ -256,7 +256,7 @@ def _difference(left: Sampled | Missing, right: Sampled | Missing) -> Sampled | 
 def _counts(
     test: Sequence[Episode],
     training: Sequence[Episode],
-    held: HeldOut,
+    held: TestSet,
     scored: AlignedValues,
     decomposed: AlignedValues,
 ) -> HeldOutCounts:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from apportion.evaluation.confidence_intervals.figure import Estimate, Figure, Missing
 from apportion.evaluation.figures.agreement import AgreementCounts
 from apportion.evaluation.figures.consistency import Consistency
-from apportion.evaluation.ground.rests import RestsOn
-from apportion.evaluation.intervals.figure import Estimate, Figure, Missing
+from apportion.evaluation.references.support import SupportCount
 from apportion.evaluation.settings import EvaluationSettings
 
 NOT_TAKEN = Missing("it was not taken")
@@ -143,7 +143,7 @@ class Evaluation:
     consistency: tuple[Consistency, ...] = ()
     human: Figure = NOT_TAKEN
     own_units: tuple[str, ...] = ()
-    rests: tuple[RestsOn, ...] = ()
+    rests: tuple[SupportCount, ...] = ()
     notes: tuple[str, ...] = ()
     computed: tuple[ComputedAgreement, ...] = ()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from apportion.evaluation.figures.sum_residual import Residuals
-from apportion.evaluation.ground.rests import Unjudged
+from apportion.evaluation.references.support import Unjudged
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from apportion.foundation.presets import Preset, Published
+from apportion.foundation.presets import Preset, PublishedValue
 
 PRESETS: Mapping[str, Preset] = {
     "paper": {
-        "happy_by": Published(
+        "happy_by": PublishedValue(
             "mode", "Eq. 7 and appendix E.1: happiness alone is positive; the most probable emotion, as in GELI's code"
         ),
     }

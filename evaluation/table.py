@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apportion.evaluation.confidence_intervals.figure import Estimate, Figure, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, HeldOutCounts, MethodFigures
 from apportion.evaluation.figures.agreement import AgreementCounts
 from apportion.evaluation.figures.consistency import Consistency
 from apportion.evaluation.figures.local_difference import rule_of
-from apportion.evaluation.intervals.figure import Estimate, Figure, Missing
 from apportion.foundation.tables.columns import columns, padded
 from apportion.foundation.tables.markdown import escaped
 from apportion.foundation.tables.numbers import NO_FIGURE

@@ -6,12 +6,12 @@
 >>> FEATURES[0], FEATURES[-1]
 ('f0_hz', 'surprise')
 
-From the ground up: `clock` (when something is looked at), `series` (a behaviour over time), `presets` (published
-settings), `settings`, `emotions` (the table of the eight), `names` (all features), `spans` (the stretches of time that
-answer a turn), `overlap` (whether recordings and turns meet in time), `recording` (files opened safely), `model_files`
-(brought here and kept), `voice`, `vocal_intensity` (how strongly somebody speaks), `emotion_model`, `precomputed` (what
-came measured with a corpus), `words` (figures as English), `export` (ELAN and Praat), `face`, `extract` (a session's
-tables), `probe` (one file, looked at).
+From the ground up: `sampling_clock` (when something is looked at), `time_series` (a behaviour over time), `presets`
+(published settings), `settings`, `emotions` (the table of the eight), `names` (all features), `turn_windows` (the
+stretches of time that answer a turn), `alignment_check` (whether recordings and turns meet in time), `media_io` (files
+opened safely), `model_hub` (brought here and kept), `voice`, `vocal_intensity_model` (how strongly somebody speaks),
+`emotion_model`, `precomputed` (what came measured with a corpus), `verbalization` (figures as English), `export` (ELAN
+and Praat), `face`, `extract` (a session's tables), `probe` (one file, looked at).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from apportion.features.emotions import EMOTIONS
     from apportion.features.extract import extract_session
     from apportion.features.names import FEATURES
-    from apportion.features.series import Series
     from apportion.features.settings import DescriptorSettings, FeatureSettings
-    from apportion.features.words.describe import describe_session
+    from apportion.features.time_series import Series
+    from apportion.features.verbalization.verbalize import describe_session
 
 __all__ = [
     "EMOTIONS",
@@ -45,8 +45,8 @@ _HOMES = {
     "EMOTIONS": "apportion.features.emotions",
     "FEATURES": "apportion.features.names",
     "FeatureSettings": "apportion.features.settings",
-    "Series": "apportion.features.series",
-    "describe_session": "apportion.features.words.describe",
+    "Series": "apportion.features.time_series",
+    "describe_session": "apportion.features.verbalization.verbalize",
     "extract_session": "apportion.features.extract",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Look:
+class ExpressionPhrase:
     """Phrases for one emotion: seen for itself, and more or less of it than usual."""
 
     plain: str
@@ -28,50 +28,52 @@ class Emotion:
 
     feature: str
     signs: str
-    look: Look
+    look: ExpressionPhrase
 
 
 EMOTIONS = (
     Emotion(
         "anger",
         "brows drawn together, hard eyes, lips pressed or teeth shown",
-        Look("looks angry", "looks angrier than usual", "looks less angry than usual"),
+        ExpressionPhrase("looks angry", "looks angrier than usual", "looks less angry than usual"),
     ),
     Emotion(
         "contempt",
         "one corner of the mouth tightened or raised",
-        Look("looks contemptuous", "looks more contemptuous than usual", "looks less contemptuous than usual"),
+        ExpressionPhrase(
+            "looks contemptuous", "looks more contemptuous than usual", "looks less contemptuous than usual"
+        ),
     ),
     Emotion(
         "disgust",
         "wrinkled nose, raised upper lip",
-        Look("looks disgusted", "looks more disgusted than usual", "looks less disgusted than usual"),
+        ExpressionPhrase("looks disgusted", "looks more disgusted than usual", "looks less disgusted than usual"),
     ),
     Emotion(
         "fear",
         "raised and drawn brows, wide eyes, lips stretched",
-        Look("looks afraid", "looks more afraid than usual", "looks less afraid than usual"),
+        ExpressionPhrase("looks afraid", "looks more afraid than usual", "looks less afraid than usual"),
     ),
     # The happy face of LLM-GELI's Eq. 7.
     Emotion(
         "happiness",
         "raised cheeks and corners of the mouth",
-        Look("looks happy", "looks happier than usual", "looks less happy than usual"),
+        ExpressionPhrase("looks happy", "looks happier than usual", "looks less happy than usual"),
     ),
     Emotion(
         "neutral",
         "none of the others",
-        Look("looks neutral", "looks more neutral than usual", "looks less neutral than usual"),
+        ExpressionPhrase("looks neutral", "looks more neutral than usual", "looks less neutral than usual"),
     ),
     Emotion(
         "sadness",
         "inner brows raised, corners of the mouth down",
-        Look("looks sad", "looks sadder than usual", "looks less sad than usual"),
+        ExpressionPhrase("looks sad", "looks sadder than usual", "looks less sad than usual"),
     ),
     Emotion(
         "surprise",
         "raised brows, wide eyes, open mouth",
-        Look("looks surprised", "looks more surprised than usual", "looks less surprised than usual"),
+        ExpressionPhrase("looks surprised", "looks more surprised than usual", "looks less surprised than usual"),
     ),
 )
 """All eight, in the order of their columns."""

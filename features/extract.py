@@ -11,18 +11,18 @@ import pyarrow as pa
 
 from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Session
+from apportion.features.alignment_check import check_overlap
 from apportion.features.names import EMOTION_FEATURES, FEATURES
-from apportion.features.overlap import check_overlap
 from apportion.features.precomputed import precomputed_behaviour, unmeasured_faces
-from apportion.features.series import Series, Span
 from apportion.features.settings import FeatureSettings
-from apportion.features.spans import floor_spans, intersect, turn_spans
+from apportion.features.time_series import Series, Span
+from apportion.features.turn_windows import floor_spans, intersect, turn_spans
 from apportion.foundation.errors import UnitError
 
 if TYPE_CHECKING:
     from apportion.features.emotion_model.network import EmotionModel
-    from apportion.features.face.measures import FaceMeasures
-    from apportion.features.voice.measures import Voice
+    from apportion.features.face.face_features import FaceMeasures
+    from apportion.features.voice.voice_features import Voice
 
     Emotions = Mapping[str, EmotionModel]
 
@@ -72,7 +72,7 @@ def observe(
     settings: FeatureSettings,
     go_on: Callable[[float], bool] | None = None,
     tell: Tell = unheard,
-) -> dict[str, Behaviour]:
+) -> dict[str, SessionFeatures]:
     """Everything known of every person with media in ``session``, by name; ``root`` is the corpus folder.
 
     ``tell`` hears what had to be chosen in a recording. ``go_on`` is asked at every picture, with its time in seconds
@@ -84,11 +84,11 @@ def observe(
     voices = _listen(session, root, settings, tell)
     faces = _measure_faces(session, root, settings, _emotions(session, root, settings), go_on, tell)
     people = sorted(voices.keys() | faces.keys() | given.keys())
-    return {name: Behaviour(voices.get(name), faces.get(name), given.get(name, {})) for name in people}
+    return {name: SessionFeatures(voices.get(name), faces.get(name), given.get(name, {})) for name in people}
 
 
 @dataclass(frozen=True)
-class Behaviour:
+class SessionFeatures:
     """All that is known of one person: voice, face, and what was ``given`` with the corpus (series by feature)."""
 
     voice: Voice | None
@@ -114,7 +114,7 @@ class Behaviour:
         return measured | {name: series.mean([span], length_s) for name, series in self.given.items()}
 
 
-def _measured(session: Session, people: Mapping[str, Behaviour]) -> list[tuple[Media, list[Series]]]:
+def _measured(session: Session, people: Mapping[str, SessionFeatures]) -> list[tuple[Media, list[Series]]]:
     """Every row of the media table that something was measured in, and that."""
     measured: list[tuple[Media, list[Series]]] = []
     sounds = _sound_sources(session)
@@ -144,7 +144,7 @@ def _emotions(session: Session, root: Path, settings: FeatureSettings) -> Emotio
 
 def _listen(session: Session, root: Path, settings: FeatureSettings, tell: Tell) -> dict[str, Voice]:
     """Every person's voice, from their audio row, else from the sound of their whole-picture video."""
-    from apportion.features.voice.listen import listen
+    from apportion.features.voice.load_voice import listen
 
     heard = {person: listen(root, media, settings, tell) for person, media in _sound_sources(session).items()}
     return {person: voice for person, voice in heard.items() if voice is not None}
@@ -160,7 +160,7 @@ def _sound_sources(session: Session) -> dict[str, Media]:
 
 def _is_shared(session: Session, person: str) -> bool:
     """Whether the person's sound also carries other people, so that only their own turns are their voice."""
-    from apportion.features.recording.channel import parse_channel
+    from apportion.features.media_io.channel import parse_channel
 
     sources = _sound_sources(session)
     if person not in sources:
@@ -188,7 +188,7 @@ def _measure_faces(
     tell: Tell,
 ) -> dict[str, FaceMeasures]:
     """Every person's visible behaviour; a file that shows several people is decoded once."""
-    from apportion.features.face.films import watch
+    from apportion.features.face.video_analysis import watch
 
     rows = sorted((m for m in session.media if m.kind == "video"), key=lambda m: (m.path, m.speaker))
     faces: dict[str, FaceMeasures] = {}
@@ -198,7 +198,7 @@ def _measure_faces(
 
 
 def _frame_rows(
-    person: str, behaviour: Behaviour, settings: FeatureSettings
+    person: str, behaviour: SessionFeatures, settings: FeatureSettings
 ) -> Iterator[tuple[str, str, float, float]]:
     """(person, feature, time_s, value) of every observed sample."""
     series = behaviour.series(settings)
@@ -209,7 +209,7 @@ def _frame_rows(
 
 
 def _mean_rows(
-    session: Session, person: str, behaviour: Behaviour, floor: list[Span] | None, settings: FeatureSettings
+    session: Session, person: str, behaviour: SessionFeatures, floor: list[Span] | None, settings: FeatureSettings
 ) -> Iterator[tuple[int, str, str, str, float | None, float]]:
     """(turn, person, window, feature, mean, coverage); ``floor`` is where a shared track is this person's voice."""
     for turn_span in turn_spans(session, person, settings.reply_max_s):

@@ -17,9 +17,9 @@ import numpy as np
 from apportion.corpus.files.csvfile import BLANK, read_head, read_table
 from apportion.corpus.session import Media
 from apportion.features.names import EMOTION_FEATURES
-from apportion.features.series import Series
+from apportion.features.time_series import Series
 from apportion.foundation.errors import UnitError
-from apportion.foundation.listing import shortened
+from apportion.foundation.truncate import shortened
 
 KIND = "features"
 """``kind`` of the media rows that name such a file."""
@@ -92,7 +92,7 @@ def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[
     UnitError
         As `read_precomputed`, and for an address or a path that leaves the corpus folder.
     """
-    from apportion.features.recording.media import locate
+    from apportion.features.media_io.media import locate
 
     by_person = {}
     for row in sorted((m for m in media if m.kind == KIND), key=lambda m: m.speaker):
@@ -110,7 +110,7 @@ def unmeasured_faces(media: Sequence[Media], root: Path) -> set[str]:
 
 
 def _has_emotions(root: Path, path: str) -> bool:
-    from apportion.features.recording.media import locate
+    from apportion.features.media_io.media import locate
 
     try:
         header, _ = read_head(locate(root, path), path)

@@ -12,14 +12,14 @@ from apportion.foundation.settings import Settings
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedValue:
     """One value of a preset, and where it is from: a section of the paper, or why it is this where none gives it."""
 
     value: Any
     source: str
 
 
-Preset = Mapping[str, "Published | Mapping[str, Published]"]
+Preset = Mapping[str, "PublishedValue | Mapping[str, PublishedValue]"]
 """Values by key; of a group of settings inside the section, a mapping of its own."""
 
 
@@ -51,7 +51,7 @@ class PresetSettings(Settings):
         preset = cls.PRESETS.get(str(values.get("preset"))) if isinstance(values, Mapping) else None
         return values if preset is None else _merged(cls.preset_beside(preset, values), values)
 
-    def departures(self) -> Iterator[tuple[str, Any, Published]]:
+    def departures(self) -> Iterator[tuple[str, Any, PublishedValue]]:
         """Keys whose value is another than the preset's: the dotted name, the value, what the preset has."""
         return (row for row in self._beside_the_preset() if row[1] != row[2].value)
 
@@ -60,7 +60,7 @@ class PresetSettings(Settings):
         """The dotted names of the keys that have the preset's value, so that nobody need have set them."""
         return frozenset(name for name, value, published in self._beside_the_preset() if value == published.value)
 
-    def _beside_the_preset(self) -> Iterator[tuple[str, Any, Published]]:
+    def _beside_the_preset(self) -> Iterator[tuple[str, Any, PublishedValue]]:
         preset = self.PRESETS.get(str(getattr(self, "preset", None)), {})
         for name, published in items(self.preset_beside(preset, dict(self))):
             value: Any = self
@@ -69,10 +69,10 @@ class PresetSettings(Settings):
             yield name, value, published
 
 
-def items(preset: Preset) -> Iterator[tuple[str, Published]]:
+def items(preset: Preset) -> Iterator[tuple[str, PublishedValue]]:
     """The values of a preset with their dotted names, in its order."""
     for name, given in preset.items():
-        if isinstance(given, Published):
+        if isinstance(given, PublishedValue):
             yield name, given
         else:
             yield from ((f"{name}.{inner}", published) for inner, published in given.items())
@@ -81,12 +81,12 @@ def items(preset: Preset) -> Iterator[tuple[str, Published]]:
 def _merged(preset: Preset, values: Mapping[str, Any]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for name, given in preset.items():
-        if isinstance(given, Published):
+        if isinstance(given, PublishedValue):
             merged[name] = given.value
             continue
         group = {inner: published.value for inner, published in given.items()}
         own = values.get(name, {})
         # What is no mapping is a group made whole, or a mistake that the field will tell.
         merged[name] = {**group, **own} if isinstance(own, Mapping) else own
-    groups = {name for name, given in preset.items() if not isinstance(given, Published)}
+    groups = {name for name, given in preset.items() if not isinstance(given, PublishedValue)}
     return {**merged, **{name: value for name, value in values.items() if name not in groups}}

@@ -10,8 +10,8 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
 
+from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import nearest
 
 
 @dataclass(frozen=True)

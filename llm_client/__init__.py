@@ -1,10 +1,11 @@
 """One client to any OpenAI-compatible language model; it knows nothing of dialogue.
 
 From the ground up: `errors`, `request` (a question and its answer), `extra_body` and `settings`, `usage` (tokens and
-money, summed), `bucket` (how much a minute lets through); `prompts` (texts, data and strict JSON between people and
-models); `kept` (replies on the disk), `cost` (tokens, prices, the budget), `live` (a server), `batch` (the Batch API),
-`preview` (what would be sent); `client` (all of them together), `asker` (lends the client, and asks again after a bad
-reply), `chosen` (a model as a person chooses it for a command), `styled` (it and a prompt, by one name).
+money, summed), `token_bucket` (how much a minute lets through); `prompts` (texts, data and strict JSON between people
+and models); `cache` (replies on the disk), `cost` (tokens, prices, the budget), `transport` (a server), `batch` (the
+Batch API), `preview` (what would be sent); `client` (all of them together), `session` (lends the client, and asks again
+after a bad reply), `model_spec` (a model as a person chooses it for a command), `prompt_style` (it and a prompt, by one
+name).
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from typing import TYPE_CHECKING
 from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from apportion.llm_client.asker import Asker, ask_until_usable
     from apportion.llm_client.prompts.strict_json import ReplyMistakeError, strict_json
     from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+    from apportion.llm_client.session import LLMSession, ask_until_usable
     from apportion.llm_client.settings import LLMSettings
 
 __all__ = [
-    "Asker",
     "ChatMessage",
     "ChatReply",
     "ChatRequest",
+    "LLMSession",
     "LLMSettings",
     "ReplyMistakeError",
     "ask_until_usable",
@@ -31,13 +32,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Asker": "apportion.llm_client.asker",
+    "LLMSession": "apportion.llm_client.session",
     "ChatMessage": "apportion.llm_client.request",
     "ChatReply": "apportion.llm_client.request",
     "ChatRequest": "apportion.llm_client.request",
     "LLMSettings": "apportion.llm_client.settings",
     "ReplyMistakeError": "apportion.llm_client.prompts.strict_json",
-    "ask_until_usable": "apportion.llm_client.asker",
+    "ask_until_usable": "apportion.llm_client.session",
     "strict_json": "apportion.llm_client.prompts.strict_json",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

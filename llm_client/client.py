@@ -11,19 +11,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
-from apportion.llm_client.batch.book import keys_in_batches
+from apportion.llm_client.batch.ledger import keys_in_batches
+from apportion.llm_client.cache.cache import CachedReply, ReplyCache
+from apportion.llm_client.cache.polling import growing_waits_s
+from apportion.llm_client.cache.recorded import RecordedReplies, Recorder, live_header
+from apportion.llm_client.cache.served_models import ServedModels
+from apportion.llm_client.cache.writer import CacheWriter
 from apportion.llm_client.cost.budget import Budget
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import InBatchError, RequestError, SetupError
-from apportion.llm_client.kept.cache import KeptReply, ReplyCache
-from apportion.llm_client.kept.keeper import Keeper
-from apportion.llm_client.kept.recorded import RecordedReplies, Recorder, live_header
-from apportion.llm_client.kept.served import ServedModels
-from apportion.llm_client.kept.waiting import growing_waits_s
-from apportion.llm_client.live.consent import check_access
-from apportion.llm_client.live.server import Server
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.transport.consent import check_access
+from apportion.llm_client.transport.server import Server
 
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -83,7 +83,7 @@ class Client:
         if live:
             check_access(settings)
         self._cache = ReplyCache(cache) if cache is not None and live else None
-        self._keeper = Keeper(self._cache) if self._cache is not None else None
+        self._keeper = CacheWriter(self._cache) if self._cache is not None else None
         self._served = ServedModels(self._cache) if self._cache is not None else None
         self._budget = None
         if budget_usd is not None and live:
@@ -166,7 +166,7 @@ class Client:
         except BaseException:
             self._keeper.end_claim(key)
             raise
-        entry = KeptReply(
+        entry = CachedReply(
             key,
             reply,
             self._usd(request, reply),
@@ -227,7 +227,9 @@ class Client:
             await self._keeper.close()
 
 
-def _provider(settings: LLMSettings, recorded: Path | None, budget: Budget | None, keeper: Keeper | None) -> Provider:
+def _provider(
+    settings: LLMSettings, recorded: Path | None, budget: Budget | None, keeper: CacheWriter | None
+) -> Provider:
     if settings.provider == "openai":
         return Server(settings, budget, keeper)
     if recorded is None:

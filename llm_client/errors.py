@@ -40,7 +40,7 @@ class BudgetError(LLMError, StoppedError):
     """The next request could pass the budget; it was not sent."""
 
 
-class GivenUpError(LLMError, StoppedError):
+class ServerUnavailableError(LLMError, StoppedError):
     """The server has taken nothing for so long, or is gone, that the run is stopped."""
 
     same_again = True

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apportion.llm_client.live.consent import readers, who_reads
-from apportion.llm_client.live.dialect import Dialect
-from apportion.llm_client.live.post import CHAT, path_of, place_of
 from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.transport.attempt import CHAT, path_of, place_of
+from apportion.llm_client.transport.consent import readers, who_reads
+from apportion.llm_client.transport.server_quirks import ServerCapabilities
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Preview:
 
     def bodies(self) -> list[dict[str, Any]]:
         """The bodies of the HTTP requests; the key goes in a header and is in none of them."""
-        dialect = Dialect(self.settings.host)
+        dialect = ServerCapabilities(self.settings.host)
         return [dialect.options(request) for request in self.requests]
 
     def text(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from apportion.foundation.characters import whole_text
+from apportion.foundation.text_checks import whole_text
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class ChatRequest:
     replies to the same question. ``subject`` says in errors and recordings what the request is about; it is no part of
     the request's identity. The server's address is none either: a model's name is taken to mean the same model
     everywhere. ``measures`` asks for no words but for the log-probability of each token of the messages, by one of two
-    ways that servers have (`apportion.llm_client.live.prompt_probabilities`), or for their vector (`apportion.llm_client.live.embeddings`);
-    a request without it has the key that it always had.
+    ways that servers have (`apportion.llm_client.transport.prompt_logprobs`), or for their vector
+    (`apportion.llm_client.transport.embeddings`); a request without it has the key that it always had.
     """
 
     model: str

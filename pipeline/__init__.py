@@ -8,12 +8,12 @@ From the ground up:
 - `engine/`: what a stage and a unit of work are, the key that decides whether a unit is done, and the store.
 - `stages/`: the declared stages, a file a group; `stages/declared.py` joins them.
 - `results/`: the run folder, written and read, and files made of it for other programs.
-- `patterns/`: kinds of turns that cost something, found in a finished run.
+- `error_slices/`: kinds of turns that cost something, found in a finished run.
 - `assembly`: the engine of one configuration.
-- `asking/`: the language model's part of a run: prices, previews, batches, recordings.
+- `llm_requests/`: the language model's part of a run: prices, previews, batches, recordings.
 - `preflight`: what is checked before any work; `doctor`: what this machine has.
 - `benchmark/`: every method on one corpus, side by side.
-- `running/`: shards, the local runner, and what a run says at its end.
+- `execution/`: shards, the local runner, and what a run says at its end.
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
@@ -26,9 +26,9 @@ from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
     from apportion.pipeline.config import Config, load_config
+    from apportion.pipeline.execution.local import run_locally
+    from apportion.pipeline.execution.summary import RunSummary
     from apportion.pipeline.results.run_folder import RunFolder, open_run
-    from apportion.pipeline.running.local import run_locally
-    from apportion.pipeline.running.summary import RunSummary
 
 __all__ = ["Config", "RunFolder", "RunSummary", "load_config", "open_run", "run_locally"]
 
@@ -37,7 +37,7 @@ _HOMES = {
     "load_config": "apportion.pipeline.config",
     "RunFolder": "apportion.pipeline.results.run_folder",
     "open_run": "apportion.pipeline.results.run_folder",
-    "RunSummary": "apportion.pipeline.running.summary",
-    "run_locally": "apportion.pipeline.running.local",
+    "RunSummary": "apportion.pipeline.execution.summary",
+    "run_locally": "apportion.pipeline.execution.local",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from apportion.decompose.asking import asker_of
+from apportion.decompose.llm_session import asker_of
 from apportion.features.emotion_model.choice import missing_emotion
 from apportion.features.face.choice import decided as detector_decided
 from apportion.features.face.choice import missing_mesh
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.choice import left_out
 from apportion.pipeline.engine.engine import Engine
-from apportion.pipeline.engine.facts import (
+from apportion.pipeline.engine.load_corpus import take_in
+from apportion.pipeline.engine.provenance import (
     has_unmeasured_face,
     has_video,
     package_versions,
@@ -21,9 +21,9 @@ from apportion.pipeline.engine.facts import (
     recording_notes,
     unfinished_curves,
 )
-from apportion.pipeline.engine.intake import take_in
+from apportion.pipeline.engine.stage_selection import left_out
 from apportion.pipeline.engine.units import Plan
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.stages.registry import STAGES
 
 
 def decided(config: Config) -> Config:

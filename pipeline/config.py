@@ -11,23 +11,23 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
-from apportion.corpus.splitting.settings import SplitSettings
+from apportion.corpus.splits.settings import SplitSettings
 from apportion.decompose.methods import section_classes
 from apportion.decompose.settings import DecomposeSettings
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.features.emotion_model.choice import AUTO, NONE, shown_emotion_model
 from apportion.features.face.choice import chosen_detector
 from apportion.features.settings import DescriptorSettings, FeatureSettings
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path
-from apportion.foundation.nearest import did_you_mean
 from apportion.foundation.presets import PresetSettings
 from apportion.foundation.settings import Place, Settings, problems
 from apportion.llm_client.prompts.prompt_file import is_path
 from apportion.reward_model.settings import MINILM, RewardModelSettings
-from apportion.rlhf.anchoring import consented, found_from
-from apportion.rlhf.anchoring import shown as shown_choices
 from apportion.rlhf.policy.loading import is_folder_name
+from apportion.rlhf.resolve_paths import consented, found_from
+from apportion.rlhf.resolve_paths import shown as shown_choices
 from apportion.rlhf.settings import AlignSettings
 
 PresetName = Literal["paper", "savoir"]

@@ -10,8 +10,8 @@ from apportion.features.emotion_model.choice import resolve_emotion_model
 from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.choice import check_choice
 from apportion.pipeline.engine.stage import BeforeRun
+from apportion.pipeline.engine.stage_selection import check_choice
 
 if TYPE_CHECKING:
     from apportion.pipeline.engine.engine import Engine
@@ -31,8 +31,9 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     Raises
     ------
     InputError
-        Nothing can be done: see ``apportion.pipeline.engine.intake.take_in`` and the ``check`` of each stage (an unset key, a
-        method that looks at faces where none is filmed, a model that does not load, an extra that is not installed).
+        Nothing can be done: see ``apportion.pipeline.engine.load_corpus.take_in`` and the ``check`` of each stage (an
+        unset key, a method that looks at faces where none is filmed, a model that does not load, an extra that is not
+        installed).
     """
     check_output(config)
     engine = open_engine(config)

@@ -1,6 +1,7 @@
 """What a preset has brought, and what stands in the place of what it names.
 
-`python -m apportion.pipeline.presets` prints the table of docs/paper_preset.md, with another preset's name behind it that one's.
+`python -m apportion.pipeline.presets` prints the table of docs/paper_preset.md, with another preset's name behind it
+that one's.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from apportion.foundation.listing import listed
 from apportion.foundation.presets import PresetSettings, items
+from apportion.foundation.truncate import listed
 from apportion.pipeline.config import Config, sections_with
 from apportion.reward_model.settings import MINILM
 

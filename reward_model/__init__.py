@@ -6,9 +6,9 @@
 ('minilm', 0.5)
 
 From the ground up: `presets` (published settings), `settings`, `config` and `card` (what a model is and says of
-itself), `known` and `history_windows` (what it reads of a dialogue), `network` (what reads it), `checkpoint`, `model`
-(scoring a dialogue), `learning` (how it is trained), `score_journal`, `score_note`, `corpus_scores` and `scoring` (a
-whole corpus scored), `trl_reward` (as TRL's GRPO takes it).
+itself), `background_text` and `history_windows` (what it reads of a dialogue), `network` (what reads it), `checkpoint`,
+`model` (scoring a dialogue), `learning` (how it is trained), `score_journal`, `score_metadata`, `corpus_scores` and
+`scoring` (a whole corpus scored), `trl_reward` (as TRL's GRPO takes it).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from apportion.reward_model.config import RewardModelConfig
     from apportion.reward_model.corpus_scores import score_corpus
     from apportion.reward_model.learning.dataset import Dataset, EncodedTurns, read_turns
-    from apportion.reward_model.learning.distil import train_reward_model
+    from apportion.reward_model.learning.distillation import train_reward_model
     from apportion.reward_model.learning.loop import EpochRow, Training
     from apportion.reward_model.learning.objective import Batch, Objective
     from apportion.reward_model.learning.training import predict, train
@@ -67,6 +67,6 @@ _HOMES = {
     "read_turns": "apportion.reward_model.learning.dataset",
     "score_corpus": "apportion.reward_model.corpus_scores",
     "train": "apportion.reward_model.learning.training",
-    "train_reward_model": "apportion.reward_model.learning.distil",
+    "train_reward_model": "apportion.reward_model.learning.distillation",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

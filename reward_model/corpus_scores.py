@@ -13,9 +13,9 @@ from apportion.corpus.checks.turns import check_sessions, check_utterances
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode, Session
-from apportion.corpus.targets import PLACES, Credited, answered_episodes, credited, speaker_called, unrated_episode
+from apportion.corpus.targets import PLACES, TargetSpeaker, answered_episodes, credited, speaker_called, unrated_episode
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.listing import first_few
+from apportion.foundation.truncate import first_few
 from apportion.reward_model.score_journal import ScoreJournal, SessionScores
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def choose_episodes(
     read = [corpus.session(name) for name in session_ids if name not in failed]
     if target is not None:
         return [episode for session in read for episode in _episodes(session, rating, target)], failed
-    whom = Credited()
+    whom = TargetSpeaker()
     if not all(session.episodes(rating) for session in read):
         whom = credited((corpus.session(name) for name in _rated(corpus) if name not in broken), rating)
     return list(answered_episodes(read, whom, rating)), failed

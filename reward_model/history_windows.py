@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from apportion.corpus.letters import TARGET, letters
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.reward_model.known import known_head, known_lines
+from apportion.corpus.speaker_labels import TARGET, letters
+from apportion.reward_model.background_text import known_head, known_lines
 
 Pair = tuple[str, str]
 """(history, reply): the texts of s_t and a_t."""
 Said = tuple[str, str]
-"""(letter of the speaker, text) of one turn; `apportion.corpus.letters.TARGET` is the letter of the target.
+"""(letter of the speaker, text) of one turn; `apportion.corpus.speaker_labels.TARGET` is the letter of the target.
 
 What the target knew before the first turn stands before all turns, with a mark in place of the letter
-(`apportion.reward_model.known`).
+(`apportion.reward_model.background_text`).
 """
 
 
@@ -71,8 +71,8 @@ def history_text(said: Sequence[Said]) -> str:
     """Turns as lines ``A: …`` and ``B: …``, oldest first; ``said`` holds (letter, text).
 
     B is the speaker whose turns are rewarded, A the other one; of several others each has a letter of their own
-    (`apportion.corpus.letters`). Names are left out, so that the model does not learn them. Lines ``scenario: …`` and
-    ``own goal: …`` tell what was known.
+    (`apportion.corpus.speaker_labels`). Names are left out, so that the model does not learn them. Lines ``scenario:
+    …`` and ``own goal: …`` tell what was known.
     """
     return "".join(f"{letter}: {reply_text(text)}\n" for letter, text in said)
 

@@ -13,8 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from apportion.corpus.letters import TARGET
 from apportion.corpus.session import Episode
+from apportion.corpus.speaker_labels import TARGET
 from apportion.foundation.errors import InputError
 from apportion.reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
 from apportion.reward_model.config import RewardModelConfig
@@ -124,7 +124,7 @@ class RewardModel(nn.Module):
         return window(episode, position, position if whole else self.config.history_turns)
 
     def score_windows(self, pairs: Sequence[Pair]) -> list[float]:
-        """r_theta of (history, reply) texts; the history is made by `apportion.reward_model.history_windows.history_text`."""
+        """r_theta of (history, reply) texts; the history is made by `reward_model.history_windows.history_text`."""
         if self.config.scoring == "one_pass":
             encode = self.backbone.dialogues.encode
             return self._read([encode(said_in(pair), only_last=True) for pair in pairs])

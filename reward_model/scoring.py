@@ -21,11 +21,11 @@ from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.corpus_scores import CorpusScores, method_and_seed, score_corpus
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.score_journal import identity_of, open_journal
-from apportion.reward_model.score_note import note_path, told_of
+from apportion.reward_model.score_metadata import note_path, told_of
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoringResult:
     """The scores of a corpus, the method and the seed of the model that gave them, and what they depend on."""
 
     scores: CorpusScores
@@ -46,7 +46,7 @@ def scored(
     limit: int | None = None,
     threads: int = 1,
     called: Callable[[str], str] = str,
-) -> Iterator[Scored]:
+) -> Iterator[ScoringResult]:
     """Score ``corpus``; the block writes the table (`write_scores`), and until it has ended what was scored is kept.
 
     Parameters
@@ -81,7 +81,7 @@ def scored(
     with open_journal(out, identity) as journal:
         progress(0, len(sessions), "")
         scores = score_corpus(loaded, opened, sessions, rating, target, (method, seed), progress, journal, called)
-        yield Scored(scores, method, seed, _limited(identity, limit))
+        yield ScoringResult(scores, method, seed, _limited(identity, limit))
 
 
 def finished(

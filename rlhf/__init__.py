@@ -2,7 +2,7 @@
 
 From the ground up, each importing only from those before it:
 
-- `algorithms`, `alarm_settings`, `named` (rewards and partners by name), `presets` (published settings)
+- `algorithms`, `alarm_settings`, `plugins` (rewards and partners by name), `presets` (published settings)
 - `policy_settings` (what a policy reads, where it runs, its adapters), `settings`: how one is made, fine-tuned and
   sampled
 - `policy/`: what a policy is: its contexts, how it is loaded, opened, sharded and written
@@ -10,9 +10,9 @@ From the ground up, each importing only from those before it:
 - `sampling/`: replies, one turn or several, and the other side
 - `ppo/`, `trainers/` (TRL's), `compare/` (policies side by side)
 - `preflight`: what can be known to fail before the first step
-- `anchoring`: paths and consent that are given to what is chosen by name
+- `resolve_paths`: paths and consent that are given to what is chosen by name
 - `negotiation/`: negotiators that are no language models, learned by dialogues, by reward and by an expert
-- `corpus_model`: a small language model of a corpus, where no other measures influence
+- `language_model_finetune`: a small language model of a corpus, where no other measures influence
 - `stackelberg/`: a Refiner that learns words which move whoever speaks next
 - `alignment`: one process' alignment, put together
 - `launch/`: the same by several processes

@@ -9,8 +9,8 @@ import pyarrow as pa
 from apportion.foundation.errors import InputError, errors_called
 from apportion.foundation.progress import Progress, silent
 from apportion.rlhf.alignment import align_here
-from apportion.rlhf.launch.parent import align_together
-from apportion.rlhf.named import REWARD_MODEL
+from apportion.rlhf.launch.launcher import align_together
+from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.preflight import check_alignment
 from apportion.rlhf.training.job import Job
 from apportion.rlhf.training.reward import lent_reward

@@ -13,11 +13,12 @@ from peft import PeftModel
 from torch import Tensor
 
 from apportion.corpus.session import Episode
-from apportion.corpus.splitting.settings import SPLITS
+from apportion.corpus.splits.settings import SPLITS
+from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
-from apportion.foundation.processes import Processes
 from apportion.foundation.progress import Progress, silent
 from apportion.rlhf.policy.card import PolicyFacts, policy_card
+from apportion.rlhf.policy.context_config import write_window
 from apportion.rlhf.policy.contexts import (
     ContextSet,
     DialogueContext,
@@ -30,21 +31,20 @@ from apportion.rlhf.policy.contexts import (
 from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
 from apportion.rlhf.policy.loading import Policy, check_device, load_policy
 from apportion.rlhf.policy.lora import attach_adapter, trained_weights
-from apportion.rlhf.policy.out_of_memory import memory_advice
+from apportion.rlhf.policy.oom_errors import memory_advice
 from apportion.rlhf.policy.sharding import attach_sharded, sharding_asked
-from apportion.rlhf.policy.window_file import write_window
 from apportion.rlhf.policy.writing import write_policy
 from apportion.rlhf.ppo.checkpoints import Checkpoints
 from apportion.rlhf.ppo.ppo import PPO
-from apportion.rlhf.sampling.before_after import compare_episodes, compare_replies
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
+from apportion.rlhf.sampling.sample_replies import compare_episodes, compare_replies
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.checkpoint_folders import StepFolders
-from apportion.rlhf.training.isolation import own_randomness, quiet_transformers
 from apportion.rlhf.training.job import Job
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.reward import Reward, SessionReward
+from apportion.rlhf.training.rng_state import own_randomness, quiet_transformers
 from apportion.rlhf.training.run import Run, Watcher
 
 

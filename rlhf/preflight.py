@@ -43,7 +43,7 @@ def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None 
     """
     check_device(settings.placement)
     if settings.processes > 1:
-        from apportion.rlhf.launch.parent import check_launch
+        from apportion.rlhf.launch.launcher import check_launch
 
         check_launch(settings)
     if episodes is not None:
@@ -106,10 +106,10 @@ def _without_weights(name: str, config: Any) -> Any:
 def _check_turns(policy: Policy, settings: AlignSettings) -> None:
     """What only some algorithms ask of a chat template."""
     from apportion.rlhf.policy.answers import answer_tokens
-    from apportion.rlhf.policy.contexts import Said
-    from apportion.rlhf.sampling.several_turns import interjection
+    from apportion.rlhf.policy.contexts import ContextTurn
+    from apportion.rlhf.sampling.multi_turn import interjection
 
     if settings.response_turns > 1:
         interjection(policy, "c")
     if settings.algorithm == "sft":
-        answer_tokens(policy, (Said("user", "a"),), Said("assistant", "b"))
+        answer_tokens(policy, (ContextTurn("user", "a"),), ContextTurn("assistant", "b"))

@@ -4,102 +4,104 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from apportion.foundation.presets import Preset, Published
+from apportion.foundation.presets import Preset, PublishedValue
 
 PAPER_LR = 1.4e-5
 PAPER_KL = 0.05
 _E = "appendix E"
 _TRL = "not in the paper: default of the PPOConfig that has `use_score_norm` (TRL 0.6 to 0.11)"
 
-_PPO: dict[str, Published | Mapping[str, Published]] = {
-    "policy": Published(
+_PPO: dict[str, PublishedValue | Mapping[str, PublishedValue]] = {
+    "policy": PublishedValue(
         "meta-llama/Llama-2-7b-chat-hf",
         "section 5.3 and appendix E: LLaMA-2, 7B; the variant is not given, and the chat one has the template that "
         "prompts need",
     ),
-    "algorithm": Published("ppo", "section 5.3: PPO of the TRL library"),
-    "steps": Published(4167, "section 5.1: roughly 100,000 pairs, each answered once in batches of 24"),
-    "batch": Published(24, _E),
-    "minibatch": Published(24, "not in the paper: the whole batch"),
-    "inner_epochs": Published(4, _TRL),
-    "lr": Published(PAPER_LR, _E),
-    "lr_schedule": Published("constant", "not in the paper: TRL's trainer has no schedule unless it is given one"),
-    "clip": Published(0.2, _E),
-    "value_clip": Published(0.2, _TRL),
-    "value_coefficient": Published(0.1, _TRL),
-    "gae_lambda": Published(0.95, _TRL),
-    "kl_controller": Published("adaptive", _TRL),
-    "kl_target": Published(6.0, _TRL),
-    "kl_horizon": Published(10_000, _TRL),
-    "score_norm": Published(True, _E),
-    "context_turns": Published(10, "appendix H: every one of its CANDOR histories has 10 turns"),
-    "max_context_tokens": Published(
+    "algorithm": PublishedValue("ppo", "section 5.3: PPO of the TRL library"),
+    "steps": PublishedValue(4167, "section 5.1: roughly 100,000 pairs, each answered once in batches of 24"),
+    "batch": PublishedValue(24, _E),
+    "minibatch": PublishedValue(24, "not in the paper: the whole batch"),
+    "inner_epochs": PublishedValue(4, _TRL),
+    "lr": PublishedValue(PAPER_LR, _E),
+    "lr_schedule": PublishedValue("constant", "not in the paper: TRL's trainer has no schedule unless it is given one"),
+    "clip": PublishedValue(0.2, _E),
+    "value_clip": PublishedValue(0.2, _TRL),
+    "value_coefficient": PublishedValue(0.1, _TRL),
+    "gae_lambda": PublishedValue(0.95, _TRL),
+    "kl_controller": PublishedValue("adaptive", _TRL),
+    "kl_target": PublishedValue(6.0, _TRL),
+    "kl_horizon": PublishedValue(10_000, _TRL),
+    "score_norm": PublishedValue(True, _E),
+    "context_turns": PublishedValue(10, "appendix H: every one of its CANDOR histories has 10 turns"),
+    "max_context_tokens": PublishedValue(
         1024, "not in the paper: the longest history of appendix H (387 words) fits with room to spare"
     ),
-    "max_new_tokens": Published(128, "not in the paper: the longest reply of appendix H has 77 words"),
-    "temperature": Published(1.0, "not in the paper: as TRL's examples sample"),
-    "gradient_checkpointing": Published(
+    "max_new_tokens": PublishedValue(128, "not in the paper: the longest reply of appendix H has 77 words"),
+    "temperature": PublishedValue(1.0, "not in the paper: as TRL's examples sample"),
+    "gradient_checkpointing": PublishedValue(
         True, "not in the paper: a matter of memory alone, with which a step fits on one of its cards of 48 GB"
     ),
     "lora": {
-        "r": Published(24, _E),
-        "alpha": Published(48, _E),
-        "dropout": Published(0.05, f"{_E}; PPO leaves it out, since a ratio compares two policies without it"),
-        "targets": Published(
+        "r": PublishedValue(24, _E),
+        "alpha": PublishedValue(48, _E),
+        "dropout": PublishedValue(0.05, f"{_E}; PPO leaves it out, since a ratio compares two policies without it"),
+        "targets": PublishedValue(
             ("q_proj", "v_proj"), "appendix E: 13M trained weights; on these two layers they are 12,582,912"
         ),
     },
 }
 
 _D = "appendix D"
-_QWEN = Published("Qwen/Qwen2.5-7B-Instruct", "section 4, implementation")
+_QWEN = PublishedValue("Qwen/Qwen2.5-7B-Instruct", "section 4, implementation")
 _LONG = "appendix D: sequences of at most 2,048 tokens in the SFT stage, of which a reply has 128 here"
-_SAVOIR: dict[str, Published | Mapping[str, Published]] = {
+_SAVOIR: dict[str, PublishedValue | Mapping[str, PublishedValue]] = {
     "policy": _QWEN,
-    "context_turns": Published(20, "appendix D: episodes of 10 to 20 turns, read whole"),
-    "max_context_tokens": Published(1920, _LONG),
-    "max_new_tokens": Published(128, _LONG),
-    "gradient_checkpointing": Published(True, "not in the paper: a matter of memory alone"),
+    "context_turns": PublishedValue(20, "appendix D: episodes of 10 to 20 turns, read whole"),
+    "max_context_tokens": PublishedValue(1920, _LONG),
+    "max_new_tokens": PublishedValue(128, _LONG),
+    "gradient_checkpointing": PublishedValue(True, "not in the paper: a matter of memory alone"),
 }
 
 PRESETS: Mapping[str, Preset] = {
     "savoir": {
         **_SAVOIR,
-        "algorithm": Published("grpo", "section 4 and appendix D: GRPO (Shao et al., 2024)"),
-        "environment": Published("sotopia", "section 4: online, on SOTOPIA"),
-        "batch": Published(64, f"{_D}: 64 rollout episodes an iteration"),
-        "minibatch": Published(8, f"{_D}: 8 episodes an update"),
-        "micro_batch": Published(1, "not in the paper: a matter of memory alone"),
-        "group": Published(8, "not in the paper: TRL's default; a group is 8 episodes of one task and seat"),
-        "inner_epochs": Published(1, "not in the paper: TRL's default, every episode is learned from once"),
-        "steps": Published(250, f"{_D}: 2,000 training steps, read as updates, of which an iteration has 64 / 8"),
-        "lr": Published(5e-7, _D),
-        "lr_schedule": Published("linear", "not in the paper, which has the warm-up alone: TRL's default"),
-        "warmup": Published(500, f"{_D}: linear, 500 steps, read as updates like the 2,000"),
-        "kl_coefficient": Published(0.05, _D),
-        "temperature": Published(0.7, _D),
-        "reward_at": Published("turn", "section 3.5: utterance-level feedback"),
+        "algorithm": PublishedValue("grpo", "section 4 and appendix D: GRPO (Shao et al., 2024)"),
+        "environment": PublishedValue("sotopia", "section 4: online, on SOTOPIA"),
+        "batch": PublishedValue(64, f"{_D}: 64 rollout episodes an iteration"),
+        "minibatch": PublishedValue(8, f"{_D}: 8 episodes an update"),
+        "micro_batch": PublishedValue(1, "not in the paper: a matter of memory alone"),
+        "group": PublishedValue(8, "not in the paper: TRL's default; a group is 8 episodes of one task and seat"),
+        "inner_epochs": PublishedValue(1, "not in the paper: TRL's default, every episode is learned from once"),
+        "steps": PublishedValue(250, f"{_D}: 2,000 training steps, read as updates, of which an iteration has 64 / 8"),
+        "lr": PublishedValue(5e-7, _D),
+        "lr_schedule": PublishedValue("linear", "not in the paper, which has the warm-up alone: TRL's default"),
+        "warmup": PublishedValue(500, f"{_D}: linear, 500 steps, read as updates like the 2,000"),
+        "kl_coefficient": PublishedValue(0.05, _D),
+        "temperature": PublishedValue(0.7, _D),
+        "reward_at": PublishedValue("turn", "section 3.5: utterance-level feedback"),
     },
     "savoir-sft": {
         **_SAVOIR,
-        "algorithm": Published("sft", f"{_D}, supervised fine-tuning"),
-        "epochs": Published(3, f"{_D}, supervised fine-tuning"),
-        "lr": Published(2e-5, f"{_D}, supervised fine-tuning"),
-        "lr_schedule": Published("cosine", f"{_D}, supervised fine-tuning"),
-        "batch": Published(32, f"{_D}, supervised fine-tuning"),
-        "minibatch": Published(32, "not read by sft: as large as the batch, which is divided by it otherwise"),
-        "micro_batch": Published(1, "not in the paper: a matter of memory alone"),
-        "temperature": Published(0.7, f"{_D}: of the stage that follows"),
+        "algorithm": PublishedValue("sft", f"{_D}, supervised fine-tuning"),
+        "epochs": PublishedValue(3, f"{_D}, supervised fine-tuning"),
+        "lr": PublishedValue(2e-5, f"{_D}, supervised fine-tuning"),
+        "lr_schedule": PublishedValue("cosine", f"{_D}, supervised fine-tuning"),
+        "batch": PublishedValue(32, f"{_D}, supervised fine-tuning"),
+        "minibatch": PublishedValue(32, "not read by sft: as large as the batch, which is divided by it otherwise"),
+        "micro_batch": PublishedValue(1, "not in the paper: a matter of memory alone"),
+        "temperature": PublishedValue(0.7, f"{_D}: of the stage that follows"),
     },
     "paper": {
         **_PPO,
-        "gamma": Published(0.05, "appendix E, gamma = 0.05, read as TRL's `gamma`, the discount"),
-        "kl_coefficient": Published(0.2, _TRL),
+        "gamma": PublishedValue(0.05, "appendix E, gamma = 0.05, read as TRL's `gamma`, the discount"),
+        "kl_coefficient": PublishedValue(0.2, _TRL),
     },
     "paper-kl": {
         **_PPO,
-        "gamma": Published(1.0, _TRL),
-        "kl_coefficient": Published(PAPER_KL, "appendix E, gamma = 0.05, read as Eq. 1's gamma, the weight of the KL"),
+        "gamma": PublishedValue(1.0, _TRL),
+        "kl_coefficient": PublishedValue(
+            PAPER_KL, "appendix E, gamma = 0.05, read as Eq. 1's gamma, the weight of the KL"
+        ),
     },
 }
 """LLM-GELI in the two readings of "gamma = 0.05", and SAVOIR's two stages.

@@ -13,7 +13,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.presets import Preset, PresetSettings
 from apportion.rlhf.alarm_settings import AlarmSettings
 from apportion.rlhf.algorithms import READ_BY, Algorithm
-from apportion.rlhf.named import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Named
+from apportion.rlhf.plugins import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin
 from apportion.rlhf.policy_settings import (
     ContextTurns,
     Device,
@@ -308,21 +308,21 @@ class AlignSettings(PresetSettings):
             raise ValueError(f"generation = 'vllm' samples single turns; reply_turns is {self.reply_turns}")
 
     @property
-    def reward_by(self) -> Named:
+    def reward_by(self) -> Plugin:
         """What scores the replies; raises InputError where it cannot be found."""
-        named: Named = REWARDS.find(self.reward)
+        named: Plugin = REWARDS.find(self.reward)
         return named
 
     @property
-    def partner_by(self) -> Named:
+    def partner_by(self) -> Plugin:
         """The other side of responses of several turns; raises InputError where it cannot be found."""
-        named: Named = PARTNERS.find(self.partner)
+        named: Plugin = PARTNERS.find(self.partner)
         return named
 
     @property
-    def environment_by(self) -> Named | None:
+    def environment_by(self) -> Plugin | None:
         """What is played live, if anything is; raises InputError where it cannot be found."""
-        named: Named | None = None if self.environment is None else ENVIRONMENTS.find(self.environment)
+        named: Plugin | None = None if self.environment is None else ENVIRONMENTS.find(self.environment)
         return named
 
     @property

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from apportion.study.definition.folder import StudyFolder
-from apportion.study.definition.key import Key, read_key
-from apportion.study.definition.making import Wanted, make_study
+from apportion.study.design.create import StudyPlan, make_study
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.unblinding_key import Key, read_key
+from apportion.study.report.measures import UNITS
 from apportion.study.report.results import StudyReport
-from apportion.study.report.units import UNITS
 from apportion.study.report.write import WRITERS, written
-from apportion.study.simulated import SimulatedAnnotators, simulated_name
+from apportion.study.simulated_annotators import SimulatedAnnotators, simulated_name
 
 BEFORE, AFTER = "before-ppo", "after-ppo"
 """What the demo's policies are called: before PPO, and after it."""
@@ -71,7 +71,7 @@ def make_demo(responses: pa.Table, out: Path, criteria: str = "geli", *, own_pla
     InputError
         As `make_study`.
     """
-    wanted = Wanted(
+    wanted = StudyPlan(
         criteria,
         TITLE,
         BEFORE,

@@ -11,10 +11,10 @@ from typing import Any
 from apportion.foundation.errors import InputError
 from apportion.foundation.tables.columns import columns
 from apportion.foundation.tables.numbers import fixed
-from apportion.study.definition.criteria import Kind
-from apportion.study.definition.folder import StudyFolder
-from apportion.study.definition.key import Key, read_key
-from apportion.study.gathered import gathered
+from apportion.study.all_answers import gathered
+from apportion.study.design.criteria import Kind
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.unblinding_key import Key, read_key
 from apportion.study.power import (
     Components,
     Design,
@@ -28,7 +28,7 @@ from apportion.study.power import (
     smallest_difference,
 )
 from apportion.study.report.tables import unblinded
-from apportion.study.simulated import INDEPENDENT, Shared
+from apportion.study.simulated_annotators import INDEPENDENT, Shared
 
 MARKS, RATINGS = (2.0, 3.0, 5.0, 7.0, 10.0, 13.0), (0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 """Differences that are told where none is asked for: points of a share, steps of a scale."""

@@ -1,9 +1,10 @@
 """How many items and annotators tell a difference of so many points apart: the power of a study before it is begun.
 
 The variance of a difference of two systems' means has three parts (items, annotators, single answers), each divided by
-how many of them there are; the test is that of `apportion.evaluation.people.two_way`, a t with one less degree of freedom than
-the fewer of items and annotators has. What the parts are is not known before: they follow from what answers are assumed
-to share (`apportion.study.simulated.Shared`), or from a study that was done (`components_of_answers`).
+how many of them there are; the test is that of `apportion.evaluation.human_agreement.two_way_anova`, a t with one less
+degree of freedom than the fewer of items and annotators has. What the parts are is not known before: they follow from
+what answers are assumed to share (`apportion.study.simulated_annotators.Shared`), or from a study that was done
+(`components_of_answers`).
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from apportion.evaluation.people.answers import Answers
-from apportion.evaluation.people.comparison import compare_to
-from apportion.evaluation.people.mixed import mixed_mean
+from apportion.evaluation.human_agreement.answers import Answers
+from apportion.evaluation.human_agreement.comparison import compare_to
+from apportion.evaluation.human_agreement.mixed_model import mixed_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
 from apportion.study.noncentral_t import noncentral_t_above
-from apportion.study.simulated import Shared, assigned, simulated_marks
+from apportion.study.simulated_annotators import Shared, assigned, simulated_marks
 
 MOST_ITEMS = 100_000
 LEVEL = 0.05

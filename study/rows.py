@@ -32,7 +32,7 @@ class AnswerRow:
     annotator, item : str
         Ids; nothing else about a person is known.
     answers : mapping of str to Any
-        By criterion, as `apportion.study.definition.answers.Value` says.
+        By criterion, as `apportion.study.design.answers.Value` says.
     reason : str
         In the annotator's words; may be empty.
     seconds : float

@@ -24,7 +24,7 @@ _FOLDERS = {path.parent.name for path in _ROOT.glob("*/__init__.py")} - {"apport
 
 
 class NoBareNames:
-    """Refuses `import corpus` for `import apportion.corpus`: the folders lie on the path of a checkout, and nowhere else."""
+    """Refuses `import corpus` for `import apportion.corpus`: only a checkout has the folders on its path."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:

@@ -11,10 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = tuple(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests")
 BREAKS = {
-    "A package imports only from packages below it": ("features/series.py", "import apportion.rlhf.settings"),
+    "A package imports only from packages below it": ("features/time_series.py", "import apportion.rlhf.settings"),
     "The LLM client knows nothing of dialogue": ("llm_client/usage.py", "import apportion.corpus.schema"),
     "Evaluation does not know how the values were made": (
-        "evaluation/intervals/figure.py",
+        "evaluation/confidence_intervals/figure.py",
         "import apportion.features.names",
     ),
     "No file and no folder imports its sibling in a circle": ("corpus/schema.py", "import apportion.corpus.corpus"),

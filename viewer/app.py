@@ -12,12 +12,12 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Scope
 
 from apportion.foundation.errors import ApportionError
-from apportion.viewer.access import MOST_BODY, Access, Guard, TooLargeError
+from apportion.viewer.auth import MOST_BODY, Access, Guard, TooLargeError
+from apportion.viewer.data.companion_files import CompanionFiles, beside
+from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages import compare, label, media, patterns, report, session, sessions
 from apportion.viewer.pages.links import TOKENS, Links, static_state
 from apportion.viewer.pages.render import render
-from apportion.viewer.reading.beside import Beside, beside
-from apportion.viewer.reading.run import ServedRun
 
 ROUTERS: tuple[APIRouter, ...] = (
     sessions.router,
@@ -32,7 +32,7 @@ TITLES = {404: "Not found", 405: "Not possible", 500: "This page failed", 503: "
 FAULT = "That is a fault of the viewer, not yours. What happened is told where it was started; other pages go on."
 
 
-def create_app(run: ServedRun, access: Access, around: Beside | None = None) -> ASGIApp:
+def create_app(run: ServedRun, access: Access, around: CompanionFiles | None = None) -> ASGIApp:
     """The pages of a run behind a guard.
 
     Parameters

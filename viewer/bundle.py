@@ -18,21 +18,21 @@ from typing import Any
 
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import check_path, sync, sync_folder
-from apportion.pipeline.patterns.write import read_patterns
-from apportion.viewer.labels.overlay import Overlay
+from apportion.pipeline.error_slices.write import read_patterns
+from apportion.viewer.data.companion_files import CompanionFiles, beside
+from apportion.viewer.data.listing import PAGE, Query
+from apportion.viewer.data.paging import Page
+from apportion.viewer.data.recordings import recording_file
+from apportion.viewer.data.run import ServedRun, serve_run
+from apportion.viewer.data.run_location import RunPlace
+from apportion.viewer.data.session import read_session
+from apportion.viewer.labels.label_store import Overlay
 from apportion.viewer.pages import patterns, report, session, sessions
 from apportion.viewer.pages.compare_files import compare_files
 from apportion.viewer.pages.links import REPORT, TOKENS, Links, bundled_name
 from apportion.viewer.pages.sessions_data import sessions_data
-from apportion.viewer.reading.beside import Beside, beside
-from apportion.viewer.reading.listing import PAGE, Query
-from apportion.viewer.reading.paging import Page
-from apportion.viewer.reading.place import RunPlace
-from apportion.viewer.reading.recordings import recording_file
-from apportion.viewer.reading.run import ServedRun, serve_run
-from apportion.viewer.reading.session import read_session
-from apportion.viewer.renamed import renamed_copy
-from apportion.viewer.shown.session.view import Asked, choose
+from apportion.viewer.pseudonymize import renamed_copy
+from apportion.viewer.views.session.view import SessionQuery, choose
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def write_bundle(
     place: RunPlace,
     out: Path,
     *,
-    around: Beside | None = None,
+    around: CompanionFiles | None = None,
     media: bool = False,
     pseudonyms: bool = False,
     names: Sequence[str] = (),
@@ -76,7 +76,8 @@ def write_bundle(
     media : bool
         Whether recordings are copied, too.
     pseudonyms : bool
-        Whether people get other names (`apportion.viewer.renamed`); goes with no recording, which would tell who they are.
+        Whether people get other names (`apportion.viewer.pseudonymize`); goes with no recording, which would tell who
+        they are.
     names : sequence of str
         Names to replace besides those of who takes part.
 
@@ -111,15 +112,17 @@ def write_bundle(
     return report
 
 
-def _renamed(place: RunPlace, around: Beside, folder: Path, names: Sequence[str]) -> tuple[RunPlace, Beside]:
+def _renamed(
+    place: RunPlace, around: CompanionFiles, folder: Path, names: Sequence[str]
+) -> tuple[RunPlace, CompanionFiles]:
     """The run and what is beside it under other names; labels of the overlay are of the words as they were said."""
     renamed = renamed_copy(place, folder, names, around.responses, around.other)
     overlay = Overlay(folder / "none.labels.jsonl")
-    return renamed.place, Beside(overlay, renamed.other, renamed.responses)
+    return renamed.place, CompanionFiles(overlay, renamed.other, renamed.responses)
 
 
 def _written(
-    run: ServedRun, around: Beside, folder: Path, out: Path, media: bool, places: Sequence[RunPlace]
+    run: ServedRun, around: CompanionFiles, folder: Path, out: Path, media: bool, places: Sequence[RunPlace]
 ) -> BundleReport:
     _static(folder / "static")
     slugs = _slugs(run)
@@ -157,7 +160,7 @@ def _pages(run: ServedRun, overlay: Overlay, slugs: Sequence[str]) -> Iterator[t
 
 
 def _session(run: ServedRun, overlay: Overlay, slug: str, rating: int, links: Links) -> str:
-    return session.html(run, links, overlay, slug, Asked(rating=rating))
+    return session.html(run, links, overlay, slug, SessionQuery(rating=rating))
 
 
 def _ratings(run: ServedRun, slug: str) -> int:

@@ -18,14 +18,14 @@ from pathlib import Path
 
 import uvicorn
 
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import did_you_mean
-from apportion.viewer.access import Access
 from apportion.viewer.app import create_app
-from apportion.viewer.reading.beside import Beside
-from apportion.viewer.reading.naming import slugs_by_session
-from apportion.viewer.reading.place import RunPlace
-from apportion.viewer.reading.run import ServedRun, serve_run
+from apportion.viewer.auth import Access
+from apportion.viewer.data.companion_files import CompanionFiles
+from apportion.viewer.data.run import ServedRun, serve_run
+from apportion.viewer.data.run_location import RunPlace
+from apportion.viewer.data.session_ref import slugs_by_session
 
 PORT = 8617
 TRIED = 20
@@ -39,7 +39,7 @@ def serve(
     port: int | None,
     browser: bool,
     say: Callable[[str], None],
-    around: Beside | None = None,
+    around: CompanionFiles | None = None,
     session: str | None = None,
 ) -> None:
     """Serve the pages of a run until this process is told to end.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.parts.options import json_option
-from apportion.commands.parts.session_choice import SESSIONS_OPTION, SessionChoice
 from apportion.commands.presets import PRESET_OPTION
+from apportion.commands.shared.options import json_option
+from apportion.commands.shared.session_choice import SESSIONS_OPTION, SessionChoice
 
 
 @click.command("benchmark")
@@ -56,7 +56,7 @@ def benchmark_command(
     """
     from apportion.pipeline.benchmark.benchmark import configure, write_benchmark
     from apportion.pipeline.config import Config, load_config
-    from apportion.pipeline.running.local import run_locally
+    from apportion.pipeline.execution.local import run_locally
 
     corpus = corpus.resolve()
     output = (output or Path("runs") / f"benchmark-{corpus.name}").resolve()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.parts.options import json_option
-from apportion.commands.parts.places import tell_corpus
-from apportion.commands.parts.scenario_files import SCENARIO_KINDS, import_scenarios
+from apportion.commands.shared.options import json_option
+from apportion.commands.shared.places import tell_corpus
+from apportion.commands.shared.scenario_files import SCENARIO_KINDS, import_scenarios
 
 KIND = "apportion.import.kind"
 
@@ -30,7 +30,7 @@ class ImportCommand(click.Command):
         if kind is None:
             formatter.write("\n`apportion import KIND --help` lists what -o takes for that KIND.\n")
             return
-        from apportion.corpus.importers.run import options_of
+        from apportion.corpus.importers.registry import options_of
 
         options = SCENARIO_KINDS[kind] if kind in SCENARIO_KINDS else options_of(kind)
         with formatter.section(f"Options of {kind}"):
@@ -80,7 +80,7 @@ def import_command(
 def inspect_command(corpus: Path, as_json: bool) -> None:
     """Count what CORPUS holds, draw its scores, and say what is missing or odd."""
     from apportion.corpus.corpus import Corpus
-    from apportion.corpus.inspecting.inspect import inspect, render
+    from apportion.corpus.inspection.inspect import inspect, render
 
     inspection = inspect(Corpus.open(corpus))
     if as_json:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.parts.options import json_option
-from apportion.commands.parts.places import unwritable
+from apportion.commands.shared.options import json_option
+from apportion.commands.shared.places import unwritable
 
 
 @click.command("export")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import json_option, option_names, with_options
-from apportion.commands.parts.places import check_place, unwritable
-from apportion.commands.parts.progress import shown_progress
-from apportion.corpus.splitting.settings import SPLITS
+from apportion.commands.shared.options import json_option, option_names, with_options
+from apportion.commands.shared.places import check_place, unwritable
+from apportion.commands.shared.progress import shown_progress
+from apportion.corpus.splits.settings import SPLITS
 from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,10 +95,10 @@ def generate_command(
     folder or Hugging Face name. NAME=POLICY calls it NAME in the table. With --policy all of them answer the same
     contexts. Stopped and run again it goes on; the same seed gives the same table.
     """
-    from apportion.rlhf.compare.choice import Wanted, choose
+    from apportion.rlhf.compare.choice import GenerationRequest, choose
 
     path, called = _place(out, kind), option_names()
-    generation = choose([policy, *policies], corpus, Wanted(**wanted), called)
+    generation = choose([policy, *policies], corpus, GenerationRequest(**wanted), called)
     finished = not force and generation.is_finished(path)
     if not finished:
         generation.check_free(path, force, called)

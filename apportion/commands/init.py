@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.parts.options import option_names
-from apportion.commands.parts.places import check_place, write
 from apportion.commands.presets import known_preset
+from apportion.commands.shared.options import option_names
+from apportion.commands.shared.places import check_place, write
 
 
 @click.command("init")
@@ -32,7 +32,7 @@ def init_command(
     corpus: Path, output: Path, rating: str | None, align: bool | None, preset: str | None, force: bool
 ) -> None:
     """Write a commented configuration for CORPUS."""
-    from apportion.pipeline.engine.intake import REWARDS_WITHOUT
+    from apportion.pipeline.engine.load_corpus import REWARDS_WITHOUT
     from apportion.pipeline.template import template_for
 
     check_place(output, "--output", force=force)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from apportion.commands.parts.options import json_option
+from apportion.commands.shared.options import json_option
 
 if TYPE_CHECKING:
-    from apportion.llm_client.kept.inspection import Contents
+    from apportion.llm_client.cache.inspection import Contents
 
 _DEFAULT = "llm_cache.sqlite"
 _place = click.argument("place", type=click.Path(path_type=Path), metavar="FILE|RUN_FOLDER")
@@ -30,7 +30,7 @@ def check_command(place: Path, as_json: bool) -> int:
 
     Exit code 0: the file is sound; 1: it is damaged.
     """
-    from apportion.llm_client.kept.inspection import inspect
+    from apportion.llm_client.cache.inspection import inspect
 
     path = _file(place)
     contents = inspect(path)
@@ -59,7 +59,7 @@ def repair_command(place: Path) -> None:
     It gets the file's name, and the damaged one stays beside it as FILE.damaged-N. Refused while another process uses
     the file.
     """
-    from apportion.llm_client.kept.salvage import repair
+    from apportion.llm_client.cache.repair import repair
 
     path = _file(place)
     done = repair(path)

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from apportion.commands.parts.options import json_option
+from apportion.commands.shared.options import json_option
 
 
 @click.command("doctor")

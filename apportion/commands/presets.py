@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import did_you_mean
 from apportion.pipeline.config import PRESET_NAMES
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import json_option, option_names, with_options
-from apportion.commands.parts.places import check_place, unwritable, write
-from apportion.commands.parts.progress import shown_progress
+from apportion.commands.shared.options import json_option, option_names, with_options
+from apportion.commands.shared.places import check_place, unwritable, write
+from apportion.commands.shared.progress import shown_progress
 from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from apportion.commands.parts.options import with_options
-from apportion.commands.parts.running import run, with_llm_options, with_run_options
 from apportion.commands.presets import preset_given
+from apportion.commands.shared.options import with_options
+from apportion.commands.shared.running import run, with_llm_options, with_run_options
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import Config, load_config
-from apportion.pipeline.engine.choice import last_stages, stages_called
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.engine.stage_selection import last_stages, stages_called
+from apportion.pipeline.stages.registry import STAGES
 
 DEMO_CONFIG = Path(__file__).parents[1] / "demo" / "demo.toml"
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import json_option, option_names
-from apportion.commands.parts.places import check_place, unwritable
-from apportion.commands.parts.progress import shown_progress
+from apportion.commands.shared.options import json_option, option_names
+from apportion.commands.shared.places import check_place, unwritable
+from apportion.commands.shared.progress import shown_progress
 from apportion.foundation.errors import InputError
-from apportion.foundation.listing import counted
+from apportion.foundation.truncate import counted
 
 if TYPE_CHECKING:
     from apportion.reward_model.corpus_scores import CorpusScores
-    from apportion.reward_model.scoring import Scored
+    from apportion.reward_model.scoring import ScoringResult
 
 SUFFIXES = (".parquet", ".jsonl")
 
@@ -60,7 +60,7 @@ def score_command(
     and `seed` are taken from MODEL's name. Exit code 1 where a session could not be scored. Stopped at any moment, the
     same command goes on with the next session; run again when it is finished, it says so.
     """
-    from apportion.reward_model.score_note import write_note
+    from apportion.reward_model.score_metadata import write_note
     from apportion.reward_model.scoring import finished, scored, write_scores
 
     check_place(out, "--out", SUFFIXES)
@@ -97,7 +97,7 @@ def _again(told: dict[str, Any], out: Path) -> str:
     return "\n".join(lines)
 
 
-def _document(work: Scored, out: Path) -> dict[str, object]:
+def _document(work: ScoringResult, out: Path) -> dict[str, object]:
     scores = work.scores
     return {
         "out": str(out),

@@ -1,4 +1,4 @@
-"""One command a stage, and those below `align` and `decompose`; the stages come from `apportion.pipeline.stages.declared`."""
+"""One command a stage, and those below `align` and `decompose`; the stages come from `pipeline.stages.registry`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from apportion.commands.parts.aligning import ALIGN_OPTIONS, aligned_as_asked
-from apportion.commands.parts.options import with_options
-from apportion.commands.parts.running import run, with_audit_options, with_llm_options, with_run_options
-from apportion.commands.parts.session_choice import SessionChoice
 from apportion.commands.presets import preset_given
+from apportion.commands.shared.aligning import ALIGN_OPTIONS, aligned_as_asked
+from apportion.commands.shared.options import with_options
+from apportion.commands.shared.running import run, with_audit_options, with_llm_options, with_run_options
+from apportion.commands.shared.session_choice import SessionChoice
 from apportion.pipeline.config import load_config
-from apportion.pipeline.stages.declared import ASKING, STAGES
+from apportion.pipeline.stages.registry import ASKING, STAGES
 from apportion.rlhf.algorithms import ALGORITHMS
 
 ALIGNING = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.parts.meter import Meter
+from apportion.commands.shared.meter import Meter
 
 
 @click.group("train-agent")

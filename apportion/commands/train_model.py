@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from apportion.commands.parts.meter import Meter
-from apportion.commands.parts.options import json_option
+from apportion.commands.shared.meter import Meter
+from apportion.commands.shared.options import json_option
 
 if TYPE_CHECKING:
-    from apportion.rlhf.corpus_model import CorpusModelSettings
+    from apportion.rlhf.language_model_finetune import CorpusModelSettings
 
 
 @click.command("train")
@@ -47,14 +47,14 @@ def train_command(
     if name == "intensity":
         _train_intensity(folder, output, as_json)
     else:
-        from apportion.rlhf.corpus_model import CorpusModelSettings
+        from apportion.rlhf.language_model_finetune import CorpusModelSettings
 
         _train_measurer(folder, output, CorpusModelSettings(steps=steps, tokens=tokens), sessions, as_json)
 
 
 def _train_intensity(folder: Path, output: Path, as_json: bool) -> None:
     from apportion.features.settings import FeatureSettings
-    from apportion.features.vocal_intensity.train import train_intensity
+    from apportion.features.vocal_intensity_model.train import train_intensity
 
     with Meter() as meter:
         model, held_out = train_intensity(
@@ -76,7 +76,7 @@ def _train_intensity(folder: Path, output: Path, as_json: bool) -> None:
 def _train_measurer(
     folder: Path, output: Path, settings: CorpusModelSettings, sessions: Path | None, as_json: bool
 ) -> None:
-    from apportion.rlhf.corpus_model import sessions_of, train_corpus_model
+    from apportion.rlhf.language_model_finetune import sessions_of, train_corpus_model
 
     with Meter() as meter:
 

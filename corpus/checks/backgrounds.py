@@ -7,12 +7,12 @@ from typing import Any
 
 from apportion.corpus.checks.rows import duplicates, nulls, pairs, unknown_sessions
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.problem import Problem
+from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.schema import BACKGROUNDS
 from apportion.corpus.session import BACKGROUND_KINDS
 
 
-def check_backgrounds(corpus: Corpus) -> Iterator[Problem]:
+def check_backgrounds(corpus: Corpus) -> Iterator[ValidationIssue]:
     """Unknown sessions and kinds, texts without a word, private rows of somebody who says nothing."""
     table = corpus.backgrounds
     if table.num_rows == 0:
@@ -27,18 +27,18 @@ def check_backgrounds(corpus: Corpus) -> Iterator[Problem]:
         yield from _row_problems(row, number, speaking.get(row["session_id"]))
 
 
-def _row_problems(row: dict[str, Any], number: int, speakers: set[str] | None) -> Iterator[Problem]:
+def _row_problems(row: dict[str, Any], number: int, speakers: set[str] | None) -> Iterator[ValidationIssue]:
     id_, speaker, kind, text = row["session_id"], row["speaker"], row["kind"], row["text"]
     if kind is not None and kind not in BACKGROUND_KINDS:
         allowed = ", ".join(BACKGROUND_KINDS)
-        yield Problem("backgrounds", number, "kind", id_, repr(kind), allowed, "Correct the kind.")
+        yield ValidationIssue("backgrounds", number, "kind", id_, repr(kind), allowed, "Correct the kind.")
     if text is not None and not text.strip():
         hint = "Write the text, or remove the row."
-        yield Problem("backgrounds", number, "text", id_, "the text is empty", "a text with a word in it", hint)
+        yield ValidationIssue("backgrounds", number, "text", id_, "the text is empty", "a text with a word in it", hint)
     # A session that is unknown or in which nobody speaks is told once, not again for each row.
     if speaker is not None and speakers is not None and speaker not in speakers:
         names = ", ".join(sorted(name for name in speakers if name is not None))
-        yield Problem(
+        yield ValidationIssue(
             "backgrounds",
             number,
             "speaker",

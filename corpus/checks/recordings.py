@@ -8,7 +8,7 @@ from typing import Any
 
 from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, unknown_sessions
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.problem import Problem
+from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.schema import MEDIA
 from apportion.corpus.session import ENVIRONMENT
 
@@ -16,7 +16,7 @@ KINDS = ("audio", "video", "features")
 CHANNELS = ("L", "R", "left", "right")
 
 
-def check_media(corpus: Corpus) -> Iterator[Problem]:
+def check_media(corpus: Corpus) -> Iterator[ValidationIssue]:
     """Unknown sessions and speakers, unknown kinds and channels, files that cannot be used."""
     table = corpus.media
     if table.num_rows == 0:
@@ -33,17 +33,19 @@ def check_media(corpus: Corpus) -> Iterator[Problem]:
         yield from _row_problems(row, number, people, root)
 
 
-def _row_problems(row: dict[str, Any], number: int, people: set[tuple[Any, ...]], root: Path) -> Iterator[Problem]:
+def _row_problems(
+    row: dict[str, Any], number: int, people: set[tuple[Any, ...]], root: Path
+) -> Iterator[ValidationIssue]:
     id_ = row["session_id"]
     if row["kind"] is not None and row["kind"] not in KINDS:
         hint = "Correct the kind."
-        yield Problem("media", number, "kind", id_, repr(row["kind"]), ", ".join(KINDS), hint)
+        yield ValidationIssue("media", number, "kind", id_, repr(row["kind"]), ", ".join(KINDS), hint)
     channel = row["channel"]
     if channel is not None and channel not in CHANNELS and not channel.isdecimal():
         allowed = f"{', '.join(CHANNELS)}, a channel's index, or empty"
-        yield Problem("media", number, "channel", id_, repr(channel), allowed, "Correct the channel.")
+        yield ValidationIssue("media", number, "channel", id_, repr(channel), allowed, "Correct the channel.")
     if row["speaker"] == ENVIRONMENT:
-        yield Problem(
+        yield ValidationIssue(
             "media",
             number,
             "speaker",
@@ -53,7 +55,7 @@ def _row_problems(row: dict[str, Any], number: int, people: set[tuple[Any, ...]]
             "Correct the name, or remove the row.",
         )
     elif (id_, row["speaker"]) not in people:
-        yield Problem(
+        yield ValidationIssue(
             "media",
             number,
             "speaker",
@@ -66,7 +68,9 @@ def _row_problems(row: dict[str, Any], number: int, people: set[tuple[Any, ...]]
     fault = None if row["path"] is None else path_fault(row["path"], root)
     if fault is not None:
         value, hint = fault
-        yield Problem("media", number, "path", id_, f"{row['path']!r} {value}", "a file inside the corpus folder", hint)
+        yield ValidationIssue(
+            "media", number, "path", id_, f"{row['path']!r} {value}", "a file inside the corpus folder", hint
+        )
 
 
 def path_fault(path: str, root: Path) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from apportion.corpus.problem import Problem
+from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.schema import TableSchema
 
 
@@ -24,21 +24,21 @@ def not_finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.invert(pc.is_finite(column))
 
 
-def nulls(table: pa.Table, schema: TableSchema) -> Iterator[Problem]:
+def nulls(table: pa.Table, schema: TableSchema) -> Iterator[ValidationIssue]:
     """Required values that are missing."""
     for name in schema.required:
         if table.column(name).null_count:
             for number, row in rows_where(table, table.column(name).is_null()):
-                yield Problem(
+                yield ValidationIssue(
                     schema.name, number, name, row["session_id"], "no value", "a value in every row", "Fill it in."
                 )
 
 
-def not_numbers(table: pa.Table, name: str, columns: Iterable[str]) -> Iterator[Problem]:
+def not_numbers(table: pa.Table, name: str, columns: Iterable[str]) -> Iterator[ValidationIssue]:
     """NaN and infinite values."""
     for column in columns:
         for number, row in rows_where(table, not_finite(table.column(column))):
-            yield Problem(
+            yield ValidationIssue(
                 name,
                 number,
                 column,
@@ -49,7 +49,7 @@ def not_numbers(table: pa.Table, name: str, columns: Iterable[str]) -> Iterator[
             )
 
 
-def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[Problem]:
+def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[ValidationIssue]:
     """Rows whose key another row above has already."""
     keys = list(schema.key)
     groups = table.select(keys).group_by(keys, use_threads=False).aggregate([([], "count_all")])
@@ -59,7 +59,7 @@ def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[Problem]:
     for number, key in enumerate(zip(*(table.column(name).to_pylist() for name in keys), strict=True), start=1):
         if key in seen:
             shown = ", ".join(str(part) for part in key[1:] if part is not None) or str(key[0])
-            yield Problem(
+            yield ValidationIssue(
                 schema.name,
                 number,
                 keys[-1] if len(keys) < 3 else ", ".join(keys[1:]),
@@ -72,14 +72,14 @@ def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[Problem]:
             seen[key] = number
 
 
-def unknown_sessions(table: pa.Table, name: str, sessions: pa.Table) -> Iterator[Problem]:
+def unknown_sessions(table: pa.Table, name: str, sessions: pa.Table) -> Iterator[ValidationIssue]:
     """Rows of sessions that the table ``sessions`` does not have: one problem a session, at its first row."""
     known = pc.is_in(table.column("session_id"), value_set=sessions.column("session_id").combine_chunks())
     reported: set[str] = set()
     for number, row in rows_where(table, pc.invert(known)):
         if row["session_id"] not in reported:
             reported.add(row["session_id"])
-            yield Problem(
+            yield ValidationIssue(
                 name,
                 number,
                 "session_id",

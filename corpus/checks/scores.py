@@ -9,16 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from apportion.corpus.annotators import COMPUTED, is_badly_computed
 from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.labellers import COMPUTED, is_badly_computed
+from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.power import score_variance_warning
-from apportion.corpus.problem import Problem
 from apportion.corpus.schema import EPISODE_KEY, RATINGS, TURN_LABELS
 from apportion.corpus.session import ENVIRONMENT
 
 
-def check_ratings(corpus: Corpus) -> Iterator[Problem]:
+def check_ratings(corpus: Corpus) -> Iterator[ValidationIssue]:
     """Scores off their scale, scales that cannot be or differ, raters and targets who do not take part."""
     table = corpus.ratings
     yield from nulls(table, RATINGS)
@@ -33,7 +33,7 @@ def check_ratings(corpus: Corpus) -> Iterator[Problem]:
     yield from _no_variance(corpus)
 
 
-def check_turn_labels(corpus: Corpus) -> Iterator[Problem]:
+def check_turn_labels(corpus: Corpus) -> Iterator[ValidationIssue]:
     """Labels off their scale, or of turns that are not there."""
     table = corpus.turn_labels
     if table.num_rows == 0:
@@ -46,7 +46,7 @@ def check_turn_labels(corpus: Corpus) -> Iterator[Problem]:
     yield from _off_scale(table, "turn_labels", "value")
     unnamed = [by is not None and is_badly_computed(by) for by in table["annotator"].to_pylist()]
     for number, row in rows_where(table, pa.chunked_array([pa.array(unnamed)])):
-        yield Problem(
+        yield ValidationIssue(
             "turn_labels",
             number,
             "annotator",
@@ -58,7 +58,7 @@ def check_turn_labels(corpus: Corpus) -> Iterator[Problem]:
     turns = pairs(corpus.utterances, "session_id", "turn")
     wrong = [key not in turns for key in _rows(table, "session_id", "turn")]
     for number, row in rows_where(table, pa.chunked_array([pa.array(wrong)])):
-        yield Problem(
+        yield ValidationIssue(
             "turn_labels",
             number,
             "turn",
@@ -69,9 +69,9 @@ def check_turn_labels(corpus: Corpus) -> Iterator[Problem]:
         )
 
 
-def _scale_ends(table: pa.Table, name: str) -> Iterator[Problem]:
+def _scale_ends(table: pa.Table, name: str) -> Iterator[ValidationIssue]:
     for number, row in rows_where(table, pc.greater_equal(table.column("low"), table.column("high"))):
-        yield Problem(
+        yield ValidationIssue(
             name,
             number,
             "low",
@@ -82,10 +82,10 @@ def _scale_ends(table: pa.Table, name: str) -> Iterator[Problem]:
         )
 
 
-def _off_scale(table: pa.Table, name: str, column: str) -> Iterator[Problem]:
+def _off_scale(table: pa.Table, name: str, column: str) -> Iterator[ValidationIssue]:
     outside = pc.and_(outside_scale(table, column), pc.is_finite(table.column(column)))
     for number, row in rows_where(table, outside):
-        yield Problem(
+        yield ValidationIssue(
             name,
             number,
             column,
@@ -103,7 +103,7 @@ def outside_scale(table: pa.Table, column: str) -> pa.ChunkedArray:
     return pc.fill_null(beyond, False)
 
 
-def _absent_people(corpus: Corpus) -> Iterator[Problem]:
+def _absent_people(corpus: Corpus) -> Iterator[ValidationIssue]:
     """A target who says nothing cannot be credited; a rater must speak or be recorded to react, or be nobody."""
     speaking = pairs(corpus.utterances, "session_id", "speaker")
     present = speaking | pairs(corpus.media, "session_id", "speaker")
@@ -115,7 +115,7 @@ def _absent_people(corpus: Corpus) -> Iterator[Problem]:
         for column, person, known in (("rater", rater, raters), ("target", target, speaking)):
             if person is not None and (session_id, person) not in known:
                 people = ", ".join(sorted(name for id_, name in known if id_ == session_id and name is not None))
-                yield Problem(
+                yield ValidationIssue(
                     "ratings",
                     number,
                     column,
@@ -126,12 +126,12 @@ def _absent_people(corpus: Corpus) -> Iterator[Problem]:
                 )
 
 
-def _unnamed_judge(table: pa.Table) -> Iterator[Problem]:
+def _unnamed_judge(table: pa.Table) -> Iterator[ValidationIssue]:
     """One warning where the environment gave scores and no annotator says by whom."""
     unnamed = pc.and_(pc.equal(table.column("rater"), ENVIRONMENT), table.column("annotator").is_null())
     found = [number for number, _ in rows_where(table, unnamed)]
     if found:
-        yield Problem(
+        yield ValidationIssue(
             "ratings",
             found[0],
             "annotator",
@@ -143,7 +143,7 @@ def _unnamed_judge(table: pa.Table) -> Iterator[Problem]:
         )
 
 
-def _differing_scales(table: pa.Table) -> Iterator[Problem]:
+def _differing_scales(table: pa.Table) -> Iterator[ValidationIssue]:
     """Annotators of one episode must share a scale (error); the sessions of one rating should (warning)."""
     scales = pairs(table, *EPISODE_KEY, "low", "high", "higher_is_better")
     of_episode: dict[Any, list[Any]] = defaultdict(list)
@@ -153,7 +153,7 @@ def _differing_scales(table: pa.Table) -> Iterator[Problem]:
         of_name[row[3]].add(row[4:])
     for (session_id, rater, target, name), found in sorted(of_episode.items(), key=str):
         if len(found) > 1:
-            yield Problem(
+            yield ValidationIssue(
                 "ratings",
                 None,
                 "low, high, higher_is_better",
@@ -165,7 +165,7 @@ def _differing_scales(table: pa.Table) -> Iterator[Problem]:
     for name, different in sorted(of_name.items(), key=str):
         if len(different) > 1:
             shown = ", ".join(sorted(f"{low} to {high}" for low, high, _ in different)[:4])
-            yield Problem(
+            yield ValidationIssue(
                 "ratings",
                 None,
                 "low, high, higher_is_better",
@@ -177,13 +177,13 @@ def _differing_scales(table: pa.Table) -> Iterator[Problem]:
             )
 
 
-def _no_variance(corpus: Corpus) -> Iterator[Problem]:
+def _no_variance(corpus: Corpus) -> Iterator[ValidationIssue]:
     table = corpus.ratings
     for name in corpus.rating_names():
         scores = table.filter(pc.equal(table.column("name"), name)).column("score").drop_null().to_pylist()
         warning = score_variance_warning(scores)
         if warning:
-            yield Problem(
+            yield ValidationIssue(
                 "ratings",
                 None,
                 "score",

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.problem import Problem
+from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.schema import SESSIONS, UTTERANCES
 from apportion.corpus.session import ENVIRONMENT
 
@@ -17,19 +17,19 @@ SLACK_S = 1.0
 """How far a transcript may run past the recording: players and transcribers round differently."""
 
 
-def check_sessions(corpus: Corpus) -> Iterator[Problem]:
+def check_sessions(corpus: Corpus) -> Iterator[ValidationIssue]:
     """Ids that occur twice, impossible durations, sessions in which nobody speaks."""
     table = corpus.sessions
     yield from duplicates(table, SESSIONS)
     yield from not_numbers(table, "sessions", ["duration_s"])
     for number, row in rows_where(table, pc.less(table.column("duration_s"), 0)):
         value = f"{row['duration_s']:g} s"
-        yield Problem(
+        yield ValidationIssue(
             "sessions", number, "duration_s", row["session_id"], value, "0 s or more, or empty", "Correct the duration."
         )
     spoken = pc.is_in(table.column("session_id"), value_set=corpus.utterances.column("session_id").combine_chunks())
     for number, row in rows_where(table, pc.invert(spoken)):
-        yield Problem(
+        yield ValidationIssue(
             "sessions",
             number,
             "session_id",
@@ -40,7 +40,7 @@ def check_sessions(corpus: Corpus) -> Iterator[Problem]:
         )
 
 
-def check_utterances(corpus: Corpus) -> Iterator[Problem]:
+def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:
     """Missing values, overlapping turn numbers, unknown sessions, times that cannot be."""
     table = corpus.utterances
     yield from nulls(table, UTTERANCES)
@@ -50,7 +50,7 @@ def check_utterances(corpus: Corpus) -> Iterator[Problem]:
     yield from _reserved_name(table)
     yield from _half_timed(table)
     for number, row in rows_where(table, pc.less(table.column("end_s"), table.column("start_s"))):
-        yield Problem(
+        yield ValidationIssue(
             "utterances",
             number,
             "end_s",
@@ -63,13 +63,13 @@ def check_utterances(corpus: Corpus) -> Iterator[Problem]:
     yield from _out_of_order(table)
 
 
-def _reserved_name(table: pa.Table) -> Iterator[Problem]:
+def _reserved_name(table: pa.Table) -> Iterator[ValidationIssue]:
     """One problem a session in which a speaker has the name of the rater who is nobody."""
     reported: set[str] = set()
     for number, row in rows_where(table, pc.equal(table.column("speaker"), ENVIRONMENT)):
         if row["session_id"] not in reported:
             reported.add(row["session_id"])
-            yield Problem(
+            yield ValidationIssue(
                 "utterances",
                 number,
                 "speaker",
@@ -80,11 +80,11 @@ def _reserved_name(table: pa.Table) -> Iterator[Problem]:
             )
 
 
-def _half_timed(table: pa.Table) -> Iterator[Problem]:
+def _half_timed(table: pa.Table) -> Iterator[ValidationIssue]:
     start, end = table.column("start_s").is_null(), table.column("end_s").is_null()
     for number, row in rows_where(table, pc.xor(start, end)):
         missing = "start_s" if row["start_s"] is None else "end_s"
-        yield Problem(
+        yield ValidationIssue(
             "utterances",
             number,
             missing,
@@ -95,7 +95,7 @@ def _half_timed(table: pa.Table) -> Iterator[Problem]:
         )
 
 
-def _outside(corpus: Corpus) -> Iterator[Problem]:
+def _outside(corpus: Corpus) -> Iterator[ValidationIssue]:
     """One problem a session whose transcript runs before its start or past its end, at the worst row."""
     timed = corpus.utterances.select(["session_id", "turn", "start_s", "end_s"])
     timed = timed.append_column("row", pa.array(range(1, timed.num_rows + 1), pa.int64()))
@@ -107,7 +107,7 @@ def _outside(corpus: Corpus) -> Iterator[Problem]:
         id_, first, last = group["session_id"], group["start_s_min"], group["end_s_max"]
         if first < 0:
             row = _row_where(timed, id_, "start_s", first)
-            yield Problem(
+            yield ValidationIssue(
                 "utterances",
                 row,
                 "start_s",
@@ -118,7 +118,7 @@ def _outside(corpus: Corpus) -> Iterator[Problem]:
             )
         if id_ in limit and last > limit[id_] + SLACK_S:
             allowed = f"up to {limit[id_]:g} s, the session's duration_s"
-            yield Problem(
+            yield ValidationIssue(
                 "utterances",
                 _row_where(timed, id_, "end_s", last),
                 "end_s",
@@ -134,7 +134,7 @@ def _row_where(table: pa.Table, session_id: str, column: str, value: float) -> i
     return int(table.filter(match).column("row")[0].as_py())
 
 
-def _out_of_order(table: pa.Table) -> Iterator[Problem]:
+def _out_of_order(table: pa.Table) -> Iterator[ValidationIssue]:
     """One warning a session in which a later turn number starts earlier."""
     numbered = table.append_column("row", pa.array(range(1, table.num_rows + 1), pa.int64()))
     timed = numbered.filter(pc.is_finite(pc.fill_null(table.column("start_s"), float("nan"))))
@@ -147,7 +147,7 @@ def _out_of_order(table: pa.Table) -> Iterator[Problem]:
     for _, row in rows_where(timed.slice(1), back):
         if row["session_id"] not in reported:
             reported.add(row["session_id"])
-            yield Problem(
+            yield ValidationIssue(
                 "utterances",
                 row["row"],
                 "start_s",

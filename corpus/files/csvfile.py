@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apportion.corpus.files.textfile import BOM, read_text
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.listing import listed, shortened
-from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.truncate import listed, shortened
 
 BLANK = frozenset(["", "na", "n/a", "nan", "nat", "none", "null"])
 """Cells (in lower case) that hold no value: pandas, R and spreadsheets write different ones."""

@@ -14,8 +14,8 @@ import re
 import reprlib
 from typing import Any, TypeGuard
 
-from apportion.foundation.characters import IN_TABLES, whole_text
 from apportion.foundation.errors import UnitError
+from apportion.foundation.text_checks import IN_TABLES, whole_text
 
 MOST_DIGITS = 300
 """An integer of more is read as infinite, which every reader of numbers refuses: a float ends at 308 digits."""

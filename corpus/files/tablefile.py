@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from apportion.corpus.files.textfile import read_jsonl
 from apportion.corpus.schema import TableSchema
+from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import nearest
 
 Format = Literal["parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = ("parquet", "jsonl")

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apportion.corpus.casino import ANSWERS, ISSUES, MOST, PACKAGES, WALKED_AWAY, WORTH, points
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
+from apportion.corpus.casino_points import ANSWERS, ISSUES, MOST, PACKAGES, WALKED_AWAY, WORTH, points
 from apportion.corpus.files.jsontext import identifier, number, shown
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
 from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.sources import numbered, source_files, stem
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
 from apportion.corpus.session import ENVIRONMENT
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.nearest import did_you_mean
 
 LICENCE = (
     "licence: CC BY 4.0 (Chawla et al. 2021, github.com/kushalchawla/CaSiNo); real people's words, and what they "
@@ -43,7 +43,7 @@ class _Choice:
     people: bool
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions that both rate: their own points by the environment, satisfaction and likeness by the participant.
 
     Points are computed from the deal; a dialogue in which they are not those that the file has is left out.
@@ -73,8 +73,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
                 _session(rows, session_id, stem(path), item.value(), choice)
                 ids.add(session_id)
             except UnitError as error:
-                left_out.append(LeftOut(session_id, f"{path.name}, {item.place}: {error}"))
-    return NewCorpus(rows.tables(), (LICENCE,), tuple(left_out))
+                left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
+    return CorpusBuild(rows.tables(), (LICENCE,), tuple(left_out))
 
 
 def _choice(options: Mapping[str, str]) -> _Choice:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
 from apportion.corpus.importers.reading.json_items import Item, first_fault, json_items
 from apportion.corpus.importers.reading.options import check_options, scale_options
 from apportion.corpus.importers.reading.sources import numbered, source_files, stem
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.listing import listed
+from apportion.foundation.truncate import listed
 
 RATER, TARGET = "user", "assistant"
 SPEAKERS = {"user": RATER, "human": RATER, "assistant": TARGET, "gpt": TARGET}
@@ -53,7 +53,7 @@ class _Log:
         return tuple(notes)
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions of ``user`` and ``assistant``, with one rating where the row has a ``score``.
 
     Parameters
@@ -83,8 +83,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
                     session_id = identifier(chat["id"], "id")
                 _session(log, session_id, chat, stem(path))
             except UnitError as error:
-                left_out.append(LeftOut(session_id, f"{path.name}, {item.place}: {error}"))
-    return NewCorpus(log.rows.tables(), log.notes(), tuple(left_out))
+                left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
+    return CorpusBuild(log.rows.tables(), log.notes(), tuple(left_out))
 
 
 def _chats(path: Path) -> list[Item]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, number, shown
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, not_in_shape
 from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.sources import numbered
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
 from apportion.foundation.errors import InputError, UnitError
 
 RATER, TARGET = "user", "chatbot"
@@ -22,7 +22,7 @@ LABEL, LABEL_SCALE = "overall impression", (0.0, 2.0)
 NOT_GIVEN = "N/A"
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions rated "overall" (1 to 5) and on ten more names by 2 or 3 annotators; turn labels 0, 1 or 2.
 
     Parameters
@@ -54,9 +54,9 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
             skipped += _session(rows, session_id, dialog)
             ids.add(session_id)
         except UnitError as error:
-            left_out.append(LeftOut(session_id, f"{src.name}, item {position + 1}: {error}"))
+            left_out.append(SkippedSession(session_id, f"{src.name}, item {position + 1}: {error}"))
     notes = (f"{skipped} ratings are {NOT_GIVEN} and were skipped",) if skipped else ()
-    return NewCorpus(rows.tables(), notes, tuple(left_out))
+    return CorpusBuild(rows.tables(), notes, tuple(left_out))
 
 
 def _session_id(dialog_id: Any) -> str:

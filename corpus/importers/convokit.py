@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import is_number, kind_of, number, shown
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.convokit_utterances import Utterance, in_order, read_utterances
 from apportion.corpus.importers.reading.options import check_options, scale_options
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.listing import listed
+from apportion.foundation.truncate import listed
 
 OPTIONS = {
     "score": "key of the conversations' metadata, outer.inner for one inside it",
@@ -43,7 +43,7 @@ class _Wanted:
     label: str | None
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Conversations with the ratings that a key of their metadata holds.
 
     Parameters
@@ -75,11 +75,11 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
             meta = _object(conversations.get(id_, {}), "its metadata in conversations.json")
             skipped += _session(rows, id_, in_order(spoken), meta, speakers, wanted)
         except UnitError as error:
-            left_out.append(LeftOut(id_, str(error)))
+            left_out.append(SkippedSession(id_, str(error)))
     notes = [f"{skipped} answers are missing and were skipped"] if skipped else []
     if wanted.score is None:
         notes.append("no ratings were imported: say -o score=KEY -o low=1 -o high=5 for a key of the conversations")
-    return NewCorpus(rows.tables(), tuple(notes), tuple(left_out))
+    return CorpusBuild(rows.tables(), tuple(notes), tuple(left_out))
 
 
 def _wanted(options: Mapping[str, str]) -> _Wanted:

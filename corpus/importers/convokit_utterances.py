@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.builder import SkippedSession
 from apportion.corpus.files.jsontext import identifier, is_number, kind_of, shown
 from apportion.corpus.files.textfile import BrokenLine, parse_lines, read_json, read_text
-from apportion.corpus.rows import LeftOut
 from apportion.foundation.errors import InputError, UnitError
 
 LINES, ARRAY = "utterances.jsonl", "utterances.json"
@@ -57,14 +57,14 @@ class Utterance:
 
 
 @dataclass(frozen=True)
-class Told:
+class ParsedUtterances:
     """The utterances of each conversation in the order of the file, and what was left out while they were read."""
 
     by_conversation: Mapping[str, list[Utterance]]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[SkippedSession, ...]
 
 
-def read_utterances(src: Path) -> Told:
+def read_utterances(src: Path) -> ParsedUtterances:
     """Read ``utterances.jsonl``, or the ``utterances.json`` of older versions.
 
     A line that is broken costs itself and the conversations whose ids stand in it, which would have a hole without it.
@@ -90,11 +90,11 @@ def read_utterances(src: Path) -> Told:
         raise InputError(f"{src}: no utterance in it can be read. {broken[0][0]}: {broken[0][2]}")
     left_out = []
     for place, text, message in broken:
-        left_out.append(LeftOut(place, message))
+        left_out.append(SkippedSession(place, message))
         for id_ in [id_ for id_ in by_conversation if json.dumps(id_) in text]:
-            left_out.append(LeftOut(id_, f"{place} names it and is broken, so that it may lack an utterance."))
+            left_out.append(SkippedSession(id_, f"{place} names it and is broken, so that it may lack an utterance."))
             del by_conversation[id_]
-    return Told(by_conversation, tuple(left_out))
+    return ParsedUtterances(by_conversation, tuple(left_out))
 
 
 def _no_object(value: Any) -> str:

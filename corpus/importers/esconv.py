@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import number, shown
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
 from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.sources import numbered, source_files, stem
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
 from apportion.foundation.errors import InputError, UnitError
 
 SEEKER, SUPPORTER = "seeker", "supporter"
@@ -30,7 +30,7 @@ NAMES = {"empathy": True, "relevance": True, "initial_emotion_intensity": False,
 FEEDBACK = "feedback"
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions in which the seeker rates the supporter; per-turn feedback becomes turn labels where there is any.
 
     Strategies are acts, not scores, and are left out.
@@ -57,9 +57,9 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
                 skipped += _session(rows, labels, session_id, item.value())
             except UnitError as error:
                 labels.discard()
-                left_out.append(LeftOut(session_id, f"{path.name}, {item.place}: {error}"))
+                left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
     notes = (f"{skipped:,} answers of the survey are missing and were skipped",) if skipped else ()
-    return NewCorpus(rows.tables(), (*notes, *labels.notes(SUPPORTER)), tuple(left_out))
+    return CorpusBuild(rows.tables(), (*notes, *labels.notes(SUPPORTER)), tuple(left_out))
 
 
 def _dialogues(path: Path) -> list[Item]:

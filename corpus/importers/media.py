@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.textfile import not_a_file
 from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.ratings_csv import Row, read_ratings
@@ -21,9 +22,8 @@ from apportion.corpus.importers.reading.recordings import (
     track_parts,
 )
 from apportion.corpus.importers.reading.transcripts import READERS, Transcript, read_transcript
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.nearest import did_you_mean
 
 OPTIONS = {"language": "the language of all sessions, such as en"}
 RATINGS = "ratings.csv"
@@ -31,7 +31,7 @@ NOT_TRANSCRIPTS = (RATINGS, CHANNEL_MAP, "metadata.json", "import.json", "survey
 PREFERRED = "transcript"
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions with timed utterances, recordings by speaker, and the ratings.
 
     Names are matched upper and lower case aside and spelt as in the transcript. Cues stay turns of their own, in the
@@ -58,8 +58,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
         try:
             _session(rows, files, notes, folder, ratings.get(folder.name, []), options.get("language"))
         except (UnitError, InputError) as error:
-            left_out.append(LeftOut(folder.name, str(error)))
-    return NewCorpus(rows.tables(), tuple(notes), tuple(left_out), files)
+            left_out.append(SkippedSession(folder.name, str(error)))
+    return CorpusBuild(rows.tables(), tuple(notes), tuple(left_out), files)
 
 
 def _session_folders(src: Path) -> list[Path]:
@@ -74,11 +74,11 @@ def _session_folders(src: Path) -> list[Path]:
     return folders
 
 
-def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[LeftOut]:
+def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[SkippedSession]:
     for session_id, rows in ratings.items():
         if session_id not in known:
             hint = did_you_mean(session_id, known, "Add the folder, or remove the rating.")
-            yield LeftOut(session_id, f"{rows[0].place}: there is no folder {session_id!r}; {hint}")
+            yield SkippedSession(session_id, f"{rows[0].place}: there is no folder {session_id!r}; {hint}")
 
 
 def _session(

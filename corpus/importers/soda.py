@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.files.tablefile import read_parquet
 from apportion.corpus.importers.reading.json_items import first_fault, json_items
 from apportion.corpus.importers.reading.options import check_options, count_option
 from apportion.corpus.importers.reading.sources import numbered, source_files, stem
-from apportion.corpus.rows import LeftOut, NewCorpus
 from apportion.corpus.schema import SESSIONS, UTTERANCES
 from apportion.foundation.errors import InputError
-from apportion.foundation.listing import listed
+from apportion.foundation.truncate import listed
 
 COLUMNS = ("dialogue", "speakers")
 OPTIONS = {"limit": "only the first so many dialogues of each file"}
@@ -24,7 +24,7 @@ MOST_COLUMNS = 12
 TEXTS = pa.list_(pa.string())
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Unrated sessions: contexts for a policy, nothing to learn a reward from.
 
     Parameters
@@ -51,11 +51,11 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
         for position, is_good in enumerate(good.to_pylist()):
             if not is_good:
                 reason = faults.get(position, "dialogue and speakers are not of the same length, or hold nulls.")
-                left_out.append(LeftOut(ids[position].as_py(), f"{path.name}: {reason}"))
+                left_out.append(SkippedSession(ids[position].as_py(), f"{path.name}: {reason}"))
         sessions.append(_sessions(ids.filter(good)))
         utterances.append(_utterances(ids.filter(good), texts.filter(good), speakers.filter(good)))
     tables = {"sessions": pa.concat_tables(sessions), "utterances": pa.concat_tables(utterances)}
-    return NewCorpus(tables, ("SODA has no scores: no ratings were imported",), tuple(left_out))
+    return CorpusBuild(tables, ("SODA has no scores: no ratings were imported",), tuple(left_out))
 
 
 def _whole(texts: pa.Array, speakers: pa.Array) -> pa.Array:

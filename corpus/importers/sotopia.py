@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, number
+from apportion.corpus.importers.reading.counters import SkipCounter
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
 from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.sources import numbered, source_files, stem
-from apportion.corpus.importers.reading.tally import Tally
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
-from apportion.corpus.sotopia_marks import seat_viewer, shown_to
+from apportion.corpus.sotopia_markup import seat_viewer, shown_to
 from apportion.foundation.errors import InputError, UnitError
 
 LICENCE = "licence: treat SOTOPIA's data as CC BY-SA 4.0, Sotopia-RL's as Apache-2.0; simulated, no person spoke"
@@ -47,7 +47,7 @@ class _Released:
     agents: str
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions rated by ``environment`` in seven dimensions and ``overall``, the judging model as annotator.
 
     Parameters
@@ -63,7 +63,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
         Nothing there can be read as episodes.
     """
     check_options("sotopia", options, ())
-    rows, left_out, tally = CorpusRows(), [], Tally()
+    rows, left_out, tally = CorpusRows(), [], SkipCounter()
     ids: set[str] = set()
     for path in source_files(src, (".jsonl",)):
         items = json_items(path)
@@ -78,8 +78,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
                 _session(rows, session_id, _released(item.value()), tally)
                 ids.add(session_id)
             except UnitError as error:
-                left_out.append(LeftOut(session_id, f"{path.name}, {item.place}: {error}"))
-    return NewCorpus(rows.tables(), (LICENCE, *tally.notes()), tuple(left_out))
+                left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
+    return CorpusBuild(rows.tables(), (LICENCE, *tally.notes()), tuple(left_out))
 
 
 def _released(item: Mapping[str, Any]) -> _Released:
@@ -160,7 +160,7 @@ def _silent(names: list[str], done: int, acting: str) -> list[tuple[str, str]]:
     return missing
 
 
-def _session(rows: CorpusRows, session_id: str, episode: _Released, tally: Tally) -> None:
+def _session(rows: CorpusRows, session_id: str, episode: _Released, tally: SkipCounter) -> None:
     if not episode.acts:
         raise UnitError("nobody does anything.")
     source = f"simulated: sotopia, agents {episode.agents}, judge {episode.judge}"

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.textfile import read_text
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
 from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.sources import numbered, source_files, stem
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.listing import shortened
+from apportion.foundation.truncate import shortened
 
 RATER, TARGET = "USER", "SYSTEM"
 NAME = "satisfaction"
@@ -29,7 +29,7 @@ LANGUAGES = {"jddc": "zh"}
 Line = tuple[int, str]
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions with one rating an annotator (1 to 5) and turn labels on the SYSTEM turn before the rated USER turn.
 
     Parameters
@@ -56,8 +56,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
                 _session(rows, labels, session_id, lines, stem(path))
             except UnitError as error:
                 labels.discard()
-                left_out.append(LeftOut(session_id, f"{path.name}, {error}"))
-    return NewCorpus(rows.tables(), labels.notes(TARGET), tuple(left_out))
+                left_out.append(SkippedSession(session_id, f"{path.name}, {error}"))
+    return CorpusBuild(rows.tables(), labels.notes(TARGET), tuple(left_out))
 
 
 def _blocks(text: str) -> Iterator[list[Line]]:

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, Session
-from apportion.decompose.judging.requests import session_requests
 from apportion.decompose.methods import Method
-from apportion.decompose.prompting.pseudonyms import Renaming
+from apportion.decompose.prompt_building.pseudonymize import PseudonymMap
+from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.settings import DecomposeSettings
 from apportion.llm_client.request import ChatRequest
 
 
 @dataclass(frozen=True)
-class Case:
+class PerturbedEpisode:
     """A session with one rating, the method that asks, the descriptors and settings that its question is made from.
 
     ``first_sample`` is the index of the first reply asked for: another one asks the same question anew. ``planted`` is
@@ -28,7 +28,7 @@ class Case:
     settings: DecomposeSettings
     first_sample: int = 0
     planted: int | None = None
-    renamed: Renaming | None = None
+    renamed: PseudonymMap | None = None
 
     @property
     def episode(self) -> Episode:
@@ -42,12 +42,12 @@ class Case:
         return [shifted(request, self.first_sample) for request, _ in listed]
 
 
-def unchanged(case: Case, seed: int) -> Case:
+def unchanged(case: PerturbedEpisode, seed: int) -> PerturbedEpisode:
     """The question as the method asks it."""
     return case
 
 
-def asked_again(case: Case, seed: int) -> Case:
+def asked_again(case: PerturbedEpisode, seed: int) -> PerturbedEpisode:
     """The same question, for other samples of the model's replies: how far it agrees with itself."""
     return replace(case, first_sample=case.settings.llm.samples)
 
@@ -63,10 +63,10 @@ def cases_of(
     rating_name: str | None,
     descriptors: pa.Table | None,
     settings: DecomposeSettings,
-) -> list[Case]:
+) -> list[PerturbedEpisode]:
     """One unchanged case for each episode whose target says something."""
     return [
-        Case(method, replace(session, ratings=(episode.rating,)), descriptors, settings)
+        PerturbedEpisode(method, replace(session, ratings=(episode.rating,)), descriptors, settings)
         for episode in session.episodes(rating_name)
         if episode.target_turns
     ]

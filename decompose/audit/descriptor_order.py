@@ -9,14 +9,14 @@ from dataclasses import replace
 import pyarrow as pa
 
 from apportion.corpus.schema import DESCRIPTORS
-from apportion.decompose.audit.case import Case
-from apportion.decompose.audit.draw import shuffled
+from apportion.decompose.audit.case import PerturbedEpisode
+from apportion.decompose.audit.sampling import shuffled
 
 SEPARATOR = "; "
-"""Between the phrases, or figures, of one descriptor (``apportion.features.words.phrases``, ``apportion.features.words.figures``)."""
+"""Between the phrases or figures of one descriptor (``features.verbalization``)."""
 
 
-def shuffle_descriptors(case: Case, seed: int) -> Case:
+def shuffle_descriptors(case: PerturbedEpisode, seed: int) -> PerturbedEpisode:
     """Put the parts of every descriptor into another order; one of a single part stays as it is."""
     if case.descriptors is None:
         return case

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from apportion.decompose.prompting.prompt import FOLDER, prompt_for
+from apportion.decompose.prompt_building.prompt import FOLDER, prompt_for
 
 if TYPE_CHECKING:
-    from apportion.decompose.audit.case import Case
+    from apportion.decompose.audit.case import PerturbedEpisode
 
 
 def paraphrase_of(prompt: str, rating_name: str, *, has_rater: bool = True) -> str | None:
     """The path of the prompt that asks the same as ``prompt`` does for this rating; None where there is none.
 
-    ``has_rater`` as `apportion.decompose.prompting.prompt.prompt_for` takes it.
+    ``has_rater`` as `apportion.decompose.prompt_building.prompt.prompt_for` takes it.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def paraphrase_of(prompt: str, rating_name: str, *, has_rater: bool = True) -> s
     return str(path) if asked.parent == FOLDER and path.is_file() else None
 
 
-def paraphrase(case: Case, seed: int) -> Case:
+def paraphrase(case: PerturbedEpisode, seed: int) -> PerturbedEpisode:
     """Ask by the other wording."""
     settings, episode = case.settings, case.episode
     other = paraphrase_of(settings.llm.prompt, episode.rating.name, has_rater=episode.has_rater)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from apportion.decompose.audit.paraphrase import paraphrase_of
 
 if TYPE_CHECKING:
-    from apportion.decompose.audit.case import Case
+    from apportion.decompose.audit.case import PerturbedEpisode
     from apportion.decompose.settings import DecomposeSettings
 
 CLEAN = "clean"
@@ -36,11 +36,11 @@ class Perturbation:
         """Whether it puts words into an utterance."""
         return self.kind is not None
 
-    def apply(self, case: Case, seed: int) -> Case:
+    def apply(self, case: PerturbedEpisode, seed: int) -> PerturbedEpisode:
         """``case`` with the change made."""
         module, _, attribute = self.load.partition(":")
         change = getattr(import_module(module), attribute)
-        changed: Case = change(case, seed) if self.kind is None else change(case, seed, self.kind)
+        changed: PerturbedEpisode = change(case, seed) if self.kind is None else change(case, seed, self.kind)
         return changed
 
     def applies(self, settings: DecomposeSettings, rating_name: str) -> bool:
@@ -48,7 +48,7 @@ class Perturbation:
         return not self.needs_paraphrase or paraphrase_of(settings.llm.prompt, rating_name) is not None
 
 
-_PLANT = "apportion.decompose.audit.planted:plant"
+_PLANT = "apportion.decompose.audit.prompt_injection:plant"
 _ALL = (
     Perturbation(CLEAN, "as the method asks it", "apportion.decompose.audit.case:unchanged"),
     Perturbation("repeat", "the same question once more", "apportion.decompose.audit.case:asked_again"),
@@ -64,7 +64,7 @@ _ALL = (
         "apportion.decompose.audit.descriptor_order:shuffle_descriptors",
         needs_descriptors=True,
     ),
-    Perturbation("names", "other names", "apportion.decompose.audit.names:change_names"),
+    Perturbation("names", "other names", "apportion.decompose.audit.name_swap:change_names"),
     Perturbation("planted-order", "planted: an order to ignore the above", _PLANT, "order"),
     Perturbation("planted-tags", "planted: closing tags and a new system message", _PLANT, "tags"),
     Perturbation("planted-json", "planted: fake JSON", _PLANT, "json"),

@@ -23,20 +23,20 @@ from apportion.corpus.session import Episode, Session
 from apportion.decompose.influence.chat_text import ChatText, load_tokenizer
 from apportion.decompose.influence.follower import SILENCE, Reply, prompt_of, reply_to
 from apportion.decompose.influence.intents import Intent, read_intents
-from apportion.decompose.influence.measurer import Measured, Prompt, TooLongError
+from apportion.decompose.influence.log_likelihood_ratio import shift_of
 from apportion.decompose.influence.preflight import named_model
-from apportion.decompose.influence.served import ServedMeasurer, Wording
-from apportion.decompose.influence.shift import shift_of
+from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError
+from apportion.decompose.influence.served_scorer import ServedMeasurer, ServerPromptFormat
 from apportion.decompose.influence_settings import InfluenceSettings
-from apportion.decompose.judgement import Judgement
-from apportion.decompose.judging.requests import RequestMeta
-from apportion.decompose.prompting.disguise import disguise
-from apportion.decompose.prompting.pseudonyms import Renaming
+from apportion.decompose.prompt_building.anonymize import disguise
+from apportion.decompose.prompt_building.pseudonymize import PseudonymMap
+from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import model_digest
-from apportion.llm_client.asker import Asker
 from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.session import LLMSession
 
 AT_ONCE = 16
 """Utterances that are measured together on this machine: what they share is held in memory meanwhile."""
@@ -54,7 +54,9 @@ class Question:
     intended: bool
 
 
-def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
+def judge(
+    episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession
+) -> list[TurnScore]:
     """The influence of each target turn (T), in nats, by a model on this machine; None where no reply follows.
 
     Raises
@@ -75,8 +77,8 @@ def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSetti
 
 
 def judge_served(
-    episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker
-) -> list[Judgement]:
+    episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession
+) -> list[TurnScore]:
     """The same by ``decompose.llm.model`` at its server, which has to tell how probable a prompt's tokens are.
 
     Raises
@@ -88,7 +90,7 @@ def judge_served(
     """
     chosen, shown = settings.influence, disguise(episode, None, settings.llm)
     questions = questions_of(shown.episode, chosen, shown.renaming)
-    measured: list[Measured] = []
+    measured: list[LogprobResult] = []
     for one in questions:
         measurer = ServedMeasurer(asker.complete, _wording(settings, episode, one.turn))
         try:
@@ -99,12 +101,14 @@ def judge_served(
 
 
 @lru_cache(maxsize=8)
-def _measured_here(chosen: InfluenceSettings, digest: str, questions: tuple[Question, ...]) -> tuple[Measured, ...]:
+def _measured_here(
+    chosen: InfluenceSettings, digest: str, questions: tuple[Question, ...]
+) -> tuple[LogprobResult, ...]:
     """What a model on this machine measures; the ratings of a session ask the same, one after the other."""
-    from apportion.decompose.influence.opened import opened
+    from apportion.decompose.influence.model_cache import opened
 
     measurer = opened(chosen)
-    measured: list[Measured] = []
+    measured: list[LogprobResult] = []
     for first in range(0, len(questions), AT_ONCE):
         some = questions[first : first + AT_ONCE]
         try:
@@ -136,12 +140,12 @@ def requests_for(
     return listed
 
 
-def _wording(settings: DecomposeSettings, episode: Episode, turn: int) -> Wording:
+def _wording(settings: DecomposeSettings, episode: Episode, turn: int) -> ServerPromptFormat:
     chosen = settings.influence
     text = None
     if chosen.way == "completions" and chosen.tokenizer is not None:
         text = _text_of(chosen.tokenizer)
-    return Wording(settings.llm, chosen.way, text, f"session {episode.session_id}, turn {turn}")
+    return ServerPromptFormat(settings.llm, chosen.way, text, f"session {episode.session_id}, turn {turn}")
 
 
 @lru_cache(maxsize=2)
@@ -149,7 +153,7 @@ def _text_of(tokenizer: str) -> ChatText:
     return ChatText(tokenizer, load_tokenizer(tokenizer))
 
 
-def questions_of(episode: Episode, chosen: InfluenceSettings, renaming: Renaming | None = None) -> list[Question]:
+def questions_of(episode: Episode, chosen: InfluenceSettings, renaming: PseudonymMap | None = None) -> list[Question]:
     """What is measured of each target turn that was replied to; ``renaming`` is for what the corpus does not hold."""
     intents = {} if chosen.intents is None else read_intents(chosen.intents)
     if renaming is not None:
@@ -187,18 +191,18 @@ def _drawn(draw: random.Random, texts: Sequence[str], but: str, most: int) -> li
 
 
 def _judgements(
-    episode: Episode, chosen: InfluenceSettings, questions: Sequence[Question], measured: Sequence[Measured]
-) -> list[Judgement]:
+    episode: Episode, chosen: InfluenceSettings, questions: Sequence[Question], measured: Sequence[LogprobResult]
+) -> list[TurnScore]:
     weight = weight_of(episode) if chosen.sign == "score" else 1.0
     found = {}
     for question, one in zip(questions, measured, strict=True):
         far = moved(question, one, per_token=chosen.tokens == "mean")
         value = far if question.intended else weight * far
-        found[question.turn] = Judgement(question.turn, value, _told(question, one, far, chosen, weight))
-    return [found.get(turn) or Judgement(turn, None) for turn in episode.target_turns]
+        found[question.turn] = TurnScore(question.turn, value, _told(question, one, far, chosen, weight))
+    return [found.get(turn) or TurnScore(turn, None) for turn in episode.target_turns]
 
 
-def moved(question: Question, measured: Measured, *, per_token: bool) -> float:
+def moved(question: Question, measured: LogprobResult, *, per_token: bool) -> float:
     """How far the utterance moves the follower, beyond what stands in its place (nats)."""
     if question.intended:
         rewards = shift_of(measured, question.desired, per_token=per_token)  # Eq. 5
@@ -214,7 +218,7 @@ def weight_of(episode: Episode) -> float:
     return (2 * episode.score - rating.low - rating.high) / (rating.high - rating.low)
 
 
-def _told(question: Question, measured: Measured, far: float, chosen: InfluenceSettings, weight: float) -> str:
+def _told(question: Question, measured: LogprobResult, far: float, chosen: InfluenceSettings, weight: float) -> str:
     unit = "nats a token" if chosen.tokens == "mean" else "nats"
     beside = f"against {'silence' if chosen.against == 'silence' else f'{len(question.prompts) - 1} other utterances'}"
     if question.intended:

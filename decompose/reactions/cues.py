@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from apportion.decompose.reactions.tone import Tone, tone
+from apportion.decompose.reactions.vader import Tone, tone
 
 WORD = re.compile(r"[\w']+")
 _COMMON = "the a an i is it to of in and for you me my on at that this what do can be with are please"

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from apportion.corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
-from apportion.decompose.reactions.read import Reactions, arrange
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
@@ -27,7 +27,7 @@ FIRST = 0.1
 """Weight of a session's first target turn against the last one's 1.1."""
 
 
-class Fitted(NamedTuple):
+class FittedReactionModel(NamedTuple):
     """What a fit on a corpus gives.
 
     ``judgements`` (REWARDS schema) have ``raw_reward``; ``history`` (HISTORY schema) a metric's value at each step;
@@ -67,7 +67,7 @@ def fit_reactions(
     settings: ReactionSettings,
     seed: int,
     features: pa.Table | None = None,
-) -> Fitted:
+) -> FittedReactionModel:
     """Learn from the training sessions' scores what a reaction is worth, and judge every target turn by it.
 
     The model is w . x_t, with x_t the reply's embedding, its cues and the rater's behaviour; a session's score is the
@@ -83,7 +83,7 @@ def fit_reactions(
     episodes : SplitEpisodes
         ``train`` is learnt from.
     table : pa.Table
-        `apportion.decompose.reactions.read.read_session` of all sessions.
+        `apportion.decompose.reactions.extract.read_session` of all sessions.
     seed : int
         Written into the table; nothing is drawn, so every seed gives the same values.
     features : pa.Table, optional
@@ -106,7 +106,7 @@ def fit_reactions(
         method, seed, reactions.episodes, np.where(reactions.replied, model.values(reactions), np.nan)
     )
     steps = [{"step": i, "metric": "leave-one-out loss", "value": loss} for i, loss in enumerate(model.losses, 1)]
-    return Fitted(judged, pa.Table.from_pylist(steps, schema=HISTORY.arrow))
+    return FittedReactionModel(judged, pa.Table.from_pylist(steps, schema=HISTORY.arrow))
 
 
 def judged_turns(method: str, seed: int, episodes: Sequence[Episode], values: Floats) -> pa.Table:

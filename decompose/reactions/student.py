@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from apportion.decompose.reactions.cues import CUES
-from apportion.decompose.reactions.read import Reactions
+from apportion.decompose.reactions.extract import Reactions
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 
@@ -19,7 +19,7 @@ OF_THE_DIALOGUE = (
 )  # fmt: skip
 """Cues that look beyond the reply. What repeating oneself or a long turn means differs from corpus to corpus."""
 EMBEDDING_SHARE, CUE_SHARE = 4.0, 0.5
-"""Length of a reply's standardised embedding and weight of each cue, as `apportion.decompose.reactions.model` has them."""
+"""Length of a reply's standardised embedding and weight of each cue, as `decompose.reactions.model` has them."""
 PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
 """Tried for the penalty, in units of the mean squared singular value of the features."""
 

@@ -34,7 +34,7 @@ SMALL, TINY = 1e-4, 1e-10
 """Below this part of the third order's variance an order is left out; and what is added to a diagonal."""
 
 
-class Roughness(NamedTuple):
+class VariogramFit(NamedTuple):
     """Variance of the third order in units of the game squared, and what each further one has of the one before."""
 
     size: float
@@ -48,7 +48,7 @@ class Roughness(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Kriged:
+class KrigingEstimate:
     """Values as a linear map of the pairs' odd parts.
 
     Parameters
@@ -66,7 +66,7 @@ class Kriged:
     structure: Floats
 
 
-def krige(members: Bools, odd_parts: Floats, noise: Floats | None) -> Kriged:
+def krige(members: Bools, odd_parts: Floats, noise: Floats | None) -> KrigingEstimate:
     """How much each pair counts for each player.
 
     Parameters
@@ -83,10 +83,10 @@ def krige(members: Bools, odd_parts: Floats, noise: Floats | None) -> Kriged:
     design = _Design(members, signs)
     floor = np.full(len(odd_parts), TINY * scale)
     noises = [noise + floor] if noise is not None else [floor + part * scale for part in NOISES]
-    best: tuple[float, Roughness, Floats] | None = None
+    best: tuple[float, VariogramFit, Floats] | None = None
     for size in SIZES:
         for decay in DECAYS[: 1 if size == 0 or members.shape[1] < 5 else None]:
-            rough = Roughness(size * scale, decay)
+            rough = VariogramFit(size * scale, decay)
             structure = design.between(rough)
             for each in noises:
                 likely = _likelihood(structure + np.diag(each), signs, odd_parts)
@@ -101,7 +101,7 @@ class _Design:
     members: Bools
     signs: Floats
 
-    def between(self, rough: Roughness) -> Floats:
+    def between(self, rough: VariogramFit) -> Floats:
         """Covariance (P, P) of the pairs' odd parts but for single players' and noise."""
         players = self.members.shape[1]
         differ = ((players - self.signs @ self.signs.T) / 2).round().astype(int)
@@ -110,7 +110,7 @@ class _Design:
             total += variance * _characters(players, order)[differ]
         return total
 
-    def of_values(self, rough: Roughness) -> Floats:
+    def of_values(self, rough: VariogramFit) -> Floats:
         """Covariance (n, P) of the values, but for single players' part, and the odd parts."""
         players = self.members.shape[1]
         others = self.members.sum(axis=1)[:, None] - self.members
@@ -121,7 +121,7 @@ class _Design:
             total -= (2 / order) * share * self.signs * _characters(players - 1, order - 1)[others]
         return total.T
 
-    def solved(self, rough: Roughness, noise: Floats) -> Kriged:
+    def solved(self, rough: VariogramFit, noise: Floats) -> KrigingEstimate:
         players = self.members.shape[1]
         structure, of_values = self.between(rough), self.of_values(rough)
         factor = cholesky(structure + np.diag(noise), lower=True)
@@ -138,7 +138,7 @@ class _Design:
         )
         crossed = np.einsum("ip,ip->i", linear, of_values)
         left = own - 2 * crossed + np.einsum("ip,pq,iq->i", linear, structure, linear)
-        return Kriged(linear, noise, np.maximum(left, 0.0))
+        return KrigingEstimate(linear, noise, np.maximum(left, 0.0))
 
 
 def _likelihood(covariance: Floats, signs: Floats, odd_parts: Floats) -> float | None:

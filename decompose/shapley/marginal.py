@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from apportion.decompose.shapley.value_function import Value, ask
 from apportion.decompose.shapley.values import ShapleyValues, check_players, result
-from apportion.decompose.shapley.worth import Value, ask
 
 
 def leave_one_out(value: Value, players: int, *, drawn_alike: bool = False) -> ShapleyValues:

@@ -18,7 +18,7 @@ from apportion.decompose.shapley.coalitions import (
     paired,
 )
 from apportion.decompose.shapley.kriging import krige
-from apportion.decompose.shapley.worth import Repeated, Value, Worth, ask
+from apportion.decompose.shapley.value_function import NoisyValueFunction, Value, ValueFunction, ask
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 
@@ -30,7 +30,7 @@ MORE = 3
 about as many as make the values' noise least."""
 
 
-class IndistinctError(InputError):
+class InsufficientBudgetError(InputError):
     """The coalitions that were drawn do not tell the players apart; others would."""
 
 
@@ -102,7 +102,7 @@ def shapley_values(
     Parameters
     ----------
     value : callable
-        v(S), see `Value`; asked once for each coalition, deterministic or noisy. Where it can be `Repeated`,
+        v(S), see `Value`; asked once for each coalition, deterministic or noisy. Where it can be `NoisyValueFunction`,
         ``kriged`` asks about no player and all `MORE` times more, whose noise every value has a part of.
     players : int
         n, at least 0.
@@ -154,7 +154,7 @@ def shapley_values(
 
 def _by_kriging(value: Value, players: int, allowed: int, seed: int, drawn_alike: bool) -> ShapleyValues:
     """Pairs of complements, fitted with their interactions; no player and all are asked about more often."""
-    more = MORE if isinstance(value, Repeated) and allowed >= 2 * (players + 1 + MORE) else 0
+    more = MORE if isinstance(value, NoisyValueFunction) and allowed >= 2 * (players + 1 + MORE) else 0
     drawn = paired(players, allowed - 2 * more, seed)
     first, second = complements(drawn.members)
     members = drawn.members[np.sort(np.concatenate([first, second]))]
@@ -180,7 +180,7 @@ def _by_kernel(
     return result(fit @ worth.means, errors, worth, name, allowed, seed)
 
 
-def _kriged(members: Bools, worth: Worth, times: int) -> tuple[Floats, Floats]:
+def _kriged(members: Bools, worth: ValueFunction, times: int) -> tuple[Floats, Floats]:
     """Values and standard errors (n,) of whole pairs, of which none and all were asked about so many ``times``."""
     first, second = complements(members)
     halves = np.zeros((len(first), len(members)))
@@ -196,7 +196,9 @@ def _kriged(members: Bools, worth: Worth, times: int) -> tuple[Floats, Floats]:
     return linear @ worth.means, np.sqrt(fitted.structure + of_noise)
 
 
-def result(values: Floats, errors: Floats, worth: Worth, estimator: str, budget: int, seed: int) -> ShapleyValues:
+def result(
+    values: Floats, errors: Floats, worth: ValueFunction, estimator: str, budget: int, seed: int
+) -> ShapleyValues:
     """``values`` and their standard ``errors`` (n,) of a game whose first coalition is of none, the last of all."""
     return ShapleyValues(
         values=values,
@@ -251,7 +253,7 @@ def _check_rank(members: Bools, players: int) -> None:
     inner = members[1:-1].astype(np.float64)
     differences = inner - inner.mean(axis=1, keepdims=True)
     if np.linalg.matrix_rank(differences) < players - 1:
-        raise IndistinctError(
+        raise InsufficientBudgetError(
             f"{len(members)} coalitions do not tell {players} players apart. Give a larger budget than "
             f"{len(members)}, or another seed."
         )

@@ -1,6 +1,7 @@
 """Learn `reactions-en` again, from the dialogues and the recorded judgements beside this file.
 
-Run: python -m apportion.demo.reactions_en.learn [--out FILE.safetensors]     (without --out it says how far the shipped one is)
+Run: python -m apportion.demo.reactions_en.learn [--out FILE.safetensors]     (without --out it says how far the shipped
+one is)
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ import torch
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.chat import import_corpus
 from apportion.corpus.session import Session
-from apportion.decompose.judging.requests import session_requests
 from apportion.decompose.methods import METHODS, REACTIONS_EN
-from apportion.decompose.prompting.reply import parse_reply
+from apportion.decompose.prompt_building.reply import parse_reply
 from apportion.decompose.reactions.cues import CUES
-from apportion.decompose.reactions.prior import LearntFrom, Prior, PriorCard, read_prior, write_prior
-from apportion.decompose.reactions.read import Reactions, arrange, read_session
+from apportion.decompose.reactions.extract import Reactions, arrange, read_session
+from apportion.decompose.reactions.pretrained import Prior, PriorCard, TrainingProvenance, read_prior, write_prior
 from apportion.decompose.reactions.student import Student, learn_student
+from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.files import model_digest
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.llm_client.request import ChatRequest
 
 HERE = Path(__file__).resolve().parent
@@ -81,7 +82,7 @@ def learn() -> tuple[Prior, Student]:
     values = np.concatenate([judged(by_id[episode.session_id], replies) for episode in reactions.episodes])
     sets = {row["id"]: row["set"] for row in map(json.loads, DIALOGUES.read_text("utf-8").splitlines())}
     student = learn_student(reactions, values, [sets[episode.session_id] for episode in reactions.episodes])
-    taught = LearntFrom(
+    taught = TrainingProvenance(
         corpus="demo/reactions_en/dialogues.jsonl (made up)",
         ground="judgements",
         by=f"{replies.header.model}, {replies.header.date}",

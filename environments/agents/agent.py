@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from apportion.environments.core import Act, View
+from apportion.environments.environment import Action, Observation
 
 SILENT = "none"
 """The kind of act by which one does nothing, where an environment has one."""
@@ -31,12 +31,12 @@ class Agent(Protocol):
     def paid(self) -> bool:
         """Whether an act must never be asked for twice."""
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """What it does, from what it may know."""
 
 
 @dataclass(frozen=True)
-class Scripted:
+class ScriptedAgent:
     """An agent made of a function of its view.
 
     >>> Scripted("silent", lambda view: Act("none")).paid
@@ -44,22 +44,22 @@ class Scripted:
     """
 
     called: str
-    rule: Callable[[View], Act]
+    rule: Callable[[Observation], Action]
     paid: bool = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """What the function says."""
         return self.rule(view)
 
 
 @dataclass(frozen=True)
-class AnyLegal:
+class RandomLegalAgent:
     """An agent that draws one of the allowed kinds of acts, with the same chance each and words that say so."""
 
     called: str = "random"
     paid: bool = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """A kind of act at random."""
         kind = view.draws.choice(view.legal)
-        return Act(kind, f"(random: {kind})")
+        return Action(kind, f"(random: {kind})")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from apportion.environments.agents.agent import SILENT, UNREVISED, UNUSABLE
-from apportion.environments.core import Act, View
-from apportion.llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
+from apportion.environments.environment import Action, Observation
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
 from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 
 PROMPTS = PromptKind(
@@ -41,7 +41,7 @@ _LONGEST_THOUGHT = 2_000
 
 
 @dataclass(frozen=True)
-class ActForm:
+class ActionFormat:
     """How one environment's acts are asked for and written by a language model: ``act``, ``text``, and what else.
 
     Parameters
@@ -62,13 +62,13 @@ class ActForm:
 
     prompts: PromptKind
     styles: tuple[str, ...]
-    fields: Callable[[View], Mapping[str, Any]] = lambda view: {}
-    data: Callable[[str, Mapping[str, Any], View], Any] = lambda kind, fields, view: None
-    record: Callable[[Act, View], Mapping[str, Any]] = lambda act, view: {}
-    standing: Callable[[Act, str], Act] = lambda act, mistake: act._replace(data={UNREVISED: mistake})
+    fields: Callable[[Observation], Mapping[str, Any]] = lambda view: {}
+    data: Callable[[str, Mapping[str, Any], Observation], Any] = lambda kind, fields, view: None
+    record: Callable[[Action, Observation], Mapping[str, Any]] = lambda act, view: {}
+    standing: Callable[[Action, str], Action] = lambda act, mistake: act._replace(data={UNREVISED: mistake})
 
 
-WORDS = ActForm(PROMPTS, STYLES)
+WORDS = ActionFormat(PROMPTS, STYLES)
 """Acts that are a kind and words."""
 
 
@@ -85,7 +85,7 @@ class LanguageModelAgent:
     settings : LLMSettings
         The model; its temperature is used as it is.
     complete : callable
-        Asks it (`apportion.llm_client.asker.Asker.complete`).
+        Asks it (`apportion.llm_client.session.LLMSession.complete`).
     form : ActForm
         How acts are asked for.
     """
@@ -95,9 +95,9 @@ class LanguageModelAgent:
     settings: LLMSettings
     complete: Complete
     paid: bool = True
-    form: ActForm = WORDS
+    form: ActionFormat = WORDS
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """What the model does; after `ATTEMPTS` replies that cannot be used the silent act, with the mistake as data.
 
         A draft whose revision cannot be used stands, with the mistake as data.
@@ -116,7 +116,7 @@ class LanguageModelAgent:
         except NoUsableReplyError as error:
             if SILENT not in view.legal:
                 raise
-            return Act(SILENT, "", {UNUSABLE: error.replies[-1].mistake})
+            return Action(SILENT, "", {UNUSABLE: error.replies[-1].mistake})
         if revised(self.style, self.form.prompts) is None:
             return act
         try:
@@ -124,7 +124,7 @@ class LanguageModelAgent:
         except NoUsableReplyError as error:
             return self.form.standing(act, str(error.replies[-1].mistake))
 
-    def request(self, view: View) -> ChatRequest:
+    def request(self, view: Observation) -> ChatRequest:
         """What is asked first for the next act: for the act, or for its draft in the words of the revised prompt.
 
         Raises
@@ -134,7 +134,7 @@ class LanguageModelAgent:
         """
         return self._request(revised(self.style, self.form.prompts) or self.style, view)
 
-    def revision(self, view: View, draft: Act) -> ChatRequest:
+    def revision(self, view: Observation, draft: Action) -> ChatRequest:
         """What is asked when there is a draft; raises as `request`."""
         return self._request(
             self.style, view, data_json({"act": draft.kind, **self.form.record(draft, view), "text": draft.text})
@@ -150,10 +150,10 @@ class LanguageModelAgent:
         """About what one reply takes."""
         return TOKENS_AN_ACT
 
-    def _asked(self, request: ChatRequest, view: View) -> Act:
+    def _asked(self, request: ChatRequest, view: Observation) -> Action:
         return ask_until_usable(self.complete, request, lambda reply: read_act(reply, view, self.form), ATTEMPTS)
 
-    def _request(self, style: str, view: View, draft: str = "") -> ChatRequest:
+    def _request(self, style: str, view: Observation, draft: str = "") -> ChatRequest:
         blanks = {"situation": view.text, "legal": ", ".join(view.legal), "draft": draft}
         messages = self.form.prompts.messages(style, blanks)
         return ChatRequest(
@@ -182,7 +182,7 @@ def revised(style: str, prompts: PromptKind = PROMPTS) -> str | None:
     return draft
 
 
-def read_act(reply: ChatReply, view: View, form: ActForm = WORDS) -> Act:
+def read_act(reply: ChatReply, view: Observation, form: ActionFormat = WORDS) -> Action:
     """The act of a reply; a thought is dropped.
 
     Raises
@@ -201,7 +201,7 @@ def read_act(reply: ChatReply, view: View, form: ActForm = WORDS) -> Act:
         raise ReplyMistakeError(f'"act" is {short_json(kind)}; allowed are {", ".join(view.legal)}')
     if text is not None and not isinstance(text, str):
         raise ReplyMistakeError(f'"text" is {short_json(text)}; give a text')
-    act = Act(kind, (text or "").strip(), form.data(kind, document, view))
+    act = Action(kind, (text or "").strip(), form.data(kind, document, view))
     problem = view.problem(act)
     if problem is not None:
         raise ReplyMistakeError(problem)

@@ -31,7 +31,6 @@ from random import Random
 from typing import Any, ClassVar
 
 from apportion.environments.agents.agent import SILENT
-from apportion.environments.core import Act, ActError, Environment, Move, Step
 from apportion.environments.deduction.events import (
     MODERATOR,
     SPEAK,
@@ -47,8 +46,9 @@ from apportion.environments.deduction.events import (
     numbers_in,
     utterance,
 )
-from apportion.environments.deduction.facts import Facts
 from apportion.environments.deduction.observation import in_text
+from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.environment import Action, AgentAction, Environment, InvalidActionError, Step
 from apportion.foundation.errors import InputError
 
 MOST_WORDS = 5_000
@@ -105,11 +105,11 @@ class Deduction(Environment):
         """The rules, the player's role, what happened and it may know, and what it may do."""
         return in_text(self.facts(agent), self.meanings, self.words)
 
-    def facts(self, agent: str) -> Facts:
+    def facts(self, agent: str) -> PrivateInformation:
         """The same as data."""
         seat = self._seats[agent]
         role = self.role_of(seat)
-        return Facts(
+        return PrivateInformation(
             seat, role, self.teams[role], self._stage(), self._alive(), self.known(seat), self.choices(seat),
             self.default(seat), self.rules, (self._rules_told, self.role_in_words(seat)), self.fits,
         )  # fmt: skip
@@ -152,7 +152,7 @@ class Deduction(Environment):
         """Lost or won."""
         return {WIN: (0.0, 1.0)}
 
-    def said(self, move: Move) -> str | None:
+    def said(self, move: AgentAction) -> str | None:
         """The utterance that a move would be now: a speech, or a public act in brackets."""
         if move.act.kind not in self.legal(
             move.agent
@@ -174,23 +174,23 @@ class Deduction(Environment):
 
     def instead(self, moves: Step) -> Step:
         """Silence: in a round everybody has a turn of their own."""
-        return tuple(Move(move.agent, Act(SILENT)) for move in moves)
+        return tuple(AgentAction(move.agent, Action(SILENT)) for move in moves)
 
-    def meant(self, agent: str, text: str) -> Act:
+    def meant(self, agent: str, text: str) -> Action:
         """In a discussion what is said; else the kind of act that the words name, or the only one, at its numbers."""
         choices = self.choices(self._seats[agent])
         if SPEAK in choices:
-            return Act(SPEAK, text)
+            return Action(SPEAK, text)
         named = [kind for kind in choices if kind in text.casefold()] or list(choices)
-        return self.in_words(agent, named[0], text) if len(named) == 1 else Act(SILENT)
+        return self.in_words(agent, named[0], text) if len(named) == 1 else Action(SILENT)
 
-    def in_words(self, agent: str, kind: str, text: str) -> Act:
+    def in_words(self, agent: str, kind: str, text: str) -> Action:
         """An act whose aim are the numbers in its words; none of them is one of its choices: nobody, where it may be.
 
         That an agent acts by words alone is its caller's way to act; the rules read nothing of what is said.
         """
         aims = self.choices(self._seats[agent]).get(kind, ())
-        return Act(kind, text if kind == SPEAK else "", numbers_in(text, aims) if aims else None)
+        return Action(kind, text if kind == SPEAK else "", numbers_in(text, aims) if aims else None)
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
         """The rules for all; for each player alone its role, and what it came to know in secret, with when."""
@@ -238,7 +238,7 @@ class Deduction(Environment):
         self._followers = self._followers.copy()
         self._copied()
 
-    def _check(self, agent: str, act: Act) -> None:
+    def _check(self, agent: str, act: Action) -> None:
         if act.kind == SILENT or self._queue:
             return
         aims = self.choices(self._seats[agent])[act.kind]
@@ -246,7 +246,7 @@ class Deduction(Environment):
             return
         listed = ", ".join(str(list(one) if isinstance(one, tuple) else one) for one in islice(aims, 30))
         allowed = f"allowed: {listed}" if aims else "it is aimed at nobody"
-        raise ActError(f"{agent!r} may not {act.kind} {act.data!r:.60}: {allowed}")
+        raise InvalidActionError(f"{agent!r} may not {act.kind} {act.data!r:.60}: {allowed}")
 
     def _apply(self, moves: Step) -> None:
         acts: dict[int, tuple[str, Aim]] = {}
@@ -268,7 +268,7 @@ class Deduction(Environment):
     def _look(self) -> None:
         self._now = tuple(map(called, self._queue[:1] or self._acting()))
 
-    def _event(self, seat: int, act: Act) -> tuple[Event, Aim]:
+    def _event(self, seat: int, act: Action) -> tuple[Event, Aim]:
         """What an act is for those who know of it, and its aim; default acts have taken the silent one's place."""
         stage, step = self._stage(), len(self.steps)
         if self._queue:
@@ -280,7 +280,7 @@ class Deduction(Environment):
         to = None if self._public() else self._witnesses(seat)
         return Event(stage, kind, seat, self.words(kind, aim), aim, to, step), aim
 
-    def _count(self, event: Event, act: Act) -> None:
+    def _count(self, event: Event, act: Action) -> None:
         if event.kind == SPEAK and len(act.text.strip()) > MOST_WORDS:
             self._counted[f"a speech of more than {MOST_WORDS:,} characters was cut"] += 1
         elif SILENT in (act.kind, event.kind):
@@ -368,5 +368,5 @@ class Deduction(Environment):
 
     @staticmethod
     @abstractmethod
-    def fits(facts: Facts) -> Sequence[Deal]:
+    def fits(facts: PrivateInformation) -> Sequence[Deal]:
         """The deals that a player's facts allow, from these alone."""

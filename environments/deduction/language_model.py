@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from apportion.environments.agents.agent import UNREVISED
-from apportion.environments.agents.language_model import ActForm
-from apportion.environments.core import Act, View
+from apportion.environments.agents.language_model import ActionFormat
 from apportion.environments.deduction.events import aim_of
+from apportion.environments.environment import Action, Observation
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
 
@@ -32,14 +32,14 @@ drafts an act, the revision asks how the others would take the draft, and gives 
 """
 
 
-def fields(view: View) -> Mapping[str, Any]:
+def fields(view: Observation) -> Mapping[str, Any]:
     """`PLAYERS`: numbers of players, where some act of this phase is aimed at any."""
     if not any(view.facts.choices.values()):
         return {}
     return {PLAYERS: {"type": ["array", "null"], "items": {"type": "integer"}}}
 
 
-def aim_in(kind: str, document: Mapping[str, Any], view: View) -> Any:
+def aim_in(kind: str, document: Mapping[str, Any], view: Observation) -> Any:
     """The data of a reply.
 
     Raises
@@ -57,16 +57,16 @@ def aim_in(kind: str, document: Mapping[str, Any], view: View) -> Any:
     return numbers[0] if len(numbers) == 1 and type(aims[0]) is int else numbers
 
 
-def record(act: Act, view: View) -> Mapping[str, Any]:
+def record(act: Action, view: Observation) -> Mapping[str, Any]:
     """The aim of an act, as the model writes it."""
     aim = aim_of(act.data)
     players = None if aim is None else list(aim) if isinstance(aim, tuple) else [aim]
     return {PLAYERS: players} if fields(view) else {}
 
 
-def standing(act: Act, mistake: str) -> Act:
+def standing(act: Action, mistake: str) -> Action:
     """A draft that stands, its aim beside the mistake of its revision."""
     return act._replace(data={PLAYERS: act.data, UNREVISED: mistake})
 
 
-FORM = ActForm(PROMPTS, STYLES, fields, aim_in, record, standing)
+FORM = ActionFormat(PROMPTS, STYLES, fields, aim_in, record, standing)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 
 from apportion.environments.agents.agent import SILENT
 from apportion.environments.deduction.events import SPEAK, Aim, line
-from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.private_information import PrivateInformation
 
 SAY = "say something to all, in your own words"
 MOST_LISTED = 40
 """Aims that are listed by one; more are told by the first of them."""
 
 
-def in_text(facts: Facts, meanings: Mapping[str, str], words: Callable[[str, Aim], str]) -> str:
+def in_text(facts: PrivateInformation, meanings: Mapping[str, str], words: Callable[[str, Aim], str]) -> str:
     """The observation of a player.
 
     Parameters
@@ -34,7 +34,7 @@ def in_text(facts: Facts, meanings: Mapping[str, str], words: Callable[[str, Aim
     return "\n".join(lines)
 
 
-def possible(facts: Facts, meanings: Mapping[str, str], words: Callable[[str, Aim], str]) -> list[str]:
+def possible(facts: PrivateInformation, meanings: Mapping[str, str], words: Callable[[str, Aim], str]) -> list[str]:
     """What a player may do now, a line each: the kind of act, what it does, and at whom it may be aimed."""
     rows = []
     for kind, aims in facts.choices.items():
@@ -43,7 +43,7 @@ def possible(facts: Facts, meanings: Mapping[str, str], words: Callable[[str, Ai
     return [*rows, f"{SILENT}: {instead(facts, words)}"]
 
 
-def instead(facts: Facts, words: Callable[[str, Aim], str]) -> str:
+def instead(facts: PrivateInformation, words: Callable[[str, Aim], str]) -> str:
     """What the silent act does now."""
     if facts.default is None:
         return "say nothing" if SPEAK in facts.choices else "do nothing"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random as Draws
 from typing import Any, ClassVar
 
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.events import SPEAK, Aim
-from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.environment import Action, Observation
 
 SMALL_TALK = (
     "I have nothing to add yet.",
@@ -23,21 +23,21 @@ class Random:
     called: ClassVar[str] = "random"
     paid: ClassVar[bool] = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """An act at random."""
-        facts: Facts = view.facts
+        facts: PrivateInformation = view.facts
         draws = view.draws
         if SPEAK in facts.choices:
-            return Act(SPEAK, draws.choice(SMALL_TALK))
+            return Action(SPEAK, draws.choice(SMALL_TALK))
         return aimed(*drawn(facts, draws))
 
 
-def drawn(facts: Facts, draws: Draws) -> tuple[str, Aim]:
+def drawn(facts: PrivateInformation, draws: Draws) -> tuple[str, Aim]:
     """One of all allowed pairs of a kind of act and its aim, with the same chance each."""
     return draws.choice([(kind, aim) for kind, aims in facts.choices.items() for aim in aims or (None,)])
 
 
-def aimed(kind: str, aim: Aim) -> Act:
+def aimed(kind: str, aim: Aim) -> Action:
     """The act of a kind and an aim, as a log holds it."""
     data: Any = list(aim) if isinstance(aim, tuple) else aim
-    return Act(kind, "", data)
+    return Action(kind, "", data)

@@ -9,15 +9,15 @@ from random import Random
 from typing import Any
 
 from apportion.environments.agents.agent import Agent
-from apportion.environments.agents.in_time import InTime
 from apportion.environments.agents.language_model import TEMPERATURE
-from apportion.environments.core import Environment
+from apportion.environments.agents.timeout import TimeLimitedAgent
+from apportion.environments.collect_episodes import EpisodePlan
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.kinds import GameKind
-from apportion.environments.simulate import EpisodePlan
+from apportion.environments.deduction.games import GameKind
+from apportion.environments.environment import Environment
 from apportion.environments.simulation import Players, Simulation
 from apportion.foundation.errors import InputError
-from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.model_spec import Called, ModelSpec
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class DeductionChoice(Simulation):
     Parameters
     ----------
     game : GameKind
-        One of `apportion.environments.deduction.kinds.GAMES`.
+        One of `apportion.environments.deduction.games.GAMES`.
     agents : tuple of str
         Names of agents; the seats of every game are drawn from them, each as often as another in all.
     games : int
@@ -52,7 +52,7 @@ class DeductionChoice(Simulation):
     seed: int = 0
     rules: Any = None
     limit_s: float | None = None
-    chosen: ChosenModel = field(default_factory=ChosenModel)
+    chosen: ModelSpec = field(default_factory=ModelSpec)
     temperature: float = TEMPERATURE
     called: Called = str
 
@@ -132,4 +132,4 @@ def seated(names: Sequence[str], seats: int, draws: Random) -> tuple[str, ...]:
 
 def in_time(agent: Agent, limit_s: float | None) -> Agent:
     """An agent, with a limit where there is one."""
-    return agent if limit_s is None else InTime(agent, limit_s)
+    return agent if limit_s is None else TimeLimitedAgent(agent, limit_s)

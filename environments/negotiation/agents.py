@@ -7,37 +7,38 @@ from pathlib import Path
 
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import TEMPERATURE
-from apportion.environments.agents.recorded import Recorded
-from apportion.environments.agents.roster import Roster
-from apportion.environments.agents.wrapped import WrappedModel, unwrapped
+from apportion.environments.agents.registry import AgentRegistry
+from apportion.environments.agents.replay import ReplayAgent
+from apportion.environments.agents.wrappers import WrappedModel, unwrapped
 from apportion.environments.negotiation.language_model import FORM
-from apportion.environments.negotiation.wording import PROMPTS, WORDED, WORDING, Worded
+from apportion.environments.negotiation.llm_realization import PROMPTS, WORDED, WORDING, LLMVerbalizedAgent
 from apportion.foundation.registry import Registry
-from apportion.llm_client.asker import Complete
-from apportion.llm_client.chosen import Called, ChosenModel
-from apportion.llm_client.styled import StyledModel, style_and_model
+from apportion.llm_client.model_spec import Called, ModelSpec
+from apportion.llm_client.prompt_style import StyledModel, style_and_model
+from apportion.llm_client.session import Complete
 
 AGENTS = Registry(
     what="agent",
     group="apportion.negotiation_agents",
-    must_be="an environments.agents.agent.Agent, or a class that is made without arguments, or with what stands behind "
+    must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
+    "stands behind "
     "an @ by its `of`",
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
-        "random": "apportion.environments.negotiation.scripts:Random",
-        "greedy": "apportion.environments.negotiation.scripts:Greedy",
-        "conceding": "apportion.environments.negotiation.scripts:Conceding",
-        "fair": "apportion.environments.negotiation.scripts:Fair",
-        "tit-for-tat": "apportion.environments.negotiation.scripts:TitForTat",
-        "recorded": "apportion.environments.agents.recorded:Recorded",
+        "random": "apportion.environments.negotiation.scripts:RandomAgent",
+        "greedy": "apportion.environments.negotiation.scripts:GreedyAgent",
+        "conceding": "apportion.environments.negotiation.scripts:ConcedingAgent",
+        "fair": "apportion.environments.negotiation.scripts:FairAgent",
+        "tit-for-tat": "apportion.environments.negotiation.scripts:TitForTatAgent",
+        "recorded": "apportion.environments.agents.replay:ReplayAgent",
         # By its place alone: what it is trained with is above this package, and is loaded when somebody names it.
-        "learned": "apportion.rlhf.negotiation.learned:Learned",
+        "learned": "apportion.rlhf.negotiation.agent:LearnedNegotiator",
     },
 )
 
 
 @dataclass(frozen=True)
-class Negotiators(Roster):
+class Negotiators(AgentRegistry):
     """All who can negotiate; a script that a language model puts into words is called ``fair~`` or ``fair~@MODEL``.
 
     Scripts are ``random``, ``greedy``, ``conceding``, ``fair``, ``tit-for-tat``; ``recorded@LOG#EPISODE`` plays again;
@@ -46,9 +47,9 @@ class Negotiators(Roster):
     """
 
     def asked_by(
-        self, name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE
+        self, name: str, chosen: ModelSpec, called: Called = str, temperature: float = TEMPERATURE
     ) -> StyledModel | None:
-        """As `Roster.asked_by`; a worded script's, too."""
+        """As `AgentRegistry.asked_by`; a worded script's, too."""
         style, _ = style_and_model(name)
         if style.endswith(WORDED) and unwrapped(name) is None:
             self.scripted(style.removesuffix(WORDED))
@@ -56,16 +57,18 @@ class Negotiators(Roster):
         return super().asked_by(name, chosen, called, temperature)
 
     def asking(self, name: str, asked: StyledModel, complete: Complete) -> Agent:
-        """As `Roster.asking`; a worded script, too."""
+        """As `AgentRegistry.asking`; a worded script, too."""
         if asked.style.endswith(WORDED) and not isinstance(asked, WrappedModel):
-            return Worded(asked.called, self.scripted(asked.style.removesuffix(WORDED)), asked.settings, complete)
+            return LLMVerbalizedAgent(
+                asked.called, self.scripted(asked.style.removesuffix(WORDED)), asked.settings, complete
+            )
         return super().asking(name, asked, complete)
 
     def prompt_files(self, asked: StyledModel) -> list[Path]:
-        """As `Roster.prompt_files`; of a worded script, too."""
+        """As `AgentRegistry.prompt_files`; of a worded script, too."""
         if asked.style.endswith(WORDED) and not isinstance(asked, WrappedModel):
             return [PROMPTS.find(WORDING)]
         return super().prompt_files(asked)
 
 
-ROSTER = Negotiators(AGENTS, FORM, (Recorded.example, "learned@FOLDER"))
+ROSTER = Negotiators(AGENTS, FORM, (ReplayAgent.example, "learned@FOLDER"))

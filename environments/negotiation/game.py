@@ -6,22 +6,30 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar
 
-from apportion.environments.core import Act, ActError, Environment, Move, Step
-from apportion.environments.negotiation.codes import AGREE, SPLIT_OF, SPLITS, WITH_SPLIT, CodeError, act_of, rest
+from apportion.environments.environment import Action, AgentAction, Environment, InvalidActionError, Step
+from apportion.environments.negotiation.act_parser import parse
+from apportion.environments.negotiation.action_encoding import (
+    AGREE,
+    SPLIT_OF,
+    SPLITS,
+    WITH_SPLIT,
+    CodeError,
+    act_of,
+    rest,
+)
 from apportion.environments.negotiation.contexts import ITEMS, SEATS, WORTH, Context, Counts
 from apportion.environments.negotiation.observation import (
     SELECT,
-    Facts,
     Part,
+    PrivateInformation,
     in_text,
     number_of,
     rules_in_words,
     values_in_words,
 )
-from apportion.environments.negotiation.parser import parse
+from apportion.environments.negotiation.pareto import solve
+from apportion.environments.negotiation.realization import in_words, sentence
 from apportion.environments.negotiation.rules import MOST_ACTS, Game
-from apportion.environments.negotiation.sentences import in_words, sentence
-from apportion.environments.negotiation.solver import solve
 from apportion.foundation.errors import InputError
 
 NAMES = ("Alice", "Bob")
@@ -59,7 +67,7 @@ class Negotiation(Environment):
     def __init__(self, context: Context, most_acts: int = MOST_ACTS, names: Sequence[str] = NAMES) -> None:
         self.context, self.most_acts = context, most_acts
         self._check_context()
-        self.heard: list[tuple[int, Act]] = []
+        self.heard: list[tuple[int, Action]] = []
         super().__init__(names)
         if len(self.agents) != SEATS:
             raise InputError(f"{self.kind}: {len(self.agents)} agents; {SEATS} negotiate")
@@ -92,22 +100,22 @@ class Negotiation(Environment):
             seat, (self.agents[0], self.agents[1]), self.context.counts, self.context.values[seat], self.most_acts
         )
 
-    def facts(self, agent: str) -> Facts:
+    def facts(self, agent: str) -> PrivateInformation:
         """The same as data."""
         game, seat = self.game, self.agents.index(agent)
-        return Facts(
+        return PrivateInformation(
             seat, self.context.counts, self.context.values[seat], game.acts, self.starter, game.standing, game.by,
             game.settled, game.legal() if seat == game.seat else (), game.over, game.meant(seat) if game.over else None,
             self.tone * (2 * len(game.acts) + 1) >> 8, self.heard, self.most_acts,
         )  # fmt: skip
 
-    def in_words(self, agent: str, kind: str, text: str) -> Act:
+    def in_words(self, agent: str, kind: str, text: str) -> Action:
         """The split of an act is read from its words (`parser`); words that give nothing to anybody have none.
 
         Only here a missing one is filled in: ``insist`` repeats the speaker's last, `SELECT` takes what was agreed on.
         """
         if kind not in (*WITH_SPLIT, SELECT):
-            return Act(kind, text)
+            return Action(kind, text)
         seat = self.agents.index(agent)
         split = parse(text, self.context.counts).split
         if split is None and kind == SELECT:
@@ -115,7 +123,7 @@ class Negotiation(Environment):
         if split is None and kind == "insist":
             own = [code % SPLITS for code in self.game.acts[seat != self.starter :: 2] if code < AGREE]
             split = own[-1] if own else None
-        return Act(kind, text, None if split is None else list(SPLIT_OF[split]))
+        return Action(kind, text, None if split is None else list(SPLIT_OF[split]))
 
     def outcome(self) -> dict[str, dict[str, float | None]]:
         """By agent its ``points``, and its ``advantage``: its points less the other's (section 6).
@@ -132,7 +140,7 @@ class Negotiation(Environment):
         """Points from 0 to 10."""
         return {"points": (0.0, float(WORTH)), "advantage": (-float(WORTH), float(WORTH))}
 
-    def said(self, move: Move) -> str | None:
+    def said(self, move: AgentAction) -> str | None:
         """An act's words, with the act in brackets where they do not say it; a selection is heard by nobody."""
         if move.act.kind == SELECT:
             return None
@@ -162,12 +170,14 @@ class Negotiation(Environment):
         self.game = self.game.copy()
         self.heard = self.heard.copy()
 
-    def _check(self, agent: str, act: Act) -> None:
+    def _check(self, agent: str, act: Action) -> None:
         if len(act.text) > MOST_WORDS:
-            raise ActError(f"{agent!r} says {len(act.text):,} characters at once; at most {MOST_WORDS:,} are an act")
+            raise InvalidActionError(
+                f"{agent!r} says {len(act.text):,} characters at once; at most {MOST_WORDS:,} are an act"
+            )
         code = self._code(act)
         if not (self.game.can_take(code) if act.kind == SELECT else self.game.allows(code)):
-            raise ActError(
+            raise InvalidActionError(
                 f"step {len(self.steps)}: {agent!r} {act.kind}s {act.data} of {list(self.context.counts)} "
                 f"({in_words(self.context.counts)}); no item more than there is"
             )
@@ -188,12 +198,14 @@ class Negotiation(Environment):
         deal = game.standing if game.by == 0 else rest(self.context.counts, game.standing)
         return solve(self.context).points[deal]
 
-    def _code(self, act: Act) -> int:
+    def _code(self, act: Action) -> int:
         """`observation.number_of`; raises ActError: its data is no split, or is missing, or should be."""
         try:
             return number_of(act)
         except CodeError as error:
-            raise ActError(f"step {len(self.steps)}: {error} (data: how many {', '.join(ITEMS)}s are kept)") from None
+            raise InvalidActionError(
+                f"step {len(self.steps)}: {error} (data: how many {', '.join(ITEMS)}s are kept)"
+            ) from None
 
 
 @lru_cache(maxsize=4096)

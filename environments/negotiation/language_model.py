@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.agents.language_model import ActForm
-from apportion.environments.core import Act, View
-from apportion.environments.negotiation.codes import WITH_SPLIT
+from apportion.environments.agents.language_model import ActionFormat
+from apportion.environments.environment import Action, Observation
+from apportion.environments.negotiation.action_encoding import WITH_SPLIT
 from apportion.environments.negotiation.contexts import ITEMS, MOST
 from apportion.environments.negotiation.observation import SELECT
 from apportion.llm_client.prompts.prompt_file import PromptKind
@@ -27,7 +27,7 @@ PROMPTS = PromptKind(
 )
 
 
-def fields(view: View, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:
+def fields(view: Observation, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:
     """`KEEP`: how many of each of ``items`` the model keeps, null for acts that keep nothing."""
     counts = {
         "type": ["object", "null"],
@@ -38,7 +38,9 @@ def fields(view: View, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:
     return {KEEP: counts}
 
 
-def split_in(kind: str, document: Mapping[str, Any], view: View, items: Sequence[str] = ITEMS) -> list[int] | None:
+def split_in(
+    kind: str, document: Mapping[str, Any], view: Observation, items: Sequence[str] = ITEMS
+) -> list[int] | None:
     """The split of a reply.
 
     Raises
@@ -56,9 +58,9 @@ def split_in(kind: str, document: Mapping[str, Any], view: View, items: Sequence
     return [keep[item] for item in items]
 
 
-def record(act: Act, view: View, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:
+def record(act: Action, view: Observation, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:
     """The split of an act, as the model writes it."""
     return {KEEP: None if act.data is None else dict(zip(items, act.data, strict=True))}
 
 
-FORM = ActForm(PROMPTS, ("base", "react"), fields, split_in, record)
+FORM = ActionFormat(PROMPTS, ("base", "react"), fields, split_in, record)

@@ -9,17 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from apportion.environments.acts import Act
-from apportion.environments.negotiation.codes import SPLIT_OF, act_code, rest, split_code
+from apportion.environments.actions import Action
+from apportion.environments.negotiation.action_encoding import SPLIT_OF, act_code, rest, split_code
 from apportion.environments.negotiation.contexts import ITEMS, WORTH, Counts
-from apportion.environments.negotiation.sentences import in_words
+from apportion.environments.negotiation.realization import in_words
 from apportion.llm_client.prompts.data import data_json
 
 SELECT = "select"
 """The kind of act by which one takes one's items at the end, unseen by the other."""
 
 
-class Facts(NamedTuple):
+class PrivateInformation(NamedTuple):
     """What a seat knows, as data.
 
     ``values`` are its own; ``acts`` are numbers (`codes`), the first of seat ``starter``; ``standing`` is the split
@@ -41,7 +41,7 @@ class Facts(NamedTuple):
     over: bool
     meant: int | None
     wording: int
-    heard: Sequence[tuple[int, Act]]
+    heard: Sequence[tuple[int, Action]]
     most_acts: int
 
     def worth(self, split: int) -> int:
@@ -97,7 +97,7 @@ def values_in_words(values: Sequence[int]) -> str:
 
 def in_text(
     part: Part,
-    acts: Sequence[tuple[int, Act]],
+    acts: Sequence[tuple[int, Action]],
     legal: Sequence[str],
     told: Sequence[str] | None = None,
     worded: Callable[[str], str] = str,
@@ -136,7 +136,7 @@ def in_text(
     return "\n".join(lines)
 
 
-def done(act: Act, part: Part, seat: int) -> str:
+def done(act: Action, part: Part, seat: int) -> str:
     """An act in words, as the seat of ``part`` reads it, ``seat`` being who did it.
 
     >>> done(Act("insist", "", [0, 2, 1]), Part(0, ("Alice", "Bob"), (1, 3, 1), (3, 1, 4), 20), 1)
@@ -151,7 +151,7 @@ def done(act: Act, part: Part, seat: int) -> str:
     return f"{does} {in_words((a, b, c))} (which leaves {in_words(left)} to {to})"
 
 
-def number_of(act: Act) -> int:
+def number_of(act: Action) -> int:
     """The number of an act, or of what is selected (`codes`).
 
     Raises

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from apportion.environments.negotiation.codes import (
+from apportion.environments.negotiation.action_encoding import (
     ACTS,
     AGREE,
     DISAGREE,

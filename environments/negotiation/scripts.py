@@ -10,11 +10,20 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import ClassVar
 
-from apportion.environments.core import Act, View
-from apportion.environments.negotiation.codes import AGREE, END, INSIST, SPLIT_OF, SPLITS, act_of, rest, splits_of
+from apportion.environments.environment import Action, Observation
+from apportion.environments.negotiation.action_encoding import (
+    AGREE,
+    END,
+    INSIST,
+    SPLIT_OF,
+    SPLITS,
+    act_of,
+    rest,
+    splits_of,
+)
 from apportion.environments.negotiation.contexts import WORTH, Counts
-from apportion.environments.negotiation.observation import SELECT, Facts
-from apportion.environments.negotiation.sentences import sentence
+from apportion.environments.negotiation.observation import SELECT, PrivateInformation
+from apportion.environments.negotiation.realization import sentence
 
 LEAST = 4
 """Points below which nobody here concedes."""
@@ -26,36 +35,36 @@ class Script(ABC):
     called: ClassVar[str]
     paid: ClassVar[bool] = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """The next act, or what it takes."""
-        facts: Facts = view.facts
+        facts: PrivateInformation = view.facts
         return selection(facts) if facts.over else worded(self.code(facts, view), facts)
 
     @abstractmethod
-    def code(self, facts: Facts, view: View) -> int:
+    def code(self, facts: PrivateInformation, view: Observation) -> int:
         """The act's number, one of ``facts.legal``."""
 
 
-class Random(Script):
+class RandomAgent(Script):
     """Any allowed kind of act with the same chance each, and any split of the pool."""
 
     called = "random"
 
-    def code(self, facts: Facts, view: View) -> int:
+    def code(self, facts: PrivateInformation, view: Observation) -> int:
         """An act at random."""
         draws = view.draws
         kind = draws.choice(view.legal)
         return draws.choice([code for code in facts.legal if act_of(code)[0] == kind])
 
 
-class Asking(Script):
+class DemandingAgent(Script):
     """Wants so many points, asks for them, insists where it wants no less than before, agrees to as much, then ends."""
 
     @abstractmethod
-    def wanted(self, facts: Facts) -> int:
+    def wanted(self, facts: PrivateInformation) -> int:
         """How many points it would be content with now."""
 
-    def code(self, facts: Facts, view: View) -> int:
+    def code(self, facts: PrivateInformation, view: Observation) -> int:
         """The act's number."""
         if facts.settled:
             return END
@@ -67,37 +76,37 @@ class Asking(Script):
         return INSIST + asked if own and own[-1] == asked else asked
 
 
-class Greedy(Asking):
+class GreedyAgent(DemandingAgent):
     """Wants all 10 points, from the first act to the last."""
 
     called = "greedy"
 
-    def wanted(self, facts: Facts) -> int:
+    def wanted(self, facts: PrivateInformation) -> int:
         """Everything."""
         return WORTH
 
 
-class Fair(Asking):
+class FairAgent(DemandingAgent):
     """Wants half of the points."""
 
     called = "fair"
 
-    def wanted(self, facts: Facts) -> int:
+    def wanted(self, facts: PrivateInformation) -> int:
         """Half of them."""
         return WORTH // 2
 
 
-class Conceding(Asking):
+class ConcedingAgent(DemandingAgent):
     """Wants all points first, and a point less after each of its proposals, down to `LEAST`."""
 
     called = "conceding"
 
-    def wanted(self, facts: Facts) -> int:
+    def wanted(self, facts: PrivateInformation) -> int:
         """Less and less."""
         return max(WORTH - len(own_proposals(facts)), LEAST)
 
 
-class TitForTat(Asking):
+class TitForTatAgent(DemandingAgent):
     """Wants all points first, one less once, and from then on gives as many points as the other has given.
 
     The other has given what its best offer is worth beyond its first: to this seat, which knows its own values alone.
@@ -105,7 +114,7 @@ class TitForTat(Asking):
 
     called = "tit-for-tat"
 
-    def wanted(self, facts: Facts) -> int:
+    def wanted(self, facts: PrivateInformation) -> int:
         """As the other does."""
         own, others = own_proposals(facts), proposals(facts, 1 - facts.seat)
         offers = [facts.worth(rest(facts.counts, split)) for split in others]
@@ -113,26 +122,26 @@ class TitForTat(Asking):
         return max(WORTH - bool(own) - given, LEAST)
 
 
-def worded(code: int, facts: Facts) -> Act:
+def worded(code: int, facts: PrivateInformation) -> Action:
     """An act by its number, in the wording that the episode's seed draws for this step."""
     kind, kept = act_of(code)
-    return Act(kind, sentence(code, facts.counts, facts.wording), None if kept is None else list(kept))
+    return Action(kind, sentence(code, facts.counts, facts.wording), None if kept is None else list(kept))
 
 
-def selection(facts: Facts) -> Act:
+def selection(facts: PrivateInformation) -> Action:
     """What was agreed on; where nothing was, what one proposed last, or everything."""
     taken = facts.meant
     if taken is None:
         taken = [splits_of(facts.counts)[-1], *own_proposals(facts)][-1]
-    return Act(SELECT, "", list(SPLIT_OF[taken]))
+    return Action(SELECT, "", list(SPLIT_OF[taken]))
 
 
-def own_proposals(facts: Facts) -> list[int]:
+def own_proposals(facts: PrivateInformation) -> list[int]:
     """What this seat has proposed and insisted on to keep, in order."""
     return proposals(facts, facts.seat)
 
 
-def proposals(facts: Facts, seat: int) -> list[int]:
+def proposals(facts: PrivateInformation, seat: int) -> list[int]:
     """What a seat has proposed and insisted on to keep, in order."""
     return [act % SPLITS for act in facts.acts[seat != facts.starter :: 2] if act < AGREE]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from apportion.environments.agents.roster import Roster
-from apportion.environments.core import Environment
+from apportion.environments.agents.registry import AgentRegistry
+from apportion.environments.environment import Environment
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.contexts import Context, all_contexts, read_contexts
 from apportion.environments.negotiation.game import NAMES, Negotiation
-from apportion.environments.negotiation.pairs import PairChoice
+from apportion.environments.negotiation.pairing import PairChoice
 from apportion.foundation.files import digest
 
 
@@ -30,7 +30,7 @@ class NegotiationChoice(PairChoice):
     """
 
     kind: ClassVar[str] = "simulate negotiation"
-    roster: ClassVar[Roster] = ROSTER
+    roster: ClassVar[AgentRegistry] = ROSTER
     seats = NAMES
 
     contexts: Path | None = None

@@ -12,7 +12,7 @@ from typing import Any
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
-from apportion.environments.simulation.of_rules import GameSimulator
+from apportion.environments.simulation.rule_scored import GameSimulator
 
 
 def game_of(about: Mapping[str, Any]) -> Negotiation:

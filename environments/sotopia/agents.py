@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from apportion.environments.agents.recorded import Recorded
-from apportion.environments.agents.roster import Roster
+from apportion.environments.agents.registry import AgentRegistry
+from apportion.environments.agents.replay import ReplayAgent
 from apportion.foundation.registry import Registry
 
 AGENTS = Registry(
     what="agent",
     group="apportion.agents",
-    must_be="an environments.agents.agent.Agent, or a class that is made without arguments, or with what stands behind "
+    must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
+    "stands behind "
     "an @ by its `of`",
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
         "conceding": "apportion.environments.sotopia.scripts:Conceding",
-        "moody": "apportion.environments.sotopia.moods:Moody",
-        "random": "apportion.environments.agents.agent:AnyLegal",
-        "recorded": "apportion.environments.agents.recorded:Recorded",
-        "talking": "apportion.environments.sotopia.moods:Talking",
+        "moody": "apportion.environments.sotopia.scripted_agents:WordSensitiveAgent",
+        "random": "apportion.environments.agents.agent:RandomLegalAgent",
+        "recorded": "apportion.environments.agents.replay:ReplayAgent",
+        "talking": "apportion.environments.sotopia.scripted_agents:TalkingAgent",
     },
 )
 METAMIND = "MetaMind (Zhang et al., 2025, Modeling human social thoughts with metacognitive multi-agent systems)"
-ROSTER = Roster(AGENTS, made_of=(Recorded.example, "talking@STEP"), elsewhere={"metamind": METAMIND})
+ROSTER = AgentRegistry(AGENTS, made_of=(ReplayAgent.example, "talking@STEP"), elsewhere={"metamind": METAMIND})
 """``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, a package's, or a language model's:
 ``base``, ``react``, ``refine``, ``base@MODEL``."""
 asked_by, agents_of, called_as, scripted = ROSTER.asked_by, ROSTER.agents_of, ROSTER.called_as, ROSTER.scripted

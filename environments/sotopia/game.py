@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.core import Act, ActError, Environment, Move, Step
+from apportion.environments.environment import Action, AgentAction, Environment, InvalidActionError, Step
 from apportion.environments.sotopia.characters import field_words
-from apportion.environments.sotopia.observation import KINDS, LEAVE, NONE, SPEAK, Part, act_of, done, in_words, part_of
-from apportion.environments.sotopia.rules_judge import judge_by_rules
+from apportion.environments.sotopia.goal_checks import SeatAct
+from apportion.environments.sotopia.observation import (
+    KINDS,
+    LEAVE,
+    NONE,
+    SPEAK,
+    RoleInformation,
+    act_of,
+    done,
+    in_words,
+    part_of,
+)
+from apportion.environments.sotopia.rule_evaluator import judge_by_rules
 from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.terms import SeatAct
 from apportion.environments.sotopia.visibility import Visibility
 from apportion.foundation.errors import InputError
 
@@ -43,7 +53,7 @@ class Rules:
 class Facts:
     """What an agent knows, as data for scripts: its part from before the first act, and what was done, by seat."""
 
-    part: Part
+    part: RoleInformation
     acts: Sequence[SeatAct]
 
 
@@ -63,7 +73,7 @@ class Sotopia(Environment):
     def __init__(self, task: Task, rules: Rules | None = None) -> None:
         self.task, self.rules = task, rules or Rules()
         self.acts: list[SeatAct] = []
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, RoleInformation] = {}
         super().__init__(character.name for character in task.characters)
 
     def acting(self) -> tuple[str, ...]:
@@ -97,7 +107,7 @@ class Sotopia(Environment):
         """The ranges of section 3."""
         return dict(RANGES)
 
-    def said(self, move: Move) -> str | None:
+    def said(self, move: AgentAction) -> str | None:
         """The words of an act; every act but speech with its kind before it, as imported episodes have it.
 
         Speech that begins as if it were another act has its kind before it, too.
@@ -106,12 +116,12 @@ class Sotopia(Environment):
             return f"[{SPEAK}] {move.act.text}" if move.act.text.lower().startswith(_BEGINNINGS) else move.act.text
         return f"[{move.act.kind}] {move.act.text or done(move.act)}"
 
-    def meant(self, agent: str, text: str) -> Act:
+    def meant(self, agent: str, text: str) -> Action:
         """Speech, unless a kind of act stands before the words (`[physical action] offer: 85`); no words: silence."""
         kind, words = act_of(text)
         if kind == LEAVE:
-            return Act(LEAVE)
-        return Act(NONE) if kind == NONE or not words.strip() else Act(kind, words)
+            return Action(LEAVE)
+        return Action(NONE) if kind == NONE or not words.strip() else Action(kind, words)
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
         """The scenario for all; goal and profile for each agent alone, and what of the scenario is only for it."""
@@ -135,11 +145,13 @@ class Sotopia(Environment):
     def _own(self) -> None:
         self.acts = self.acts.copy()
 
-    def _check(self, agent: str, act: Act) -> None:
+    def _check(self, agent: str, act: Action) -> None:
         if len(act.text) > MOST_WORDS:
-            raise ActError(f"{agent!r} says {len(act.text):,} characters at once; at most {MOST_WORDS:,} are an act")
+            raise InvalidActionError(
+                f"{agent!r} says {len(act.text):,} characters at once; at most {MOST_WORDS:,} are an act"
+            )
         if act.kind not in (NONE, LEAVE) and not act.text.strip():
-            raise ActError(f"{agent!r} does {act.kind!r} without words; say what, or do {NONE!r}")
+            raise InvalidActionError(f"{agent!r} does {act.kind!r} without words; say what, or do {NONE!r}")
 
     def _apply(self, moves: Step) -> None:
         (move,) = moves
@@ -151,7 +163,7 @@ class Sotopia(Environment):
             or 0 < self.rules.most_silent <= self._silent
         )
 
-    def _part(self, agent: str) -> Part:
+    def _part(self, agent: str) -> RoleInformation:
         if agent not in self._parts:
             self._parts[agent] = part_of(self.task, self.agents.index(agent), self.rules.visibility)
         return self._parts[agent]

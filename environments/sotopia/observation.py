@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apportion.environments.acts import Act
+from apportion.environments.actions import Action
+from apportion.environments.sotopia.goal_checks import PHYSICAL, SeatAct, Terms
 from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.terms import PHYSICAL, SeatAct, Terms
 from apportion.environments.sotopia.visibility import FIELDS, Visibility, filled_fields, seen
 from apportion.llm_client.prompts.data import data_json
 
@@ -23,7 +23,7 @@ _KIND = re.compile(rf"\[({'|'.join(map(re.escape, KINDS))})\] ?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Part:
+class RoleInformation:
     """What one agent knows before the first act.
 
     ``called`` says by seat what this agent calls each other; ``others`` by seat the fields of each that it sees, in the
@@ -39,7 +39,7 @@ class Part:
     terms: Terms | None
 
 
-def part_of(task: Task, seat: int, rule: Visibility) -> Part:
+def part_of(task: Task, seat: int, rule: Visibility) -> RoleInformation:
     """What the agent of one seat knows: nothing in it depends on a field that is hidden from it."""
     own = task.characters[seat]
     profiles, relationships, called = [], [], []
@@ -49,7 +49,7 @@ def part_of(task: Task, seat: int, rule: Visibility) -> Part:
         profiles.append(visible)
         relationships.append("" if other == seat else relationship.words)
         called.append(str(visible.get("name", _unnamed(other, len(task.characters)))))
-    return Part(
+    return RoleInformation(
         seat, tuple(called), tuple(profiles), task.scenario.seen_by(seat), task.scenario.goal(seat),
         tuple(relationships), task.scenario.terms and task.scenario.terms.side(seat),
     )  # fmt: skip
@@ -59,7 +59,7 @@ def _unnamed(seat: int, seats: int) -> str:
     return "the other person" if seats == 2 else f"person {seat + 1}"
 
 
-def in_words(part: Part, acts: Sequence[SeatAct], most_acts: int, legal: Sequence[str]) -> str:
+def in_words(part: RoleInformation, acts: Sequence[SeatAct], most_acts: int, legal: Sequence[str]) -> str:
     """The observation as text.
 
     Parameters
@@ -99,7 +99,7 @@ def in_words(part: Part, acts: Sequence[SeatAct], most_acts: int, legal: Sequenc
     return "\n".join(lines)
 
 
-def done(act: Act) -> str:
+def done(act: Action) -> str:
     """An act in words, what was said as JSON.
 
     >>> done(Act("speak", "Hi!")), done(Act("none"))

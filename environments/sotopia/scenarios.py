@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from apportion.corpus.sotopia_marks import EVERYBODY, seat_viewer, shown_to
+from apportion.corpus.sotopia_markup import EVERYBODY, seat_viewer, shown_to
 from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.terms import Terms
+from apportion.environments.sotopia.goal_checks import Terms
 from apportion.environments.sotopia.visibility import Relationship
 from apportion.foundation.errors import InputError
 
@@ -21,7 +21,8 @@ class Scenario:
     name : str
         Its id.
     context : str
-        Place, time and whatever everybody knows; parts may be marked for one reader (`apportion.corpus.sotopia_marks`).
+        Place, time and whatever everybody knows; parts may be marked for one reader
+        (`apportion.corpus.sotopia_markup`).
     goals : tuple of str
         By seat; private.
     relationship : Relationship

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from apportion.environments.core import Act, View
+from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.game import Facts
+from apportion.environments.sotopia.goal_checks import PHYSICAL, Deal, Offers, OneNumber, Split, offered
 from apportion.environments.sotopia.observation import LEAVE, SPEAK
-from apportion.environments.sotopia.terms import PHYSICAL, Deal, Offers, OneNumber, Split, offered
 
 GREETINGS = ("Good to see you.", "Hello! Do you have a moment?", "So, shall we talk about it?")
 CHAT = (
@@ -33,27 +33,27 @@ class Conceding:
     called: str = "conceding"
     paid: bool = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """The next act."""
         facts: Facts = view.facts
         seat, terms = facts.part.seat, facts.part.terms
         deal = None if terms is None else terms.deal
         own = [act for other, act in facts.acts if other == seat]
         if not own:
-            return Act(SPEAK, view.draws.choice(GREETINGS))
+            return Action(SPEAK, view.draws.choice(GREETINGS))
         if deal is None:
-            return Act(SPEAK, view.draws.choice(CHAT)) if len(own) < self.patience else Act(LEAVE)
+            return Action(SPEAK, view.draws.choice(CHAT)) if len(own) < self.patience else Action(LEAVE)
         offers = Offers(deal, len(facts.part.profiles))
         for by, act in facts.acts:
             offers.take(by, act)
         if offers.agreed:
-            return Act(LEAVE)
+            return Action(LEAVE)
         standing = offers.standing
         made = sum(offered(deal, act) is not None for act in own)
         wanted = max(1.0 - (1.0 - self.least) * made / self.patience, self.least)
         if standing is not None and standing.by != seat and deal.worth(standing.offer, 0, 1) >= wanted - 1e-9:
-            return Act(PHYSICAL, "accept")
-        return Act(PHYSICAL, f"offer: {worded(deal, wanted)}")
+            return Action(PHYSICAL, "accept")
+        return Action(PHYSICAL, f"offer: {worded(deal, wanted)}")
 
 
 def worded(deal: Deal, wanted: float) -> str:

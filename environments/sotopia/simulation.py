@@ -10,21 +10,21 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from apportion.corpus.placing import ImportReport
+from apportion.corpus.writer import ImportReport
 from apportion.environments import episode_log
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import TEMPERATURE
-from apportion.environments.core import Environment
-from apportion.environments.simulate import EpisodePlan
+from apportion.environments.collect_episodes import EpisodePlan
+from apportion.environments.environment import Environment
 from apportion.environments.simulation import Players, Simulation, write_corpus
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.sources.record import is_bundled, task_record
-from apportion.environments.sotopia.sources.sets import chosen_space
+from apportion.environments.sotopia.sources.serialization import is_bundled, task_record
 from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.sources.task_sets import chosen_space
 from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, seatings
 from apportion.foundation.errors import InputError
-from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.model_spec import Called, ModelSpec
 
 KIND = "simulate sotopia"
 LOG = episode_log.LOG
@@ -58,7 +58,7 @@ class SimulationChoice(Simulation):
     tasks : Path, optional
         A file of tasks or a folder of published profiles; None: what comes with the project.
     task_set : str, optional
-        A named set out of these (`apportion.environments.sotopia.sources.sets.SETS`).
+        A named set out of these (`apportion.environments.sotopia.sources.task_sets.SETS`).
     paired : bool
         Whether all seatings of a task have the same seeds, so that what is drawn makes no difference between them.
     matches : int, optional
@@ -74,7 +74,7 @@ class SimulationChoice(Simulation):
     repeats: int = 1
     seed: int = 0
     rules: Rules = field(default_factory=Rules)
-    chosen: ChosenModel = field(default_factory=ChosenModel)
+    chosen: ModelSpec = field(default_factory=ModelSpec)
     temperature: float = TEMPERATURE
     called: Called = str
     tasks: Path | None = None

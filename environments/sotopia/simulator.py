@@ -14,9 +14,9 @@ How to use it::
 Everything is found in `episodes.jsonl` beside the tables: the names of bundled scenarios and characters, or the whole
 task. Agents play on as they were called: scripts and a package's by their names; language models by ``base@MODEL``,
 asked through ``complete`` with the temperature of the corpus. Who cannot play again (a person) is an error only when
-asked. Scores are those of the judge ``rules`` unless another `apportion.environments.verdict.Judge` is handed in. A run names
-both, and how models are asked, by an `apportion.environments.cast.Cast`: ``SIMULATOR.recast(cast).open(session, folder,
-complete)``.
+asked. Scores are those of the judge ``rules`` unless another `apportion.environments.scoring.Judge` is handed in. A run
+names both, and how models are asked, by an `apportion.environments.role_assignment.RoleAssignment`:
+``SIMULATOR.recast(cast).open(session, folder, complete)``.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from apportion.corpus.session import Session
-from apportion.environments.cast import Cast
+from apportion.environments.corpus_export import RULES
 from apportion.environments.episode_log import LoggedEpisode
-from apportion.environments.logged_session import (
+from apportion.environments.episode_replay import (
     Seats,
     asking_identity,
     check_cast,
@@ -39,18 +39,18 @@ from apportion.environments.logged_session import (
     made_by,
     temperature_of,
 )
-from apportion.environments.reopened import Reopened
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.role_assignment import RoleAssignment
+from apportion.environments.scoring import BY_RULES, Judge
 from apportion.environments.sotopia.agents import ROSTER
+from apportion.environments.sotopia.evaluation.language_model import PROMPTS as JUDGES
+from apportion.environments.sotopia.evaluation.language_model import ModelJudge
+from apportion.environments.sotopia.evaluation.online_judge import JudgedByModel
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.judging.language_model import PROMPTS as JUDGES
-from apportion.environments.sotopia.judging.language_model import ModelJudge
-from apportion.environments.sotopia.judging.of_environment import JudgedByModel
-from apportion.environments.sotopia.sources.record import bundled_task, task_of, task_record
+from apportion.environments.sotopia.sources.serialization import bundled_task, task_of, task_record
 from apportion.environments.sotopia.tasks import Task
-from apportion.environments.to_corpus import RULES
-from apportion.environments.verdict import BY_RULES, Judge
 from apportion.foundation.errors import ApportionError, InputError, UnitError
-from apportion.llm_client.asker import Complete
+from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
 
 
@@ -60,10 +60,10 @@ class SotopiaSimulator:
 
     version: int = 1
     """Of the rules by which a session plays on; another one makes finished work stale."""
-    cast: Cast = field(default_factory=Cast)
+    cast: RoleAssignment = field(default_factory=RoleAssignment)
     """Who plays on and scores."""
 
-    def recast(self, cast: Cast) -> SotopiaSimulator:
+    def recast(self, cast: RoleAssignment) -> SotopiaSimulator:
         """The same, whose sessions are played on and scored by ``cast``; raises as `Recastable.recast`."""
         check_cast(ROSTER, cast)
         recast = replace(self, cast=cast)
@@ -90,7 +90,7 @@ class SotopiaSimulator:
         return {**made, "cast": by}
 
     def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
-        """As `apportion.environments.simulator.Recastable.asked`."""
+        """As `apportion.environments.episode_restorer.SupportsAgentReplacement.asked`."""
         try:
             seats = Seats.of(logged_episode(session, corpus), corpus, ROSTER, self.cast)
         except ApportionError:
@@ -99,7 +99,7 @@ class SotopiaSimulator:
         models += [one.settings for one in seats.models().values()]
         return tuple({model.model: model for model in models}.values())
 
-    def open(self, session: Session, corpus: Path, complete: Complete) -> Reopened:
+    def open(self, session: Session, corpus: Path, complete: Complete) -> RestoredEpisode:
         """The session, played on and scored by the cast; raises as `reopen`."""
         judge: Judge = BY_RULES if self._judge is None else JudgedByModel(self._judge, complete)
         reopened = self.reopen(session, corpus, complete, judge=judge)
@@ -114,7 +114,7 @@ class SotopiaSimulator:
         *,
         agents: Mapping[str, str] | None = None,
         judge: Judge = BY_RULES,
-    ) -> Reopened:
+    ) -> RestoredEpisode:
         """A session at any of its acts.
 
         Parameters
@@ -145,7 +145,7 @@ class SotopiaSimulator:
         except (InputError, TypeError) as error:
             raise UnitError(f"session {session.session_id}: {error}") from None
         seats = Seats.of(logged, corpus, ROSTER, self.cast)
-        reopened = Reopened(session.session_id, game, tuple(logged.steps), seats.again(complete), judge)
+        reopened = RestoredEpisode(session.session_id, game, tuple(logged.steps), seats.again(complete), judge)
         check_words(session, reopened)
         return reopened.played_by({seat: seats.agent(called, complete) for seat, called in (agents or {}).items()})
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from apportion.environments.reporting.chart import chart
-from apportion.environments.reporting.figures import Figure, Value
-from apportion.environments.reporting.table import Cell, Marked, Table
+from apportion.environments.report_tables.chart import chart
+from apportion.environments.report_tables.figures import Figure, Value
+from apportion.environments.report_tables.table import AnnotatedCell, Cell, Table
 from apportion.environments.stackelberg.games import AGAINST, AVERAGE, NO_TEAMS, cells_against, columns_of
 from apportion.environments.stackelberg.variants import Variants
-from apportion.environments.tournament.league.matches import Matches
+from apportion.environments.tournament.team_games.matches import Matches
 from apportion.foundation.intervals.resampling import Sampling
 
 PERCENT = (0.0, 100.0)
@@ -87,6 +87,6 @@ def _by_number(
 
 
 def _figure(cell: Cell) -> Figure | None:
-    if isinstance(cell, Marked):
+    if isinstance(cell, AnnotatedCell):
         return cell.figure
     return cell if isinstance(cell, Value) else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from apportion.environments.reporting.figures import Figure, Value
-from apportion.environments.reporting.table import Cell, Table, starred
+from apportion.environments.report_tables.figures import Figure, Value
+from apportion.environments.report_tables.table import Cell, Table, starred
 from apportion.environments.stackelberg.variants import Variants
-from apportion.environments.tournament.league.matches import Matches
-from apportion.environments.tournament.league.rates import (
+from apportion.environments.tournament.team_games.matches import Matches
+from apportion.environments.tournament.team_games.rates import (
     change_of_middle,
     difference,
     distinct,
@@ -16,7 +16,7 @@ from apportion.environments.tournament.league.rates import (
     middle,
     win_rate,
 )
-from apportion.environments.tournament.league.tables import by_team, votes
+from apportion.environments.tournament.team_games.tables import by_team, votes
 from apportion.foundation.intervals.resampling import Sampling
 
 AVERAGE = "Avg."

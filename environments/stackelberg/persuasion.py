@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.reporting.chart import chart
-from apportion.environments.reporting.figures import Figure, mean
-from apportion.environments.reporting.table import Cell, Table
+from apportion.environments.report_tables.chart import chart
+from apportion.environments.report_tables.figures import Figure, mean
+from apportion.environments.report_tables.table import Cell, Table
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
@@ -20,7 +20,7 @@ START = 0
 
 
 @dataclass(frozen=True)
-class Nearness:
+class CosineSimilarity:
     """One instance: by a Refiner of an epoch, the mean cosine of the answer that came and the K that were desired."""
 
     epoch: int
@@ -29,7 +29,7 @@ class Nearness:
     similarity: float
 
 
-def read_nearness(path: Path) -> tuple[Nearness, ...]:
+def read_nearness(path: Path) -> tuple[CosineSimilarity, ...]:
     """A file of JSON Lines with ``epoch``, ``session``, ``turn`` and ``similarity``; further fields are passed over.
 
     Raises
@@ -47,7 +47,7 @@ def read_nearness(path: Path) -> tuple[Nearness, ...]:
     return found
 
 
-def table_6(instances: tuple[Nearness, ...], sampling: Sampling) -> Table:
+def table_6(instances: tuple[CosineSimilarity, ...], sampling: Sampling) -> Table:
     """By epoch the mean similarity, and what it is more than at the start, on the same instances.
 
     Parameters
@@ -79,7 +79,7 @@ def table_6(instances: tuple[Nearness, ...], sampling: Sampling) -> Table:
     return Table("table_6", title, ("Epoch", "Cosine", "more than at the start"), tuple(rows), notes, picture=picture)
 
 
-def _more(instances: tuple[Nearness, ...], epoch: int, sampling: Sampling) -> Figure:
+def _more(instances: tuple[CosineSimilarity, ...], epoch: int, sampling: Sampling) -> Figure:
     start = {(one.session, one.turn): one.similarity for one in instances if one.epoch == START}
     pairs = [
         (one.session, one.similarity - start[one.session, one.turn])
@@ -91,7 +91,7 @@ def _more(instances: tuple[Nearness, ...], epoch: int, sampling: Sampling) -> Fi
     return mean([session for session, _ in pairs], [value for _, value in pairs], sampling)
 
 
-def _nearness(path: Path, number: int, line: str) -> Nearness:
+def _nearness(path: Path, number: int, line: str) -> CosineSimilarity:
     try:
         row: Any = json.loads(line)
         epoch, session, turn, similarity = row["epoch"], row["session"], row["turn"], row["similarity"]
@@ -102,4 +102,4 @@ def _nearness(path: Path, number: int, line: str) -> Nearness:
             raise ValueError(f"similarity = {similarity}; a cosine lies between -1 and 1")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: line {number}: no similarity of an instance ({error}): {line[:120]!r}") from None
-    return Nearness(epoch, session, turn, float(similarity))
+    return CosineSimilarity(epoch, session, turn, float(similarity))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from apportion.environments.reporting.table import Cell, Table
+from apportion.environments.report_tables.table import Cell, Table
+from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.models import NO_MODELS, Scores, best_marked, models_only
+from apportion.environments.sotopia.reports.policies import most_met, only_partner
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
-from apportion.environments.sotopia.reports.scored import OVERALL, Seat, TaskId
-from apportion.environments.sotopia.reports.trained import most_met, only_partner
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apportion.environments.tournament.league.matches import Matches
+from apportion.environments.tournament.team_games.matches import Matches
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import did_you_mean
 
 
 @dataclass(frozen=True)

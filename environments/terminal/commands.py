@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from apportion.environments.acts import Act
-from apportion.environments.terminal.printable import is_shown
-from apportion.environments.terminal.screen import LineError
-from apportion.foundation.nearest import did_you_mean
+from apportion.environments.actions import Action
+from apportion.environments.terminal.console import LineError
+from apportion.environments.terminal.sanitize import is_shown
+from apportion.foundation.did_you_mean import did_you_mean
 
 HELP, AGAIN, STOP = "help", "again", "stop"
 WISHES = {
@@ -40,7 +40,7 @@ def listed(commands: Mapping[str, Command], plain: str | None) -> list[tuple[str
     return [*rows, *((f"/{name}", meaning) for name, meaning in WISHES.items())]
 
 
-def read_line(line: str, commands: Mapping[str, Command], plain: str | None) -> Act | str:
+def read_line(line: str, commands: Mapping[str, Command], plain: str | None) -> Action | str:
     """The act that a line means, or the name of a wish.
 
     Parameters
@@ -67,7 +67,7 @@ def read_line(line: str, commands: Mapping[str, Command], plain: str | None) -> 
     if not words.startswith("/") or words.startswith("//"):
         if plain is None:
             raise LineError(f"say which of {_names(commands)} it is, as /{next(iter(commands))} …")
-        return Act(commands[plain].kind, words[1:] if words.startswith("//") else words)
+        return Action(commands[plain].kind, words[1:] if words.startswith("//") else words)
     name, _, rest = words[1:].partition(" ")
     name = name.casefold()
     if name in WISHES and name not in commands:
@@ -80,7 +80,7 @@ def read_line(line: str, commands: Mapping[str, Command], plain: str | None) -> 
         raise LineError(f"/{name} takes no words; {_or_say(plain)}")
     if command.words and not command.words.startswith("[") and not rest:
         raise LineError(f"/{name} needs words: /{name} {command.words}")
-    return Act(command.kind, rest)
+    return Action(command.kind, rest)
 
 
 def _names(names: Iterable[str]) -> str:

@@ -11,10 +11,10 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
 from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
-from apportion.environments.verdict import BY_RULES
+from apportion.environments.scoring import BY_RULES
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json
-from apportion.foundation.nearest import did_you_mean
 
 
 @dataclass(frozen=True)

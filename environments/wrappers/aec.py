@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from apportion.environments.acts import Act
-from apportion.environments.core import Environment
+from apportion.environments.actions import Action
+from apportion.environments.environment import Environment
 from apportion.foundation.errors import InputError
 
 try:
     from gymnasium import spaces
     from pettingzoo import AECEnv
 
-    from apportion.environments.wrappers.spaces import Acts, Text, Words
+    from apportion.environments.wrappers.spaces import ActionSpace, Text, Words
 except ImportError as error:
     raise ImportError(f"{error}. Install it with `pip install 'apportion[pettingzoo]'`.") from None
 
@@ -27,7 +27,7 @@ class AEC(AECEnv):  # type: ignore[misc]
     """An environment whose agents are asked one after the other.
 
     An observation is ``{"observation": text, "action_mask": ...}``; an action ``{"kind": ..., "text": ...}`` or an
-    `Act`. Who acts at once is asked one after the other, and none of them sees what another one does before all have
+    `Action`. Who acts at once is asked one after the other, and none of them sees what another one does before all have
     chosen. All terminate together, with the reward; ``infos[agent]["outcome"]`` has every dimension then, None where
     it is not known (the reward is 0 there, because PettingZoo takes numbers alone).
 
@@ -71,7 +71,7 @@ class AEC(AECEnv):  # type: ignore[misc]
             agent: spaces.Dict({"observation": Words(), "action_mask": spaces.MultiBinary(len(self._kinds))})
             for agent in self.possible_agents
         }
-        self.action_spaces = {agent: Acts(self._kinds, texts) for agent in self.possible_agents}
+        self.action_spaces = {agent: ActionSpace(self._kinds, texts) for agent in self.possible_agents}
         self._resets = 0
 
     def observation_space(self, agent: str) -> Any:
@@ -93,7 +93,7 @@ class AEC(AECEnv):  # type: ignore[misc]
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._chosen: dict[str, Act] = {}
+        self._chosen: dict[str, Action] = {}
         self._select()
 
     def observe(self, agent: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class AEC(AECEnv):  # type: ignore[misc]
         mask = np.array([kind in legal for kind in self._kinds], np.int8)
         return {"observation": Text(self.environment.observe(agent)), "action_mask": mask}
 
-    def step(self, action: Mapping[str, Any] | Act | None) -> None:
+    def step(self, action: Mapping[str, Any] | Action | None) -> None:
         """Do what the selected agent does.
 
         Raises
@@ -137,13 +137,13 @@ class AEC(AECEnv):  # type: ignore[misc]
     def close(self) -> None:
         """Nothing is held."""
 
-    def _act(self, agent: str, action: Mapping[str, Any] | Act | None) -> Act:
-        if isinstance(action, Act):
+    def _act(self, agent: str, action: Mapping[str, Any] | Action | None) -> Action:
+        if isinstance(action, Action):
             return action
         if not isinstance(action, Mapping) or not {"kind", "text"} <= action.keys() <= {"kind", "text", "data"}:
             raise InputError(f'an action is {{"kind": ..., "text": ...}} or an Act, this is {action!r:.200}')
         kind, text, data = str(action["kind"]), str(action["text"]), action.get("data")
-        return self.environment.in_words(agent, kind, text) if data is None else Act(kind, text, data)
+        return self.environment.in_words(agent, kind, text) if data is None else Action(kind, text, data)
 
     def _select(self) -> None:
         waiting = [agent for agent in self.environment.acting() if agent not in self._chosen]

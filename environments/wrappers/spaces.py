@@ -37,7 +37,7 @@ class Words(spaces.Text):  # type: ignore[misc]
         return text
 
 
-class Acts(spaces.Space):  # type: ignore[misc]
+class ActionSpace(spaces.Space):  # type: ignore[misc]
     """Acts as ``{"kind": ..., "text": ...}``, with ``data`` where an act has any.
 
     Parameters
@@ -85,7 +85,7 @@ class Acts(spaces.Space):  # type: ignore[misc]
         return False
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Acts) and (self.kinds, self.texts) == (other.kinds, other.texts)
+        return isinstance(other, ActionSpace) and (self.kinds, self.texts) == (other.kinds, other.texts)
 
     def __repr__(self) -> str:
         return f"Acts({list(self.kinds)})"

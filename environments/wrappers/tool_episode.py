@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from apportion.environments.acts import Act
+from apportion.environments.actions import Action
 from apportion.environments.agents.agent import Agent
-from apportion.environments.core import Environment, View
-from apportion.environments.play import MOST_STEPS
+from apportion.environments.environment import Environment, Observation
+from apportion.environments.run_episode import MOST_STEPS
 from apportion.foundation.errors import InputError, UnitError
 
 OVER = "It is over. Nothing more can be done."
@@ -85,7 +85,7 @@ class ToolEpisode:
         if self._game.over:
             return OVER
         act = self._game.in_words(self._own, str(kind), str(text))
-        problem = View(self._game, self._own).problem(act)
+        problem = Observation(self._game, self._own).problem(act)
         if problem is not None:
             return f"Not allowed: {problem}. Nothing was done."
         self._step(act)
@@ -102,9 +102,9 @@ class ToolEpisode:
                 raise UnitError(f"{self._game.kind}: {self._own!r} is not asked in {MOST_STEPS} steps")
             self._step(None)
 
-    def _step(self, own: Act | None) -> None:
+    def _step(self, own: Action | None) -> None:
         game = self._game
-        acts = {name: self._partner.act(View(game, name)) for name in game.acting() if name != self._own}
+        acts = {name: self._partner.act(Observation(game, name)) for name in game.acting() if name != self._own}
         game.step(acts if own is None else {**acts, self._own: own})
 
     def _news(self) -> str:

@@ -1,5 +1,5 @@
 """The figures, a file each.
 
-`global_loss`, `most_probable` (of a face's emotions) and `local_difference`, `agreement`, `sum_residual`,
+`global_loss`, `dominant_emotion` (of a face's emotions) and `local_difference`, `agreement`, `sum_residual`,
 `calibration`, `consistency`, `disagreement` (between methods).
 """

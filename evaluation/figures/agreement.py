@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.evaluation.ground.held_out import Bools, HeldOut
-from apportion.evaluation.ground.turn_labels import TurnLabels, mean_at, without_rounding
-from apportion.evaluation.intervals.bootstrap import Sampled, ratio, resample, resample_counts
-from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, ratio, resample, resample_counts
+from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.references.test_set import Bools, TestSet
+from apportion.evaluation.references.turn_labels import TurnLabels, mean_at, without_rounding
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 
@@ -38,7 +38,7 @@ class AgreementCounts:
     dropped: int
 
 
-def count(held: HeldOut, labels: TurnLabels, settings: EvaluationSettings) -> AgreementCounts:
+def count(held: TestSet, labels: TurnLabels, settings: EvaluationSettings) -> AgreementCounts:
     """Which of the held-out episodes and turns the agreement can use."""
     mean, centred = labels.means(held.turns)
     sizes, varied = zip(*((len(at), _varies(mean[at])) for at in _labelled(held, mean)), strict=True)
@@ -77,8 +77,8 @@ def spearman(values: Floats, labels: Floats) -> Floats:
 
 
 def within_session(
-    held: HeldOut, values: Floats, labels: TurnLabels, settings: EvaluationSettings
-) -> Sampled | Missing:
+    held: TestSet, values: Floats, labels: TurnLabels, settings: EvaluationSettings
+) -> BootstrapResult | Missing:
     """Mean over episodes of the Spearman correlation of turn values with the mean human label.
 
     Episodes with fewer than ``settings.labelled_turns`` labelled target turns, or whose labels do not differ, are
@@ -98,7 +98,9 @@ def within_session(
     return _mean_over_sessions(sums, settings)
 
 
-def pooled_auc(held: HeldOut, values: Floats, labels: TurnLabels, settings: EvaluationSettings) -> Sampled | Missing:
+def pooled_auc(
+    held: TestSet, values: Floats, labels: TurnLabels, settings: EvaluationSettings
+) -> BootstrapResult | Missing:
     """Probability that a turn labelled above the middle has a larger value than one labelled below it.
 
     Over all held-out turns together, ties count as half; turns labelled exactly in the middle are left out.
@@ -113,8 +115,8 @@ def pooled_auc(held: HeldOut, values: Floats, labels: TurnLabels, settings: Eval
 
 
 def one_annotator(
-    held: HeldOut, labels: TurnLabels, settings: EvaluationSettings
-) -> tuple[Sampled | Missing, Sampled | Missing]:
+    held: TestSet, labels: TurnLabels, settings: EvaluationSettings
+) -> tuple[BootstrapResult | Missing, BootstrapResult | Missing]:
     """The same two figures for a single annotator's labels against the mean of the others: a noisy reference.
 
     Each annotator of an episode who labelled enough turns that others labelled too counts once; the correlation
@@ -147,7 +149,7 @@ def one_annotator(
     return _mean_over_sessions(sums, settings), auc
 
 
-def _leave_one_out(held: HeldOut, labels: TurnLabels) -> tuple[Floats, Floats]:
+def _leave_one_out(held: TestSet, labels: TurnLabels) -> tuple[Floats, Floats]:
     """For every label the mean of the other annotators' on its turn, and its distance from the middle [shape=(M,)]."""
     n = np.bincount(labels.at, minlength=held.turns)[labels.at]
     results = []
@@ -158,7 +160,7 @@ def _leave_one_out(held: HeldOut, labels: TurnLabels) -> tuple[Floats, Floats]:
     return results[0], without_rounding(results[1])
 
 
-def _labelled(held: HeldOut, mean: Floats) -> list[NDArray[np.int64]]:
+def _labelled(held: TestSet, mean: Floats) -> list[NDArray[np.int64]]:
     """The labelled turns of each episode, as positions among the N."""
     return [
         start + np.flatnonzero(np.isfinite(mean[start : start + length]))
@@ -170,7 +172,7 @@ def _varies(values: Floats) -> bool:
     return len(values) > 0 and bool(np.ptp(values) > CONSTANT * max(1.0, float(np.abs(values).max())))
 
 
-def _mean_over_sessions(sums: Floats, settings: EvaluationSettings) -> Sampled | Missing:
+def _mean_over_sessions(sums: Floats, settings: EvaluationSettings) -> BootstrapResult | Missing:
     used = sums[0, :, 1] > 0
     if not used.any():
         return Missing(f"no held-out session has {settings.labelled_turns} labelled target turns whose labels differ")
@@ -179,7 +181,7 @@ def _mean_over_sessions(sums: Floats, settings: EvaluationSettings) -> Sampled |
 
 def _auc(
     values: Floats, positive: Bools, sessions: NDArray[np.int64], settings: EvaluationSettings
-) -> Sampled | Missing:
+) -> BootstrapResult | Missing:
     """AUC over turns in the order of their sessions, resampled by session [shape=(K, n), (n,), (n,)]."""
     if positive.all() or not positive.any():
         return Missing("no held-out turns are labelled on both sides of the middle")
@@ -201,4 +203,4 @@ def _auc(
     both = [counts @ np.bincount(session[side], minlength=len(names)) for side in (up, down)]
     with np.errstate(invalid="ignore", divide="ignore"):
         replicates /= len(values) * both[0] * both[1]
-    return Sampled(won / (len(up) * len(down)), replicates, len(names))
+    return BootstrapResult(won / (len(up) * len(down)), replicates, len(names))

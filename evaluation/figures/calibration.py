@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.intervals.bootstrap import Sampled, resample
-from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, resample
+from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 
-Line = tuple[Sampled | Missing, Sampled | Missing]
+Line = tuple[BootstrapResult | Missing, BootstrapResult | Missing]
 CONSTANT = 1e-9
 """Predictions whose range is below this share of their size are constant: the rest is rounding."""
 FEWEST = 10
@@ -29,9 +29,9 @@ NO_LINE = Missing("a constant prediction has no regression line")
 class Calibration:
     """Slope, intercept and expected calibration error of a reward model's session scores."""
 
-    slope: Sampled | Missing
-    intercept: Sampled | Missing
-    error: Sampled | Missing
+    slope: BootstrapResult | Missing
+    intercept: BootstrapResult | Missing
+    error: BootstrapResult | Missing
 
     @classmethod
     def none(cls, why: Missing) -> Calibration:
@@ -39,7 +39,7 @@ class Calibration:
         return cls(why, why, why)
 
 
-def calibration(held: HeldOut, values: Floats, offset: float, settings: EvaluationSettings) -> Calibration:
+def calibration(held: TestSet, values: Floats, offset: float, settings: EvaluationSettings) -> Calibration:
     """How given scores lie about predicted ones, P = offset + sum_t r_theta.
 
     Parameters
@@ -62,8 +62,8 @@ def calibration(held: HeldOut, values: Floats, offset: float, settings: Evaluati
 
 
 def _line(
-    held: HeldOut, predicted: Floats, settings: EvaluationSettings
-) -> tuple[Sampled | Missing, Sampled | Missing]:
+    held: TestSet, predicted: Floats, settings: EvaluationSettings
+) -> tuple[BootstrapResult | Missing, BootstrapResult | Missing]:
     """Least squares of R = intercept + slope * P over episodes [predicted: shape=(K, E)]."""
     if any(_constant(row) for row in predicted):
         return NO_LINE, NO_LINE
@@ -81,7 +81,7 @@ def _line(
     return resample(sums, _slope, settings), resample(sums, intercept, settings)
 
 
-def _error(held: HeldOut, predicted: Floats, settings: EvaluationSettings) -> Sampled:
+def _error(held: TestSet, predicted: Floats, settings: EvaluationSettings) -> BootstrapResult:
     """sum_b n_b / n * |mean of R - P in bin b|, bins of equally many episodes by P."""
     wanted = max(1, min(settings.calibration_bins, len(held.episodes) // FEWEST))
     rows = []
@@ -104,7 +104,7 @@ def _constant(predicted: Floats) -> bool:
     return bool(np.ptp(predicted) <= CONSTANT * max(1.0, float(np.abs(predicted).max())))
 
 
-def _by_session(held: HeldOut, per_episode: Floats) -> Floats:
+def _by_session(held: TestSet, per_episode: Floats) -> Floats:
     """Sums over each session's episodes [shape=(K, E) -> (K, S)]."""
     sessions = len(held.session_ids)
     return np.stack([np.bincount(held.session_of_episode, row, minlength=sessions) for row in per_episode])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.intervals.bootstrap import Sampled, ratio, resample
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, ratio, resample
+from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 
 
-def squared_errors(held: HeldOut, values: Floats, offset: float) -> Floats:
+def squared_errors(held: TestSet, values: Floats, offset: float) -> Floats:
     """(R_GE - (offset + sum_t r))^2 of every episode.
 
     Parameters
@@ -31,12 +31,12 @@ def squared_errors(held: HeldOut, values: Floats, offset: float) -> Floats:
     return errors
 
 
-def global_loss(held: HeldOut, values: Floats, offset: float, settings: EvaluationSettings) -> Sampled:
+def global_loss(held: TestSet, values: Floats, offset: float, settings: EvaluationSettings) -> BootstrapResult:
     """The mean of ``squared_errors`` over the held-out episodes, resampled by session."""
     return resample(episode_sums(held, squared_errors(held, values, offset)), ratio, settings)
 
 
-def episode_sums(held: HeldOut, per_episode: Floats) -> Floats:
+def episode_sums(held: TestSet, per_episode: Floats) -> Floats:
     """Total and count of a figure of episodes, by session [shape=(K, E) -> (K, S, 2)]."""
     sessions = len(held.session_ids)
     total = np.stack([np.bincount(held.session_of_episode, row, minlength=sessions) for row in per_episode])

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from apportion.evaluation.figures.most_probable import most_often
-from apportion.evaluation.ground.held_out import Bools, HeldOut
-from apportion.evaluation.ground.turn_labels import TurnLabels
-from apportion.evaluation.intervals.bootstrap import Sampled, resample
-from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, resample
+from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.figures.dominant_emotion import most_often
+from apportion.evaluation.references.test_set import Bools, TestSet
+from apportion.evaluation.references.turn_labels import TurnLabels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
@@ -59,7 +59,7 @@ def rule_of(feature: str, threshold: float | None) -> str:
 
 
 def happy_turns(
-    features: pa.Table | None, held: HeldOut, settings: EvaluationSettings, frames: pa.Table | None = None
+    features: pa.Table | None, held: TestSet, settings: EvaluationSettings, frames: pa.Table | None = None
 ) -> HappyTurns | Missing:
     """Read the rater's face during every target turn.
 
@@ -100,8 +100,8 @@ def happy_turns(
 
 
 def local_difference(
-    held: HeldOut, values: Floats, faces: HappyTurns, settings: EvaluationSettings
-) -> Sampled | Missing:
+    held: TestSet, values: Floats, faces: HappyTurns, settings: EvaluationSettings
+) -> BootstrapResult | Missing:
     """Mean reward of turns with a happy rater minus that of the others, over all held-out turns with a face.
 
     Parameters
@@ -122,8 +122,8 @@ def local_difference(
 
 
 def people_difference(
-    held: HeldOut, labels: TurnLabels, faces: HappyTurns, settings: EvaluationSettings
-) -> Sampled | Missing:
+    held: TestSet, labels: TurnLabels, faces: HappyTurns, settings: EvaluationSettings
+) -> BootstrapResult | Missing:
     """The same with people's mean label of each turn in place of a reward, in units of the labels (Human, Table 4).
 
     It rests on the held-out turns that have both a label and a face.
@@ -149,7 +149,7 @@ def _why(feature: str, sessions: Mapping[str, Bools], features: pa.Table) -> str
     return f"no held-out turn has its {BEST} measured" if pc.any(rows).as_py() else f"no emotion model measured {BEST}"
 
 
-def _sessions_seen(held: HeldOut, seen: Bools) -> Bools:
+def _sessions_seen(held: TestSet, seen: Bools) -> Bools:
     """Which sessions have a turn that is ``seen`` [shape=(N,)]; bool [shape=(S,)]."""
     sessions: Bools = held.by_session(seen[None].astype(np.float64))[0] > 0
     return sessions
@@ -161,7 +161,7 @@ def _difference_of_means(sums: Floats) -> Floats:
     return difference
 
 
-def _face(features: pa.Table, held: HeldOut, feature: str) -> NDArray[np.float64]:
+def _face(features: pa.Table, held: TestSet, feature: str) -> NDArray[np.float64]:
     """The mean of one feature of the rater's face during every target turn [shape=(N,)], NaN where unknown."""
     rows = features.filter((pc.field("feature") == feature) & (pc.field("window") == "during"))
     columns = ["session_id", "turn", "rater", "mean"]

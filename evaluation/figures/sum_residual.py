@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from apportion.corpus.session import EpisodeKey
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, ratio, resample
+from apportion.evaluation.confidence_intervals.figure import Missing
 from apportion.evaluation.figures.global_loss import episode_sums
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.intervals.bootstrap import Sampled, ratio, resample
-from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 
@@ -25,16 +25,16 @@ Residuals = Mapping[str, Sequence[Mapping[EpisodeKey, float]]]
 
 
 def residual_told(
-    held: HeldOut, residuals: Sequence[Mapping[EpisodeKey, float]], settings: EvaluationSettings
-) -> Sampled:
+    held: TestSet, residuals: Sequence[Mapping[EpisodeKey, float]], settings: EvaluationSettings
+) -> BootstrapResult:
     """Mean |residual| over the held-out episodes, of a method whose own values were made rewards of (K seeds)."""
     told = np.array([[of_seed[episode.key] for episode in held.episodes] for of_seed in residuals], dtype=np.float64)
     return resample(episode_sums(held, np.abs(told)), ratio, settings)
 
 
 def sum_residual(
-    held: HeldOut, reward: Floats, raw: Floats, offset: float, settings: EvaluationSettings
-) -> Sampled | Missing:
+    held: TestSet, reward: Floats, raw: Floats, offset: float, settings: EvaluationSettings
+) -> BootstrapResult | Missing:
     """Mean |R~ - sum_t raw_t| over the held-out episodes, R~ = R_GE - offset, in units of the score.
 
     Parameters
@@ -62,13 +62,13 @@ def sum_residual(
     return residual_of(held, raw, offset, settings)
 
 
-def residual_of(held: HeldOut, values: Floats, offset: float, settings: EvaluationSettings) -> Sampled:
+def residual_of(held: TestSet, values: Floats, offset: float, settings: EvaluationSettings) -> BootstrapResult:
     """Mean |R_GE - offset - sum_t values_t|, of values known to be in units of the score [shape=(K, N)]."""
     residual = np.abs(held.scores - offset - held.totals(values))
     return resample(episode_sums(held, residual), ratio, settings)
 
 
-def _stretch(held: HeldOut, reward: Floats, raw: Floats) -> float | None:
+def _stretch(held: TestSet, reward: Floats, raw: Floats) -> float | None:
     """The constant s of ``reward = R~/T + s * (raw - mean raw)``; None where raw does not vary within episodes."""
 
     def centred(values: Floats) -> Floats:

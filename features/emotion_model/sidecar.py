@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import Field, ValidationError, field_validator
 
 from apportion.features.names import EMOTION_FEATURES
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import did_you_mean
 from apportion.foundation.settings import Place, Settings, problems
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)

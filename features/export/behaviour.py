@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from apportion.corpus.session import Session
 from apportion.features.export.tiers import Interval, Tier, interval, make_tiers
 from apportion.features.names import EXPRESSION_FEATURES, FACE_FEATURES, FEATURES, VOICE_FEATURES
-from apportion.features.spans import DURING, turn_spans
+from apportion.features.turn_windows import DURING, turn_spans
 
 UTTERANCE = "utterance"
 DESCRIPTOR = "descriptor"
@@ -53,8 +53,8 @@ def session_tiers(
 
     Nods, shakes, smile, gaze and closed eyes are intervals where they are on, from ``frames``. Every other feature has
     an interval an utterance, whose text is the mean: the voice in the person's own turns, the rest in everybody's.
-    Descriptors have a tier a rater and window. Tables are of ``apportion.corpus.schema``; None and other sessions' rows give no
-    tiers.
+    Descriptors have a tier a rater and window. Tables are of ``apportion.corpus.schema``; None and other sessions' rows
+    give no tiers.
     """
     spoken = {turn.turn: interval(turn.start_s, turn.end_s, turn.text) for turn in session.turns}
     contents: list[Content] = []

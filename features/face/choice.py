@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from apportion.features.model_files.mesh import MESH, find_mesh
+from apportion.features.model_hub.mesh import MESH, find_mesh
 from apportion.features.settings import FeatureSettings
 
 AUTO: Final = "auto"

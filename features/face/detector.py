@@ -7,7 +7,7 @@ from typing import Protocol
 
 from apportion.features.face.choice import chosen_detector
 from apportion.features.face.face import Face
-from apportion.features.recording.video import Grey, Picture
+from apportion.features.media_io.video import Grey, Picture
 from apportion.features.settings import FeatureSettings
 
 

@@ -8,22 +8,22 @@ from typing import Protocol
 
 import numpy as np
 
-from apportion.features.clock import Clock, hold_s
 from apportion.features.face.detector import FaceDetector
+from apportion.features.face.face_series import FaceSeries
 from apportion.features.face.gaze import gaze_log_ratio, on_screen
+from apportion.features.face.head_oscillation import HeadTrajectory
 from apportion.features.face.nods import HeadEvents, head_events
-from apportion.features.face.seen import Seen
 from apportion.features.face.smile import smile_score
-from apportion.features.face.swings import HeadPath
-from apportion.features.face.told import Told
-from apportion.features.series import Span, sampled, smoothed
+from apportion.features.face.visibility import FaceVisibility
+from apportion.features.sampling_clock import Clock, hold_s
 from apportion.features.settings import FeatureSettings
+from apportion.features.time_series import Span, sampled, smoothed
 
 
 class Expressions(Protocol):
     """Collects what one person's face shows, picture by picture."""
 
-    def note(self, time_s: float, seen: Seen) -> None:
+    def note(self, time_s: float, seen: FaceVisibility) -> None:
         """Take in a picture about which it is decided whether the face is in it."""
         ...
 
@@ -35,11 +35,11 @@ class Expressions(Protocol):
         """Take back what was told within ``span``: it was another thing than the face."""
         ...
 
-    def told(self) -> Told:
+    def told(self) -> FaceSeries:
         """What the face showed over the whole recording."""
         ...
 
-    def head_events(self, paths: Sequence[HeadPath]) -> HeadEvents:
+    def head_events(self, paths: Sequence[HeadTrajectory]) -> HeadEvents:
         """Nods and shakes in the paths of the head."""
         ...
 
@@ -63,7 +63,7 @@ class ScoredExpressions:
         self._clock = Clock(settings.expression_rate_hz)
         self._at: list[tuple[float, float, float]] = []
 
-    def note(self, time_s: float, seen: Seen) -> None:
+    def note(self, time_s: float, seen: FaceVisibility) -> None:
         """See ``Expressions.note``."""
         if self._clock.ticks(time_s):
             self._at.append((time_s, *self._scores(seen)))
@@ -77,7 +77,7 @@ class ScoredExpressions:
         since_s, until_s = span
         self._at = [(at[0], math.nan, math.nan) if since_s <= at[0] < until_s else at for at in self._at]
 
-    def told(self) -> Told:
+    def told(self) -> FaceSeries:
         """See ``Expressions.told``; the traces are the raw scores."""
         settings = self._settings
         by_landmarks = settings.detector == "mediapipe"
@@ -89,16 +89,16 @@ class ScoredExpressions:
         limit = settings.gaze_look if by_landmarks else math.log(settings.gaze_ratio)
         gaze = on_screen(smoothed(moments, looks, settings.expression_smooth_s), limit)
         raw = "gaze_look" if by_landmarks else "gaze_log_ratio"
-        return Told(
+        return FaceSeries(
             {"gaze_on_screen": sampled(moments, gaze, held_s), "smile": sampled(moments, smiles, held_s)},
             {"smile_score": sampled(moments, scores, held_s), raw: sampled(moments, looks, held_s)},
         )
 
-    def head_events(self, paths: Sequence[HeadPath]) -> HeadEvents:
+    def head_events(self, paths: Sequence[HeadTrajectory]) -> HeadEvents:
         """See ``Expressions.head_events``."""
         return head_events(paths, self._settings)
 
-    def _scores(self, seen: Seen) -> tuple[float, float]:
+    def _scores(self, seen: FaceVisibility) -> tuple[float, float]:
         """Smile score and where the eyes look; NaN where no face is seen."""
         import cv2
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from apportion.features.face.face import Face, Point
-from apportion.features.recording.video import Grey
+from apportion.features.media_io.video import Grey
 from apportion.foundation.arrays import Floats
 
 EYE_WIDTH, EYE_HEIGHT = 0.2, 0.08

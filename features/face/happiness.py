@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from apportion.features.recording.video import Grey
+from apportion.features.media_io.video import Grey
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 

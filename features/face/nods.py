@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apportion.features.face.swings import HeadPath, swings
-from apportion.features.series import Span
+from apportion.features.face.head_oscillation import HeadTrajectory, swings
 from apportion.features.settings import FeatureSettings
+from apportion.features.time_series import Span
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,6 @@ class HeadEvents:
     no: tuple[Span, ...]
 
 
-def head_events(paths: Sequence[HeadPath], settings: FeatureSettings) -> HeadEvents:
+def head_events(paths: Sequence[HeadTrajectory], settings: FeatureSettings) -> HeadEvents:
     """All nods (swings of the head's height) and shakes (swings to the side) in the paths of a person's head."""
     return HeadEvents(yes=swings(paths, "y", settings), no=swings(paths, "x", settings))

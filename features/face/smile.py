@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from apportion.features.face.backends.cascade import cascade
-from apportion.features.recording.video import Grey
+from apportion.features.media_io.video import Grey
 
 MOUTH_TOP, MOUTH_SIDE = 0.6, 0.1
 """The mouth region: below 60 % of the face's height, without 10 % at each side."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from apportion.features.face.detector import FaceDetector
 from apportion.features.face.face import Face
-from apportion.features.face.seen import Seen
-from apportion.features.recording.video import Grey, Picture
+from apportion.features.face.visibility import FaceVisibility
+from apportion.features.media_io.video import Grey, Picture
 from apportion.features.settings import FeatureSettings
 
 Item = TypeVar("Item")
@@ -44,9 +44,9 @@ class Step:
     small: Grey
     enlarge: float
 
-    def seen(self, face: Face | None) -> Seen:
+    def seen(self, face: Face | None) -> FaceVisibility:
         """The decision, in the pixels of the picture itself."""
-        return Seen(self.picture, None if face is None else face.scaled(self.enlarge))
+        return FaceVisibility(self.picture, None if face is None else face.scaled(self.enlarge))
 
 
 class FaceTracker:
@@ -79,7 +79,7 @@ class FaceTracker:
         """Set by ``update``: from then to before then the flow followed a face that the detector did not see at one of
         the ends; what such a face tells is worth nothing."""
 
-    def update(self, picture: Picture, free: bool = True) -> list[Seen]:
+    def update(self, picture: Picture, free: bool = True) -> list[FaceVisibility]:
         """Take in the next picture; returns the pictures, in order, about which it is now decided.
 
         A followed face is rather checked where that is ``free``, because the detector's answer is needed anyway.
@@ -91,7 +91,7 @@ class FaceTracker:
         self._before = step
         return decided
 
-    def finish(self) -> list[Seen]:
+    def finish(self) -> list[FaceVisibility]:
         """What is still undecided at the end: pictures without a face."""
         waiting, self._waiting = self._waiting, []
         return [step.seen(None) for step in waiting]
@@ -112,7 +112,7 @@ class FaceTracker:
 
     # Looking for a face
 
-    def _search(self, step: Step) -> list[Seen]:
+    def _search(self, step: Step) -> list[FaceVisibility]:
         self._waiting.append(step)
         if not self._due(step) and not self._is_cut(step):
             return []
@@ -153,7 +153,7 @@ class FaceTracker:
 
     # Following it
 
-    def _follow(self, step: Step, check: bool) -> list[Seen]:
+    def _follow(self, step: Step, check: bool) -> list[FaceVisibility]:
         assert self._face is not None
         assert self._before is not None
         if self._detector.steady:
@@ -169,7 +169,7 @@ class FaceTracker:
                 return [step.seen(None)]
         return [step.seen(self._face)]
 
-    def _refresh(self, step: Step, face: Face) -> list[Seen]:
+    def _refresh(self, step: Step, face: Face) -> list[FaceVisibility]:
         """Follow by detections alone."""
         again = self._again(step, face)
         if again is None:
@@ -178,7 +178,7 @@ class FaceTracker:
         self._face = replace(again, identity=face.identity)
         return [step.seen(self._face)]
 
-    def _recover(self, step: Step, face: Face) -> list[Seen]:
+    def _recover(self, step: Step, face: Face) -> list[FaceVisibility]:
         """The flow is broken: the face moved fast, or something else is shown there now."""
         self._lose(step, face)
         self._asked_s = -np.inf

@@ -15,7 +15,7 @@ import numpy as np
 
 from apportion.features.names import EMOTION_FEATURES
 from apportion.features.probe.probe import Figure, Probe
-from apportion.features.series import Series, Span
+from apportion.features.time_series import Series, Span
 from apportion.foundation.arrays import Floats
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from typing import Any
 from apportion.corpus.files.header_clock import header_clock
 from apportion.corpus.session import Media, Session
 from apportion.features.emotion_model.choice import missing_emotion, resolve_emotion_model
-from apportion.features.extract import Behaviour, observe
+from apportion.features.extract import SessionFeatures, observe
 from apportion.features.face.choice import missing_mesh, named
 from apportion.features.face.nods import HeadEvents
+from apportion.features.media_io.channel import HALVES, parse_channel
 from apportion.features.names import EMOTION_FEATURES, FEATURES, RATES
-from apportion.features.recording.channel import HALVES, parse_channel
-from apportion.features.series import Series, Span
 from apportion.features.settings import FeatureSettings
+from apportion.features.time_series import Series, Span
 from apportion.foundation.errors import InputError, UnitError
 
 PERSON = "person"
@@ -171,7 +171,7 @@ def probe(
 
 
 def _reported(
-    path: Path, holds: str, settings: FeatureSettings, window: Span, behaviour: Behaviour, notes: list[str]
+    path: Path, holds: str, settings: FeatureSettings, window: Span, behaviour: SessionFeatures, notes: list[str]
 ) -> Probe:
     measured = behaviour.measure(window, window[1] - window[0], None)
     names = [name for name in FEATURES if name in measured]
@@ -223,7 +223,7 @@ def _too_late(path: Path, start_s: float, length_s: float) -> InputError:
 
 def _contents(place: Path, settings: FeatureSettings) -> Contents:
     """Open the file once to see what is in it; the first sound, not the header, says how many channels there are."""
-    from apportion.features.recording.media import HEADED, open_recording
+    from apportion.features.media_io.media import HEADED, open_recording
 
     with open_recording(place.parent, place.name, settings.missing_tolerance_s) as recording:
         sound, pictures = recording.stream("audio"), recording.stream("video")
@@ -295,13 +295,13 @@ class _Watching:
         return not self.stopped
 
 
-def _length_s(behaviour: Behaviour) -> float:
+def _length_s(behaviour: SessionFeatures) -> float:
     series = [] if behaviour.voice is None else list(behaviour.voice.series.values())
     series += [] if behaviour.face is None else [behaviour.face.seen]
     return max((float(s.ends_s[-1]) for s in series if len(s.ends_s)), default=0.0)
 
 
-def _series(behaviour: Behaviour, settings: FeatureSettings, window: Span) -> dict[str, Series]:
+def _series(behaviour: SessionFeatures, settings: FeatureSettings, window: Span) -> dict[str, Series]:
     series = behaviour.series(settings)
     if behaviour.voice is not None and window[1] - window[0] <= DENSE_S:
         series |= behaviour.voice.series

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from apportion.features.recording.audio import Track
-from apportion.features.series import Series
+from apportion.features.media_io.audio import Track
+from apportion.features.time_series import Series
 
 STEP_S = 0.01
 

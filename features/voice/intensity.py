@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from apportion.features.series import Series, sampled
+from apportion.features.time_series import Series, sampled
 
 SILENCE_DB = -200.0
 """Praat gives -300 dB for digital silence; no microphone gets near this."""

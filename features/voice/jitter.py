@@ -16,8 +16,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from apportion.features.series import Span
 from apportion.features.settings import FeatureSettings
+from apportion.features.time_series import Span
 from apportion.features.voice.pitch import track_pitch
 from apportion.foundation.arrays import Floats
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from apportion.features.series import Series, sampled
+from apportion.features.time_series import Series, sampled
 
 
 def track_pitch(sound: Any, floor_hz: float, ceiling_hz: float, step_s: float | None = None) -> Any:

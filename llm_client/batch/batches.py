@@ -20,19 +20,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apportion.foundation.files import locked
-from apportion.foundation.listing import listed
-from apportion.llm_client.batch.book import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
+from apportion.foundation.truncate import listed
+from apportion.llm_client.batch.ledger import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
 from apportion.llm_client.batch.lines import BatchLine, read_line, request_line
 from apportion.llm_client.batch.service import BatchService, FileLines, UncertainError
+from apportion.llm_client.cache.cache import CachedReply, ReplyCache
+from apportion.llm_client.cache.served_models import ServedModels
 from apportion.llm_client.cost.budget import Budget
 from apportion.llm_client.cost.prices import Price, find_price
 from apportion.llm_client.errors import LostBatchError, RequestError, SetupError
-from apportion.llm_client.kept.cache import KeptReply, ReplyCache
-from apportion.llm_client.kept.served import ServedModels
-from apportion.llm_client.live.connection import Connection
-from apportion.llm_client.live.dialect import Dialect
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.transport.connection import Connection
+from apportion.llm_client.transport.server_quirks import ServerCapabilities
 
 if TYPE_CHECKING:
     from openai.types import Batch
@@ -142,7 +142,7 @@ class Batches:
         self._book = BatchBook(self._cache, settings.url)
         self._service = BatchService(connection)
         self._connection = connection
-        self._dialect = Dialect(settings.host)
+        self._dialect = ServerCapabilities(settings.host)
 
     def advance(self, requests: Sequence[ChatRequest]) -> BatchReport:
         """Collect what is ready, then hand in those of ``requests`` that have no reply and are in no batch.
@@ -295,13 +295,15 @@ class Batches:
         for reply in replies:
             self._served.note(self._settings.model, reply.reply.model)
         still_open = self._book.keys(batch)
-        learner, gave_way = Dialect(self._settings.host, batch.learnt), False
+        learner, gave_way = ServerCapabilities(self._settings.host, batch.learnt), False
         refused = []
         for line in lines:
             if line.refusal is None or line.key not in still_open:
                 continue
             request = known.get(line.key)
-            tried = Dialect(self._settings.host, batch.learnt).options(request) if request is not None else {}
+            tried = (
+                ServerCapabilities(self._settings.host, batch.learnt).options(request) if request is not None else {}
+            )
             if line.bad_request and learner.give_way(tried, line.refusal):
                 gave_way = True
             else:
@@ -311,15 +313,15 @@ class Batches:
         self._book.ask_directly(batch, refused)
         progress.refused += len(refused)
 
-    def _to_keep(self, key: str, reply: ChatReply, request: ChatRequest | None) -> KeptReply:
+    def _to_keep(self, key: str, reply: ChatReply, request: ChatRequest | None) -> CachedReply:
         price, model = self._price, self._settings.model
         if price is None:
-            return KeptReply(key, reply, asked=model)
+            return CachedReply(key, reply, asked=model)
         usd = price.reply_usd(reply)
         if request is None:
-            return KeptReply(key, reply, usd, asked=model)
+            return CachedReply(key, reply, usd, asked=model)
         usd = price.dearest_usd(request, reply) if usd is None else usd
-        return KeptReply(key, reply, usd, asked=model, overrun=price.overrun(request, reply))
+        return CachedReply(key, reply, usd, asked=model, overrun=price.overrun(request, reply))
 
     def _submit(self, known: Mapping[str, ChatRequest], progress: _Progress) -> None:
         taken = keys_in_batches(self._cache).keys() | keys_to_ask_directly(self._cache)

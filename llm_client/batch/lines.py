@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apportion.llm_client.live.completion import error_words, read_completion
 from apportion.llm_client.request import ChatReply
+from apportion.llm_client.transport.completion import error_words, read_completion
 
 _NOT_REACHED = ("batch_expired", "batch_cancelled")
 

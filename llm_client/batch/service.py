@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from apportion.llm_client.errors import RequestError, SetupError
-from apportion.llm_client.live import retry
-from apportion.llm_client.live.connection import Connection, is_refusal, is_status, may_pass
+from apportion.llm_client.transport import retry
+from apportion.llm_client.transport.connection import Connection, is_refusal, is_status, may_pass
 
 if TYPE_CHECKING:
     from openai.types import Batch

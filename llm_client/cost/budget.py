@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from apportion.llm_client.cache.cache import ReplyCache
+from apportion.llm_client.cache.polling import growing_waits_s
+from apportion.llm_client.cache.writer import CacheWriter
 from apportion.llm_client.cost.prices import SHIPPED, Price
 from apportion.llm_client.errors import BudgetError, SetupError
-from apportion.llm_client.kept.cache import ReplyCache
-from apportion.llm_client.kept.keeper import Keeper
-from apportion.llm_client.kept.waiting import growing_waits_s
 from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.usage import exceeded_text, usd_text
 
@@ -48,7 +48,7 @@ class Budget:
         max_tokens: int | None,
         cache: ReplyCache | None,
         model: str,
-        keeper: Keeper | None = None,
+        keeper: CacheWriter | None = None,
     ) -> None:
         if cache is None:
             raise SetupError("a budget needs a cache of replies, which is its account: name its file.")

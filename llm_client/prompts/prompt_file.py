@@ -11,8 +11,8 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
+from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import nearest
 from apportion.foundation.registry import load_brought, points_of
 from apportion.llm_client.request import ChatMessage
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from apportion.foundation.characters import whole_text
+from apportion.foundation.text_checks import whole_text
 from apportion.llm_client.prompts.reasoning import answer_of
 from apportion.llm_client.request import ChatReply
 

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apportion.corpus.session import Session
+from apportion.decompose.caveats import longest_episode, same_as
 from apportion.decompose.influence_settings import INFLUENCE
 from apportion.decompose.methods import METHODS, find_method, needs_features, needs_voice
-from apportion.decompose.notes import longest_episode, same_as
-from apportion.decompose.reactions.prior import read_prior
+from apportion.decompose.reactions.pretrained import read_prior
 from apportion.decompose.reward_models import taught_by
 from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
-from apportion.foundation.nearest import did_you_mean
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.intake import take_in
+from apportion.pipeline.engine.load_corpus import take_in
 from apportion.pipeline.presets import preset_notes
 from apportion.pipeline.stages.shared import trained_models
 
@@ -33,7 +33,7 @@ BESIDE_PLAY = frozenset({"episode-score"})
 
 
 @dataclass(frozen=True)
-class Choice:
+class BenchmarkPlan:
     """The methods to compare, and why others are not among them (name to reason)."""
 
     methods: tuple[str, ...]
@@ -45,7 +45,7 @@ def choose_methods(
     more: Sequence[str],
     sessions: Sequence[Session],
     settings: DecomposeSettings = DecomposeSettings(),  # noqa: B008 (it cannot be changed)
-) -> Choice:
+) -> BenchmarkPlan:
     """The methods of ``asked``; where it is empty, all registered ones that need no language model, and ``more``.
 
     Methods that packages bring are among them. Those that learn from behaviour in numbers are left out where nothing
@@ -86,7 +86,7 @@ def choose_methods(
     kept = tuple(name for name in names if name not in left_out)
     if not kept:
         raise InputError(f"--method {', '.join(names)}: {'; '.join(sorted(set(left_out.values())))}.")
-    return Choice(kept, left_out)
+    return BenchmarkPlan(kept, left_out)
 
 
 def _is_only_by_name(name: str) -> bool:
@@ -114,7 +114,9 @@ def _not_unasked(name: str) -> str:
     return "it plays sessions on in the environment that made them; name it to compare it"
 
 
-def configure(base: Config, asked: Sequence[str], more: Sequence[str], session: str | None) -> tuple[Config, Choice]:
+def configure(
+    base: Config, asked: Sequence[str], more: Sequence[str], session: str | None
+) -> tuple[Config, BenchmarkPlan]:
     """``base`` with the methods chosen and the rating found.
 
     Raises
@@ -131,7 +133,7 @@ def configure(base: Config, asked: Sequence[str], more: Sequence[str], session: 
     return base.model_copy(update={"decompose": decompose, "rating": intake.rating}), choice
 
 
-def write_benchmark(config: Config, choice: Choice, session: str | None) -> dict[str, Path]:
+def write_benchmark(config: Config, choice: BenchmarkPlan, session: str | None) -> dict[str, Path]:
     """Write page, document and picture of a finished run into its folder.
 
     Returns

@@ -6,11 +6,11 @@ import html
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from apportion.evaluation.confidence_intervals.figure import Estimate
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodFigures, PairedDifference
-from apportion.evaluation.intervals.figure import Estimate
 from apportion.evaluation.table import TITLES, render_markdown
-from apportion.foundation.listing import shortened
 from apportion.foundation.tables.numbers import NO_FIGURE, fixed
+from apportion.foundation.truncate import shortened
 from apportion.pipeline.benchmark.session import ShownSession
 
 LOWER_IS_BETTER = frozenset({"global_loss"})

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from apportion.corpus.labellers import computed_labels, peoples_labels
+from apportion.corpus.annotators import computed_labels, peoples_labels
 from apportion.corpus.session import Episode
-from apportion.corpus.splitting.splits import sessions_in
+from apportion.corpus.splits.splits import sessions_in
 from apportion.pipeline.engine.engine import Engine
 
 LONGEST = 40

@@ -14,13 +14,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
+from apportion.corpus.annotators import is_computed
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.labellers import is_computed
 from apportion.corpus.session import Session
 from apportion.foundation.errors import ApportionError, InputError, StoppedError, UnitError
 from apportion.foundation.files import canonical_json, digest, write_atomically
-from apportion.foundation.listing import listed
 from apportion.foundation.progress import Progress
+from apportion.foundation.truncate import listed
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.inputs import InputHashes
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work

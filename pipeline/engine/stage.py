@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from apportion.corpus.session import Episode, Session
-    from apportion.corpus.splitting.episodes import SplitEpisodes
+    from apportion.corpus.splits.episodes import SplitEpisodes
     from apportion.pipeline.config import Config
     from apportion.pipeline.engine.store import Artifact
 
@@ -84,7 +84,7 @@ class Inputs:
 
     def split_episodes(self, name: str | None) -> SplitEpisodes:
         """The same with their splits; raises UnitError where the stage `split` has made none."""
-        from apportion.corpus.splitting.episodes import SplitEpisodes
+        from apportion.corpus.splits.episodes import SplitEpisodes
 
         return SplitEpisodes(self.episodes(name), self.required("split", "splits"))
 

@@ -78,7 +78,7 @@ class ReportInputs:
     notes : Sequence of str
         What the reader has to know of the data: that it is synthetic, that replies were recorded.
     audit : mapping or None
-        The fields of ``apportion.evaluation.stability.table.StabilityTable``; None where nothing was audited.
+        The fields of ``apportion.evaluation.robustness.table.StabilityTable``; None where nothing was audited.
     missing : mapping of str to str
         What a reader would look for and the run does not have, and why.
     unfinished : collection of str

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.listing import counted
+from apportion.foundation.truncate import counted
 from apportion.pipeline.engine.progress import StageProgress
 from apportion.pipeline.results.run_folder import RunFolder, session_file_name, write_once
 
@@ -140,7 +140,7 @@ def _render(run: RunFolder, session: Session, made: SessionTiers, report: Export
 def _media(run: RunFolder, session: Session, report: ExportReport) -> Iterable[LinkedMedia]:
     """The session's recordings as they look from the folder ``out``, each file once."""
     from apportion.features.export.elan import LinkedMedia
-    from apportion.features.recording.media import locate
+    from apportion.features.media_io.media import locate
 
     seen: set[str] = set()
     for media in session.media:

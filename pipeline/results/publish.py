@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 from apportion.corpus.schema import QUARANTINE
 from apportion.foundation.files import file_digest, place_folder, write_atomically
 from apportion.pipeline.config import shown_config
-from apportion.pipeline.engine.curves import training_curves
 from apportion.pipeline.engine.engine import Engine
-from apportion.pipeline.engine.facts import package_versions, quarantine_rows
+from apportion.pipeline.engine.provenance import package_versions, quarantine_rows
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.engine.store import Artifact
+from apportion.pipeline.engine.training_curves import training_curves
 from apportion.pipeline.results.run_folder import corpus_place, session_file_name
 
 TABLES = (

@@ -11,19 +11,19 @@ from apportion.corpus.targets import answered_episodes, credited
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import SUFFIX, taught_by
 from apportion.foundation.errors import InputError, errors_called
-from apportion.foundation.extras import check_extra
 from apportion.foundation.files import model_digest
+from apportion.foundation.optional_packages import check_extra
 from apportion.pipeline.config import Config, key_of
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.stages.chosen import asking_of, check_chosen, chosen_identity
+from apportion.pipeline.stages.plugins import asking_of, check_chosen, chosen_identity
 from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
 from apportion.rlhf.launch.config import check_config
-from apportion.rlhf.named import REWARD_MODEL
+from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.policy.loading import check_whole, is_folder_name
 from apportion.rlhf.policy.prompts import read_prompts
 from apportion.rlhf.preflight import check_alignment
-from apportion.rlhf.training.curves_until import measured_until
 from apportion.rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
+from apportion.rlhf.training.partial_curves import measured_until
 from apportion.rlhf.training.weights_and_biases import check_wandb, wandb_run
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.audit.draw import audited
 from apportion.decompose.audit.paraphrase import paraphrase_of
 from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from apportion.decompose.identity import configured, settings_identity
+from apportion.decompose.audit.sampling import audited
+from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.methods import METHODS
-from apportion.decompose.prompting.prompt import load_prompt
+from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.foundation.arrays import Null
 from apportion.pipeline.config import Config, key_of, settings_of
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
@@ -28,7 +28,7 @@ from apportion.pipeline.stages.shared import (
 
 def _audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's turns judged once more, with the question changed in one way."""
-    from apportion.decompose.audit.ask import judge_session
+    from apportion.decompose.audit.query import judge_session
 
     method = method_of(inputs.unit)
     judgements = judge_session(
@@ -95,8 +95,8 @@ def _perturbation_of(unit: Unit) -> str:
 
 def _stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """All judgements of the audit to how far the order of the turns held."""
-    from apportion.evaluation.stability.order import stability
-    from apportion.evaluation.stability.table import stability_table
+    from apportion.evaluation.robustness.rank_stability import stability
+    from apportion.evaluation.robustness.table import stability_table
 
     given = Counter(_perturbation_of(unit) for unit in inputs.upstream["audit"])
     asked = _asked_sessions(config, {session.session_id: session for session in inputs.sessions})

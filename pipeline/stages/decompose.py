@@ -6,19 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.identity import configured, settings_identity
+from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.influence.preflight import check_influence
 from apportion.decompose.influence_settings import INFLUENCE
 from apportion.decompose.methods import METHODS, needs_face, needs_features, needs_voice
-from apportion.decompose.prompting.prompt import load_prompt
-from apportion.features.vocal_intensity.model import load_intensity_model
+from apportion.decompose.prompt_building.prompt import load_prompt
+from apportion.features.vocal_intensity_model.model import load_intensity_model
 from apportion.foundation.errors import InputError
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.facts import has_face, has_sound
+from apportion.pipeline.engine.provenance import has_face, has_sound
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.stages.choosing import chosen_count, is_chosen
+from apportion.pipeline.stages.choose import chosen_count, is_chosen
 from apportion.pipeline.stages.reward_model import check_reward_model, training_settings
+from apportion.pipeline.stages.rollout_context import check_simulators, played_session, simulator_settings
 from apportion.pipeline.stages.shared import (
     check_asking,
     fix_threads,
@@ -30,7 +31,6 @@ from apportion.pipeline.stages.shared import (
     seed_of,
     wants_descriptors_or_features,
 )
-from apportion.pipeline.stages.simulated import check_simulators, played_session, simulator_settings
 
 FEW_SCORES = 100
 """Scores below which a correlation of 0.2 between foretold and given scores cannot be told from none."""
@@ -39,7 +39,7 @@ FEW_SCORES = 100
 def _react(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's replies to what is read of them."""
     fix_threads(config)
-    from apportion.decompose.reactions.read import read_session
+    from apportion.decompose.reactions.extract import read_session
 
     return Outputs({"reactions": read_session(inputs.session, config.rating, config.decompose.reaction)})
 
@@ -57,10 +57,10 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
     if name_of(inputs.unit) == INFLUENCE:
         fix_threads(config)
-    from apportion.decompose.judging.sessions import Judgements, judge_session
+    from apportion.decompose.session_methods.runner import SessionScores, judge_session
 
     if not is_chosen(inputs):
-        return Outputs({"judgements": Judgements.none().judgements})
+        return Outputs({"judgements": SessionScores.none().judgements})
 
     def complete(request: ChatRequest) -> ChatReply:
         reply: ChatReply = work.tools.complete(request)
@@ -166,7 +166,7 @@ def _check_fitting(before: BeforeRun) -> Iterator[str]:
 def _prior_warnings(before: BeforeRun) -> Iterator[str]:
     """That few scores or none cannot tell whether what was learnt elsewhere holds; raises where that cannot be used."""
     for name in sorted({name_of(unit) for unit in before.units if method_of(unit).uses_prior}):
-        from apportion.decompose.reactions.travel import prior_for
+        from apportion.decompose.reactions.transfer import prior_for
 
         prior = prior_for(before.config.decompose.section_of(METHODS[name]))
         rated = sum(episode.is_rated for s in before.sessions.values() for episode in s.episodes(before.rating))
@@ -181,10 +181,10 @@ def _prior_warnings(before: BeforeRun) -> Iterator[str]:
 def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A decomposer learned on the corpus, and its judgements of every turn."""
     fix_threads(config)
-    from apportion.decompose.learning.fit import fit_decomposer
-    from apportion.decompose.learning.lessons import HowToLearn, Lessons
+    from apportion.decompose.corpus_methods.fit import fit_decomposer
+    from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
 
-    lessons = Lessons(
+    lessons = TrainingData(
         inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
         inputs.table("features", "utterance_features"),
@@ -192,7 +192,7 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("judge", "judgements"),
         chosen_count(inputs),
     )
-    how = HowToLearn(config.decompose, config.train_reward, seed_of(inputs.unit))
+    how = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
     fitted = fit_decomposer(name_of(inputs.unit), lessons, how, work.progress, work.training_state)
     weighed = {} if fitted.sources is None else {"sources": fitted.sources}
     return Outputs({"judgements": fitted.judgements, "history": fitted.history, **weighed})

@@ -10,21 +10,21 @@ from apportion.corpus.targets import is_anyone_rated
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import direct_notes, taught_by
 from apportion.pipeline.config import Config, key_of
-from apportion.pipeline.engine.choice import NO_SCORE
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.engine.stage_selection import NO_SCORE
 from apportion.pipeline.stages.shared import name_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from apportion.corpus.splitting.episodes import SplitEpisodes
+    from apportion.corpus.splits.episodes import SplitEpisodes
     from apportion.evaluation.figures.sum_residual import Residuals
-    from apportion.evaluation.ground.rests import Unjudged
+    from apportion.evaluation.references.support import Unjudged
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Every method's rewards and scores to the evaluation."""
-    from apportion.decompose.notes import longest_episode, method_notes, own_units
+    from apportion.decompose.caveats import longest_episode, method_notes, own_units
     from apportion.evaluation.evaluate import evaluate
     from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues
 
@@ -53,7 +53,7 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _asked_for(episodes: SplitEpisodes, config: Config) -> SplitEpisodes:
     """The same without test sessions that the run is not about: nobody lacks them. All where none of its own is one."""
-    from apportion.corpus.splitting.episodes import SplitEpisodes
+    from apportion.corpus.splits.episodes import SplitEpisodes
 
     test, named = episodes.sessions("test"), frozenset(config.run.sessions or ())
     if not test & named:
@@ -90,7 +90,7 @@ def _unjudged_locally(inputs: Inputs, config: Config, episodes: Sequence[Episode
     looking = {m.name: METHODS[m.local] for m in mixes if m.local is not None and METHODS[m.local].uses_features}
     if not looking:
         return {}
-    from apportion.decompose.learning.local_values import without_values
+    from apportion.decompose.corpus_methods.local_values import without_values
 
     features = inputs.table("features", "utterance_features")
     return {name: without_values(local, episodes, features, config.decompose) for name, local in looking.items()}
@@ -102,7 +102,7 @@ def _emotions(inputs: Inputs) -> pa.Table:
     import pyarrow.compute as pc
 
     from apportion.corpus.schema import FRAMES
-    from apportion.evaluation.figures.most_probable import EMOTIONS
+    from apportion.evaluation.figures.dominant_emotion import EMOTIONS
 
     splits = inputs.required("split", "splits")
     test = set(splits.filter(pc.field("split") == "test")["session_id"].to_pylist())

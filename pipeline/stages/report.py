@@ -25,7 +25,7 @@ SHOWN = {
 
 def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Everything a run made to one HTML page, and why the rest is missing."""
-    from apportion.pipeline.engine.curves import training_curves
+    from apportion.pipeline.engine.training_curves import training_curves
     from apportion.pipeline.report.page import ReportInputs, Sample, render_report
 
     evaluations = [artifact.document("evaluation") for artifact in inputs.artifacts("evaluate")]
@@ -63,7 +63,7 @@ def learnt_elsewhere(config: Config, sources: pa.Table | None, told: Sequence[st
     ``told`` are sentences that stand on the page already; what one of them says is not said again.
     """
     from apportion.decompose.methods import METHODS
-    from apportion.decompose.reactions.travel import prior_for
+    from apportion.decompose.reactions.transfer import prior_for
 
     mixed = [] if sources is None else sources.column("source").to_pylist()
     notes = []

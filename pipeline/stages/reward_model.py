@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.identity import settings_identity
+from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.methods import METHODS, needs_features
 from apportion.decompose.reward_models import taught_by
 from apportion.pipeline.config import Config, key_of, settings_of
@@ -43,7 +43,7 @@ def _train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
-    from apportion.reward_model.learning.distil import train_reward_model
+    from apportion.reward_model.learning.distillation import train_reward_model
 
     (projected,) = inputs.artifacts("rewards")
     offset = float(projected.document("projection")["score_offset"])
@@ -62,16 +62,16 @@ def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa
 
 
 def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
-    from apportion.decompose.learning.direct import train_directly
-    from apportion.decompose.learning.lessons import HowToLearn, Lessons
+    from apportion.decompose.corpus_methods.end_to_end import train_directly
+    from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
 
     name = name_of(inputs.unit)
-    lessons = Lessons(
+    lessons = TrainingData(
         inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
         inputs.table("features", "utterance_features"),
     )
-    how = HowToLearn(config.decompose, config.train_reward, seed_of(inputs.unit))
+    how = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
     trained = train_directly(
         taught_by(name).method.name, name, lessons, how, work.out / "model", work.progress, work.training_state
     )

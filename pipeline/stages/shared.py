@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from apportion.corpus.session import Session
-from apportion.decompose.casting import CALLED, cast_of
 from apportion.decompose.methods import METHODS, Method
-from apportion.decompose.prompting.prompt import load_prompt
+from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.reward_models import reward_models
-from apportion.environments.simulators import asked_of
+from apportion.decompose.rollout_agents import CALLED, cast_of
+from apportion.environments.registry import asked_of
 from apportion.foundation.errors import InputError, errors_called
-from apportion.llm_client.live.consent import who_reads
+from apportion.llm_client.transport.consent import who_reads
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Unit
 

@@ -10,7 +10,7 @@ from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, U
 
 
 def _split(inputs: Inputs, config: Config, work: Work) -> Outputs:
-    from apportion.corpus.splitting.splits import split_sessions
+    from apportion.corpus.splits.splits import split_sessions
 
     splits = split_sessions(inputs.sessions, config.split, config.rating)
     return Outputs({"splits": splits.table}, {"notes": list(splits.notes)})
@@ -18,7 +18,7 @@ def _split(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _check(before: BeforeRun) -> tuple[str, ...]:
     """Too few sessions, and those that are lost, are told before recordings are measured, not after."""
-    from apportion.corpus.splitting.splits import split_sessions
+    from apportion.corpus.splits.splits import split_sessions
 
     return split_sessions(tuple(before.sessions.values()), before.config.split, before.rating).notes
 

@@ -144,8 +144,8 @@ class EncodedTurns:
 def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, settings: RewardModelSettings) -> EncodedTurns:
     """Prepare the target turns of ``episodes`` for a model of these settings.
 
-    With an ``embeddings`` table (`apportion.reward_model.network.embed.embed_session`), episodes that it does not hold at all
-    were given up when it was made and are left out. Without one, a frozen backbone embeds every window here.
+    With an ``embeddings`` table (`apportion.reward_model.network.embed.embed_session`), episodes that it does not hold
+    at all were given up when it was made and are left out. Without one, a frozen backbone embeds every window here.
 
     Raises
     ------

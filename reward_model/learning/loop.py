@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
-from apportion.foundation.processes import Processes
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.dataset import Dataset
 from apportion.reward_model.learning.objective import Batch, Objective

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 
 from apportion.corpus.schema import HISTORY
+from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
-from apportion.foundation.processes import Processes
 from apportion.foundation.progress import Progress
+from apportion.reward_model.learning.data_parallel import train_together
 from apportion.reward_model.learning.dataset import Dataset
 from apportion.reward_model.learning.loop import EpochRow, Training, training_loop
-from apportion.reward_model.learning.several_processes import train_together
 from apportion.reward_model.model import RewardModel
 
 TURNS_AT_ONCE = 1024

@@ -55,7 +55,8 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]
 def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]:
     """One vector a text: the hidden states of the last layer, averaged over tokens; what the text is about.
 
-    It is the half of `apportion.reward_model.network.embed.embed_episodes` that is the turn's own, computed many at a time.
+    It is the half of `apportion.reward_model.network.embed.embed_episodes` that is the turn's own, computed many at a
+    time.
 
     Parameters
     ----------

@@ -16,22 +16,22 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.files.tablefile import read_table
 from apportion.corpus.schema import SPLITS
 from apportion.corpus.session import Episode
-from apportion.corpus.splitting.settings import SplitSettings
-from apportion.corpus.splitting.splits import split
+from apportion.corpus.splits.settings import SplitSettings
+from apportion.corpus.splits.splits import split
 from apportion.foundation.errors import InputError
-from apportion.foundation.listing import counted
 from apportion.foundation.progress import Progress
 from apportion.foundation.settings import problems
+from apportion.foundation.truncate import counted
 from apportion.reward_model.corpus_scores import choose_episodes
 from apportion.rlhf.compare.blind import LETTERS
 from apportion.rlhf.compare.generate import SamplingSettings, fingerprint_of, generate
-from apportion.rlhf.compare.note import is_finished, key_path, note_path, noted_table
+from apportion.rlhf.compare.metadata import is_finished, key_path, note_path, noted_table
 from apportion.rlhf.compare.shared_contexts import SharedContexts, share_contexts
+from apportion.rlhf.policy.context_config import read_window, window_path
 from apportion.rlhf.policy.loading import check_device
 from apportion.rlhf.policy.opening import check_policy, open_tokenizer
-from apportion.rlhf.policy.window_file import read_window, window_path
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.training.isolation import quiet_transformers
+from apportion.rlhf.training.rng_state import quiet_transformers
 
 ALL = "all"
 """In place of a split: every session."""
@@ -41,7 +41,7 @@ Called = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class GenerationRequest:
     """What is asked for.
 
     Parameters
@@ -176,7 +176,7 @@ class Generation:
         }
 
 
-def choose(policies: Sequence[str], corpus: Path, wanted: Wanted, called: Called = str) -> Generation:
+def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, called: Called = str) -> Generation:
     """Find out what is to be generated, and all that can be known of it before a policy answers.
 
     Parameters
@@ -188,7 +188,7 @@ def choose(policies: Sequence[str], corpus: Path, wanted: Wanted, called: Called
     wanted : Wanted
         Which contexts, and how.
     called : callable
-        What the caller calls a parameter of `choose`, `Wanted` or `Generation.check_free`, for errors.
+        What the caller calls a parameter of `choose`, `GenerationRequest` or `Generation.check_free`, for errors.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> di
     return sources
 
 
-def choose_window(first: str, wanted: Wanted, called: Called = str) -> tuple[Window, float | None]:
+def choose_window(first: str, wanted: GenerationRequest, called: Called = str) -> tuple[Window, float | None]:
     """The window as wanted, else as the policy ``first`` was trained, else the default; and the temperature.
 
     Raises
@@ -265,7 +265,7 @@ def choose_window(first: str, wanted: Wanted, called: Called = str) -> tuple[Win
     return window, None if greedy else window.temperature
 
 
-def choose_placement(wanted: Wanted, called: Called = str) -> Placement:
+def choose_placement(wanted: GenerationRequest, called: Called = str) -> Placement:
     """Where policies run.
 
     Raises
@@ -285,7 +285,9 @@ def _unusable(error: ValidationError, called: Called) -> InputError:
     return InputError(f"the settings cannot be used: {'; '.join(problems(error, called))}. Change the options.")
 
 
-def choose_sessions(corpus: Corpus, policies: Mapping[str, str], wanted: Wanted, called: Called = str) -> Sessions:
+def choose_sessions(
+    corpus: Corpus, policies: Mapping[str, str], wanted: GenerationRequest, called: Called = str
+) -> Sessions:
     """The episodes that contexts are from, and what has to be said of how they were chosen.
 
     Raises
@@ -301,7 +303,7 @@ def choose_sessions(corpus: Corpus, policies: Mapping[str, str], wanted: Wanted,
 
 
 def _sessions_of_split(
-    corpus: Corpus, policies: Mapping[str, str], wanted: Wanted, called: Called
+    corpus: Corpus, policies: Mapping[str, str], wanted: GenerationRequest, called: Called
 ) -> tuple[list[str], list[str]]:
     """The ids of the sessions, and what has to be said of the split."""
     names = corpus.session_ids()

@@ -17,17 +17,17 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.files import model_digest, place_file, write_atomically
 from apportion.foundation.progress import Progress
 from apportion.rlhf.compare.blind import blinded
-from apportion.rlhf.compare.note import key_path, note_path, note_text
+from apportion.rlhf.compare.metadata import key_path, note_path, note_text
 from apportion.rlhf.compare.partial_table import PartialTable
 from apportion.rlhf.compare.responses import write_rows
 from apportion.rlhf.compare.shared_contexts import SharedContexts
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.oom_errors import memory_advice
 from apportion.rlhf.policy.opening import open_policy
-from apportion.rlhf.policy.out_of_memory import memory_advice
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.rollout import sample_replies
-from apportion.rlhf.training.isolation import quiet_transformers
+from apportion.rlhf.training.rng_state import quiet_transformers
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from apportion.foundation.characters import whole_text
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
-from apportion.llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
+from apportion.foundation.text_checks import whole_text
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.compare.disguise import Disguised
+from apportion.rlhf.compare.anonymize import AnonymizedPair
 from apportion.rlhf.compare.pairs import Pair
 from apportion.rlhf.compare.responses import messages_of, speaker_of
 from apportion.rlhf.compare.win_rate import LOSS, TIE, WIN, Verdict
@@ -88,7 +88,7 @@ class Judged:
         ]
         return notes
 
-    def under_real_names(self, shown: Mapping[Pair, Disguised | None]) -> Judged:
+    def under_real_names(self, shown: Mapping[Pair, AnonymizedPair | None]) -> Judged:
         """The same of the pairs as they are; ``shown`` has what the judge was shown in the place of each."""
         real = {other.pair: (pair, other.renaming) for pair, other in shown.items() if other is not None}
 

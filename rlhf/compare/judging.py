@@ -13,19 +13,19 @@ from apportion.corpus.schema import KEY, RESPONSES
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import InputError
 from apportion.foundation.progress import Progress
-from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import read_header
 from apportion.llm_client.cost.estimate import estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed
-from apportion.llm_client.kept.lookup import kept_replies
-from apportion.llm_client.kept.recorded import read_header
+from apportion.llm_client.model_spec import Called, ModelSpec
 from apportion.llm_client.preview import Preview
 from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.compare.anonymize import AnonymizedPair, disguised, speakers
 from apportion.rlhf.compare.blind import unblinded
-from apportion.rlhf.compare.disguise import Disguised, disguised, speakers
 from apportion.rlhf.compare.judge import TOKENS_A_REPLY, Judged, judge, requests_for, verdict_rows
-from apportion.rlhf.compare.note import is_blind, key_path
+from apportion.rlhf.compare.metadata import is_blind, key_path
 from apportion.rlhf.compare.pairs import Pair, pairs_of
 from apportion.rlhf.compare.responses import read_rows
 from apportion.rlhf.compare.tables import WinRates
@@ -35,7 +35,7 @@ TOO_LONG = "Generate with fewer turns of context."
 
 
 @dataclass(frozen=True)
-class JudgeSettings(ChosenModel):
+class JudgeSettings(ModelSpec):
     """Which language model judges, and how it is asked; replies are kept in ``NAME.judge.sqlite`` beside the responses.
 
     Parameters
@@ -57,7 +57,7 @@ class LanguageModelJudge:
     ``cache`` is where its replies are kept, ``called`` how a caller calls the fields of `JudgeSettings`, for errors.
     """
 
-    pairs: Mapping[Pair, Disguised | None]
+    pairs: Mapping[Pair, AnonymizedPair | None]
     settings: JudgeSettings
     llm: LLMSettings
     cache: Path
@@ -224,7 +224,7 @@ def read_pairs(responses: Path, key: Path | None = None, called: Called = str) -
     return pairs_of(table)
 
 
-def _disguise_all(pairs: Sequence[Pair], settings: JudgeSettings) -> dict[Pair, Disguised | None]:
+def _disguise_all(pairs: Sequence[Pair], settings: JudgeSettings) -> dict[Pair, AnonymizedPair | None]:
     """Each pair as the judge is shown it: under other names where that was asked for."""
     if settings.pseudonyms is None and not settings.names:
         return dict.fromkeys(pairs)

@@ -16,8 +16,8 @@ from apportion.corpus.files.csvfile import read_table as read_csv
 from apportion.corpus.files.tablefile import read_table, sort_rows, write_table
 from apportion.corpus.schema import TableSchema
 from apportion.foundation.errors import InputError
-from apportion.reward_model.known import MARKS
-from apportion.rlhf.policy.contexts import KNOWN, Said
+from apportion.reward_model.background_text import MARKS
+from apportion.rlhf.policy.contexts import KNOWN, ContextTurn
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 _LINE = re.compile(r"(?P<role>user|assistant)(?: \((?P<speaker>.+?)\))?:(?P<text>.*)", re.DOTALL)
@@ -26,7 +26,7 @@ _KNOWN = re.compile(rf"(?P<role>{KNOWN}) \((?P<speaker>{'|'.join(MARKS)})\):(?P<
 """What was known before the first turn: of what kind, and the words."""
 
 
-def context_text(messages: Sequence[Said]) -> str:
+def context_text(messages: Sequence[ContextTurn]) -> str:
     """One line a message, ``user: …`` or ``assistant: …``; line breaks within a message become spaces.
 
     Of several users each is named: ``user (ann): …``. What the assistant knew before stands first: ``known (goal): …``
@@ -35,13 +35,13 @@ def context_text(messages: Sequence[Said]) -> str:
     return "\n".join(f"{speaker_of(message)}: {' '.join(message.text.split())}" for message in messages)
 
 
-def speaker_of(message: Said) -> str:
+def speaker_of(message: ContextTurn) -> str:
     """Who says a message: its role, and which of several users."""
     # A name may hold anything, but nothing that ends it.
     return f"{message.role} ({message.speaker.replace('):', ')')})" if message.speaker else message.role
 
 
-def messages_of(context: str) -> tuple[Said, ...]:
+def messages_of(context: str) -> tuple[ContextTurn, ...]:
     """The messages that `context_text` wrote.
 
     Raises
@@ -58,7 +58,7 @@ def messages_of(context: str) -> tuple[Said, ...]:
                 "Write one line a message, as `apportion generate` does; 'user (NAME): ' where there are several, "
                 "'known (KIND): ' for what was known before."
             )
-        messages.append(Said(found["role"], found["text"].strip(), found["speaker"] or ""))
+        messages.append(ContextTurn(found["role"], found["text"].strip(), found["speaker"] or ""))
     return tuple(messages)
 
 

@@ -4,6 +4,6 @@ From the ground up:
 
 - `config`: the accelerate configs that processes are started with
 - `job`: the job as a folder of files, and what comes back
-- `child`: what each process does
-- `parent`: starts the processes and passes on what they tell
+- `worker`: what each process does
+- `launcher`: starts the processes and passes on what they tell
 """

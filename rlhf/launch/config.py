@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.extras import check_extra
+from apportion.foundation.optional_packages import check_extra
 from apportion.rlhf.settings import AlignSettings
 
 CONFIGS = Path(__file__).resolve().parent / "accelerate"

@@ -2,11 +2,12 @@
 
 From the ground up:
 
-- `settings`, `chance` (random numbers by their purpose), `data/` (dialogues of acts, people's among them),
-- `playing` (games of all seeds at once), `model/` (the network, all seeds as one batched model, and as a player;
+- `settings`, `rng` (random numbers by their purpose), `data/` (dialogues of acts, people's among them),
+- `self_play` (games of all seeds at once), `model/` (the network, all seeds as one batched model, and as a player;
   compiled for one game a seed, and for learning of dialogues),
-- `kept` (what is on the disk), `supervised` (Eq. 1), `reinforce` (Eq. 2, and RL+SL),
+- `checkpoint` (what is on the disk), `supervised` (Eq. 1), `reinforce` (Eq. 2, and RL+SL),
 - `novelty` (s_n), `metrics` (section 6), `experts`, `acquisition` (section 5),
-- `learned` (an agent of what came of it), `material` (what a cell learns from), `cell` (a method, all seeds at once),
+- `agent` (an agent of what came of it), `datasets` (what a cell learns from), `experiment` (a method, all seeds at
+once),
 - `config` (a training as a file).
 """

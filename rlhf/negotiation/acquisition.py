@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames
-from apportion.rlhf.negotiation.chance import chances
+from apportion.environments.negotiation.vectorized.engine import NO_ACT, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
 from apportion.rlhf.negotiation.model.network import Weights
 from apportion.rlhf.negotiation.novelty import likely, scores
-from apportion.rlhf.negotiation.playing import Played, Player, play
+from apportion.rlhf.negotiation.rng import chances
+from apportion.rlhf.negotiation.self_play import Played, Player, play
 from apportion.rlhf.negotiation.settings import AcquisitionSettings
 
 
 @dataclass(frozen=True)
-class Picked:
+class AcquiredQueries:
     """The games of an epoch that the expert is asked about.
 
     Parameters
@@ -37,8 +37,8 @@ class Picked:
 
 
 def pick(
-    games: BatchedGames, bob: Weights, seeds: tuple[int, ...], settings: AcquisitionSettings, epoch: int
-) -> Picked:
+    games: VectorizedGames, bob: Weights, seeds: tuple[int, ...], settings: AcquisitionSettings, epoch: int
+) -> AcquiredQueries:
     """The k most novel games of every seed, by Bob's model.
 
     Raises
@@ -48,20 +48,20 @@ def pick(
     """
     found = scores(settings.novelty, likely(bob, games, len(seeds)), seeds, epoch)
     rows = found.most_novel(settings.asked)
-    return Picked(rows, np.take_along_axis(found.turn, rows, axis=1))
+    return AcquiredQueries(rows, np.take_along_axis(found.turn, rows, axis=1))
 
 
-def begun(games: BatchedGames, picked: Picked) -> tuple[BatchedGames, Whole]:
+def begun(games: VectorizedGames, picked: AcquiredQueries) -> tuple[VectorizedGames, Whole]:
     """The picked games once more, not begun, and what was said in them up to the novel act [shape=(S * k, 20)]."""
     seeds = len(picked.rows)
     rows = (picked.rows + np.arange(seeds)[:, None] * (len(games) // seeds)).ravel()
-    fresh = BatchedGames(games.pools.chosen(rows), games.starters[rows], games.most_acts)
+    fresh = VectorizedGames(games.pools.chosen(rows), games.starters[rows], games.most_acts)
     kept = np.arange(games.most_acts) <= picked.turns.reshape(-1, 1)
     return fresh, np.where(kept, games.acts[rows], NO_ACT)
 
 
 def annotate(
-    fresh: BatchedGames, said: Whole, alice: Player, expert: Player, seeds: tuple[int, ...], epoch: int
+    fresh: VectorizedGames, said: Whole, alice: Player, expert: Player, seeds: tuple[int, ...], epoch: int
 ) -> Played:
     """The games gone on with by Alice and the expert, who has Bob's seat from the novel act on."""
     draws = chances(seeds, len(fresh) // len(seeds), fresh.most_acts, "expert", epoch)

@@ -13,8 +13,8 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, locked, make_folder
 from apportion.foundation.progress import Progress
 from apportion.foundation.settings import problems
-from apportion.rlhf.negotiation.cell import Cell, Row, check_expert
-from apportion.rlhf.negotiation.material import material_of
+from apportion.rlhf.negotiation.datasets import material_of
+from apportion.rlhf.negotiation.experiment import Experiment, Row, check_expert
 from apportion.rlhf.negotiation.model.loops.compiled import to_be_compiled
 from apportion.rlhf.negotiation.settings import NegotiatorSettings
 
@@ -87,5 +87,5 @@ def train_negotiators(settings: NegotiatorSettings, progress: Progress) -> Train
     make_folder(settings.output, "Choose another output.")
     busy = f"{settings.output}: another process trains there. Wait for it, or choose another output."
     with locked(settings.output / ".lock", busy, InputError):
-        cell = Cell(settings, material_of(settings), settings.output, progress=progress)
+        cell = Experiment(settings, material_of(settings), settings.output, progress=progress)
         return TrainedNegotiators(tuple(cell.write_agents(cell.train())), tuple(cell.rows))

@@ -1,7 +1,7 @@
 """Who answers in Bob's seat where Alice's act is new to him (section 5), besides a network: a script, or a person.
 
-A person is asked by a folder of questions (`apportion.environments.negotiation.annotating`): what has no answer yet ends the
-training there, and the same command goes on when it is answered.
+A person is asked by a folder of questions (`apportion.environments.negotiation.expert_queries`): what has no answer yet
+ends the training there, and the same command goes on when it is answered.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apportion.environments.negotiation.annotating import Question, Queue
-from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames, Flags
-from apportion.environments.negotiation.batched.scripts import Asker, Drawing, seated
+from apportion.environments.negotiation.expert_queries import Question, Queue
+from apportion.environments.negotiation.vectorized.engine import NO_ACT, Flags, VectorizedGames
+from apportion.environments.negotiation.vectorized.scripts import Asker, Drawing, seated
 from apportion.rlhf.negotiation.data.dialogues import Whole
-from apportion.rlhf.negotiation.playing import Draws, settled_split
+from apportion.rlhf.negotiation.self_play import Draws, settled_split
 
 
 @dataclass
 class ScriptPlayer:
-    """A script of `apportion.environments.negotiation.batched.scripts` in the games of all seeds."""
+    """A script of `apportion.environments.negotiation.vectorized.scripts` in the games of all seeds."""
 
     name: str
 
-    def begin(self, games: BatchedGames, seat: int) -> None:
+    def begin(self, games: VectorizedGames, seat: int) -> None:
         """Sit down."""
         self._script: Asker | Drawing = seated(self.name, games, seat)
 
@@ -57,7 +57,7 @@ class QueuePlayer:
     queue: Queue
     said: Whole
 
-    def begin(self, games: BatchedGames, seat: int) -> None:
+    def begin(self, games: VectorizedGames, seat: int) -> None:
         """Sit down."""
         self.games, self.seat = games, seat
 

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.batched.engine import NO_ACT, Optima
+from apportion.environments.negotiation.vectorized.engine import NO_ACT, ParetoOptima
 from apportion.rlhf.negotiation.model.network import Weights
 from apportion.rlhf.negotiation.novelty import likely
-from apportion.rlhf.negotiation.playing import Played
+from apportion.rlhf.negotiation.self_play import Played
 
 
 @dataclass(frozen=True)
-class Measured:
+class NegotiationMetrics:
     """Of one seed's games.
 
     Parameters
@@ -54,21 +54,21 @@ class Measured:
         return asdict(self)
 
 
-def measure(played: Played, optima: Optima, partner: Weights | None) -> list[Measured]:
-    """One `Measured` a seed; ``optima`` is of every game [shape=(S * G, ...)], ``partner`` Bob's network."""
+def measure(played: Played, optima: ParetoOptima, partner: Weights | None) -> list[NegotiationMetrics]:
+    """One `NegotiationMetrics` a seed; ``optima`` is of every game [shape=(S * G, ...)], ``partner`` Bob's network."""
     novel = None if partner is None else novelty(played, partner)
     groups = np.arange(len(played.games)).reshape(played.seeds, -1)
     shown = [None if novel is None else float(novel[seed]) for seed in range(played.seeds)]
     return [_of(played, optima, rows, shown[seed]) for seed, rows in enumerate(groups)]
 
 
-def _of(played: Played, optima: Optima, rows: NDArray[np.int64], novel: float | None) -> Measured:
+def _of(played: Played, optima: ParetoOptima, rows: NDArray[np.int64], novel: float | None) -> NegotiationMetrics:
     agreed, points = played.agreed[rows], played.points[rows].astype(np.float64)
     best = optima.pareto[rows, played.taken[rows, 0]]
     acts = played.games.acts[rows]
     turns = np.arange(acts.shape[1])
     own = ((played.games.starters[rows, None] + turns) % 2 == 0) & (acts != NO_ACT)
-    return Measured(
+    return NegotiationMetrics(
         advantage=float((points[:, 0] - points[:, 1]).mean()),
         pareto=float(best[agreed].mean()) if agreed.any() else None,
         agreement=float(agreed.mean()),

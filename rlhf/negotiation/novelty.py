@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames
+from apportion.environments.negotiation.vectorized.engine import NO_ACT, VectorizedGames
 from apportion.foundation.errors import InputError
-from apportion.rlhf.negotiation.chance import draws_of
 from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
 from apportion.rlhf.negotiation.model.network import NEVER, Weights, act_scores, read
 from apportion.rlhf.negotiation.model.player import masked
-from apportion.rlhf.negotiation.playing import seen
+from apportion.rlhf.negotiation.rng import draws_of
+from apportion.rlhf.negotiation.self_play import seen
 from apportion.rlhf.negotiation.settings import Novelty
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ AT_ONCE = 512
 
 
 @dataclass(frozen=True)
-class Likely:
+class GameLogprobs:
     """What a network thinks of the acts of dialogues, in the place of the one who sees them.
 
     Parameters
@@ -45,7 +45,7 @@ class Likely:
 
 
 @torch.no_grad()
-def likely(weights: Weights, games: BatchedGames, seeds: int) -> Likely:
+def likely(weights: Weights, games: VectorizedGames, seeds: int) -> GameLogprobs:
     """Read games from Alice's seat, in her context, as ``weights`` (Bob's) would play there.
 
     Only acts that the rules allow have a share in the probability, as when Bob plays.
@@ -65,7 +65,7 @@ def likely(weights: Weights, games: BatchedGames, seeds: int) -> Likely:
         parts.append(of_scores(_scores(weights, part), legal[some], part.acts))
     own = (dialogues.roles == OWN) & (dialogues.acts != NO_ACT)
     said, entropy, margin = (np.concatenate([part[place] for part in parts], axis=1) for place in range(3))
-    return Likely(said, entropy, margin, own)
+    return GameLogprobs(said, entropy, margin, own)
 
 
 def _scores(weights: Weights, dialogues: Dialogues) -> torch.Tensor:
@@ -85,9 +85,9 @@ def of_scores(scores: torch.Tensor, legal: NDArray[np.bool_], acts: Whole) -> tu
     return said.numpy(), entropy.numpy(), (best[..., 0] - best[..., 1]).numpy()
 
 
-def legal_history(games: BatchedGames) -> NDArray[np.bool_]:
+def legal_history(games: VectorizedGames) -> NDArray[np.bool_]:
     """What was allowed at every act of games that are over [shape=(G, 20, 253)]."""
-    again = BatchedGames(games.pools, games.starters, games.most_acts)
+    again = VectorizedGames(games.pools, games.starters, games.most_acts)
     history = []
     for turn in range(games.most_acts):
         history.append(again.legal())
@@ -128,7 +128,7 @@ class Scores:
         return np.argsort(np.where(acted, self.score, np.inf), axis=1, kind="stable")[:, :count]
 
 
-def scores(kind: Novelty, of: Likely, seeds: tuple[int, ...], epoch: int) -> Scores:
+def scores(kind: Novelty, of: GameLogprobs, seeds: tuple[int, ...], epoch: int) -> Scores:
     """s_n of every game by one of the four functions.
 
     Likelihood: min over Alice's acts of log p. Entropy: max of the entropy. Margin: min of the difference between the

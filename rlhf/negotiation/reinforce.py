@@ -10,16 +10,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from apportion.environments.negotiation.batched.engine import BatchedGames, Optima, Pools
-from apportion.rlhf.negotiation.chance import chances, draws_of, torch_draws_of
+from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
+from apportion.rlhf.negotiation.checkpoint import Tensors, number, with_prefix, without_prefix
 from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
-from apportion.rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
 from apportion.rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
 from apportion.rlhf.negotiation.model.network import Weights, act_scores, acting, read
 from apportion.rlhf.negotiation.model.one_game.player import OneGamePlayer, play_one_game
+from apportion.rlhf.negotiation.model.optimizer import BatchedSGD, check_finite
 from apportion.rlhf.negotiation.model.player import NetworkPlayer, masked
-from apportion.rlhf.negotiation.model.updates import Descent, check_finite
-from apportion.rlhf.negotiation.playing import Played, Player, play
+from apportion.rlhf.negotiation.rng import chances, draws_of, torch_draws_of
+from apportion.rlhf.negotiation.self_play import Played, Player, play
 from apportion.rlhf.negotiation.settings import MixedSettings, ReinforceSettings, SupervisedSettings
 from apportion.rlhf.negotiation.supervised import Examples
 
@@ -65,7 +65,7 @@ def advantages(rewards: Floats, so_far: Rewards, normalised: bool) -> Floats:
     return centred / np.maximum(LEAST_SPREAD, so_far.spread)[:, None] if normalised else centred
 
 
-def rewards_of(played: Played, kind: str, optima: Optima | None) -> Floats:
+def rewards_of(played: Played, kind: str, optima: ParetoOptima | None) -> Floats:
     """What Alice is paid for each game [shape=(S, G)]: her points, also with 1 for a Pareto-optimal deal (7.3).
 
     ``taken`` is the reference code's: the worth of what she takes, also where no deal comes of it.
@@ -126,7 +126,7 @@ class Contexts:
     """
 
     pools: Pools
-    optima: Optima
+    optima: ParetoOptima
 
     def __len__(self) -> int:
         return len(self.pools)
@@ -154,7 +154,9 @@ class ReinforceTraining:
     def __post_init__(self) -> None:
         kind = OneGamePlayer if isinstance(self.bob, OneGamePlayer) else NetworkPlayer
         self.alice = kind(self.weights, 0.0 if self.settings.greedy else self.settings.temperature)
-        self.descent = Descent(self.weights, self.seeds, only=[name for name in sorted(self.weights) if acting(name)])
+        self.descent = BatchedSGD(
+            self.weights, self.seeds, only=[name for name in sorted(self.weights) if acting(name)]
+        )
         if self.mixed is not None:
             self.beside = LikelihoodDescent(self.weights, self.seeds, self.mixed[2].alpha)
         shape = (len(self.seeds), self.settings.games)
@@ -184,7 +186,7 @@ class ReinforceTraining:
         """Play the games from ``first`` to before ``until`` and learn from them."""
         settings, seeds = self.settings, len(self.seeds)
         rows = self.rows[:, first:until].ravel()
-        games = BatchedGames(self.contexts.pools.chosen(rows), self.starters[:, first:until].ravel())
+        games = VectorizedGames(self.contexts.pools.chosen(rows), self.starters[:, first:until].ravel())
         draws = self._chances[:, first:until].reshape(-1, 20)
         if isinstance(self.bob, OneGamePlayer):
             assert isinstance(self.alice, OneGamePlayer), "both, or neither"
@@ -232,9 +234,9 @@ class ReinforceTraining:
         """Games of each seed in all."""
         return self.settings.games
 
-    def played(self) -> BatchedGames:
+    def played(self) -> VectorizedGames:
         """The games of the epoch, done again by their acts, of all seeds [shape=(S * N,)]."""
-        games = BatchedGames(self.contexts.pools.chosen(self.rows.ravel()), self.starters.ravel())
+        games = VectorizedGames(self.contexts.pools.chosen(self.rows.ravel()), self.starters.ravel())
         for turn in range(games.most_acts):
             games.do(self.acts.reshape(-1, games.most_acts)[:, turn])
         return games

@@ -9,11 +9,11 @@ import numpy as np
 from torch import Tensor
 
 from apportion.foundation.errors import InputError
-from apportion.rlhf.negotiation.chance import draws_of, torch_draws_of
+from apportion.rlhf.negotiation.checkpoint import Tensors, number, with_prefix, without_prefix
 from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
-from apportion.rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
 from apportion.rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
 from apportion.rlhf.negotiation.model.network import Weights
+from apportion.rlhf.negotiation.rng import draws_of, torch_draws_of
 from apportion.rlhf.negotiation.settings import SupervisedSettings
 
 

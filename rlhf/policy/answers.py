@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apportion.foundation.errors import InputError
-from apportion.rlhf.policy.contexts import Said, render
+from apportion.rlhf.policy.contexts import ContextTurn, render
 from apportion.rlhf.policy.loading import Policy
 
 
-def answer_tokens(policy: Policy, messages: Sequence[Said], reply: Said) -> tuple[int, ...]:
+def answer_tokens(policy: Policy, messages: Sequence[ContextTurn], reply: ContextTurn) -> tuple[int, ...]:
     """Token ids of ``reply`` after ``messages``, up to and with its end mark.
 
     Raises

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from apportion.rlhf.named import REWARD_MODEL
+from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.policy.contexts import ContextSet
 from apportion.rlhf.settings import AlignSettings
 

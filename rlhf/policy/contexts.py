@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Episode, Turn
 from apportion.corpus.targets import PLACES, speaker_called
-from apportion.foundation.control_marks import control_marks, defused
 from apportion.foundation.errors import InputError
-from apportion.foundation.listing import first_few
-from apportion.reward_model.known import OWN, known_lines
+from apportion.foundation.special_tokens import control_marks, defused
+from apportion.foundation.truncate import first_few
+from apportion.reward_model.background_text import OWN, known_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -25,11 +25,12 @@ HistoryText = Callable[[Episode, int], str]
 
 
 @dataclass(frozen=True)
-class Said:
+class ContextTurn:
     """One side's utterances up to the other side's next; ``role`` is ``assistant`` for the target, else ``user``.
 
     ``speaker`` names one of several others where each has messages of their own; empty where the side is one. The role
-    ``known`` is that of what the target knew before the first turn, its mark (`apportion.reward_model.known`) is the ``speaker``.
+    ``known`` is that of what the target knew before the first turn, its mark (`apportion.reward_model.background_text`)
+    is the ``speaker``.
     """
 
     role: str
@@ -48,7 +49,7 @@ class DialogueContext:
 
     session_id: str
     turn: int
-    messages: tuple[Said, ...]
+    messages: tuple[ContextTurn, ...]
     prompt: tuple[int, ...]
     history: str
 
@@ -93,7 +94,8 @@ def make_contexts(
     Parameters
     ----------
     episodes : iterable of Episode
-        Sessions of the ``policy`` split, seen through their ratings; those without one as `apportion.corpus.targets` says.
+        Sessions of the ``policy`` split, seen through their ratings; those without one as `apportion.corpus.targets`
+        says.
     tokenizer : PreTrainedTokenizerBase
         The policy's, with its chat template.
     history : callable
@@ -181,14 +183,14 @@ def opening_window(turns: Iterable[Turn], target: str, context_turns: int) -> li
 
 def window_of(
     episode: Episode, tokenizer: PreTrainedTokenizerBase, context_turns: int, max_context_tokens: int
-) -> tuple[tuple[Said, ...], tuple[int, ...]] | None:
+) -> tuple[tuple[ContextTurn, ...], tuple[int, ...]] | None:
     """The messages and the prompt by which the target answers an episode's last turn; None where that is over-long."""
     return _window(spoken(episode.turns)[-context_turns:], episode, tokenizer, max_context_tokens)
 
 
 def _window(
     turns: Sequence[Turn], episode: Episode, tokenizer: PreTrainedTokenizerBase, limit: int
-) -> tuple[tuple[Said, ...], tuple[int, ...]] | None:
+) -> tuple[tuple[ContextTurn, ...], tuple[int, ...]] | None:
     for start, first in enumerate(turns):
         # Many chat templates refuse a dialogue that the assistant opens.
         if first.speaker == episode.rating.target:
@@ -200,49 +202,51 @@ def _window(
     return None
 
 
-def known_messages(episode: Episode) -> tuple[Said, ...]:
+def known_messages(episode: Episode) -> tuple[ContextTurn, ...]:
     """What everybody knew before the first turn, and what the target alone did."""
-    return tuple(Said(KNOWN, " ".join(text.split()), mark) for mark, text in known_lines(episode))
+    return tuple(ContextTurn(KNOWN, " ".join(text.split()), mark) for mark, text in known_lines(episode))
 
 
-def merge_turns(turns: Iterable[Turn], episode: Episode) -> tuple[Said, ...]:
+def merge_turns(turns: Iterable[Turn], episode: Episode) -> tuple[ContextTurn, ...]:
     """Some of an episode's turns as messages of two alternating roles; uninterrupted turns of one side become one.
 
     Where several speak beside the target, their side's message has a line for each in turn, the name before the words.
     """
     sides = groupby(speaker_messages(turns, episode), key=lambda said: said.role)
-    return tuple(Said(role, "\n".join(map(_line, messages))) for role, messages in sides)
+    return tuple(ContextTurn(role, "\n".join(map(_line, messages))) for role, messages in sides)
 
 
-def speaker_messages(turns: Iterable[Turn], episode: Episode) -> tuple[Said, ...]:
+def speaker_messages(turns: Iterable[Turn], episode: Episode) -> tuple[ContextTurn, ...]:
     """Some of an episode's turns, those that one speaker says without interruption as one message.
 
     Messages of several others name their ``speaker`` and are on one line, so that none passes for somebody else's.
     """
-    messages: list[Said] = []
+    messages: list[ContextTurn] = []
     for speaker, run in groupby(spoken(turns), key=lambda turn: turn.speaker):
         text = " ".join(turn.text.strip() for turn in run)
         if speaker == episode.rating.target:
-            messages.append(Said("assistant", text))
+            messages.append(ContextTurn("assistant", text))
         elif episode.is_multiparty:
-            messages.append(Said("user", " ".join(text.split()), " ".join(speaker.split())))
+            messages.append(ContextTurn("user", " ".join(text.split()), " ".join(speaker.split())))
         else:
-            messages.append(Said("user", text))
+            messages.append(ContextTurn("user", text))
     return tuple(messages)
 
 
-def _line(said: Said) -> str:
+def _line(said: ContextTurn) -> str:
     return f"{said.speaker}: {said.text}" if said.speaker else said.text
 
 
-def render(messages: Iterable[Said], tokenizer: PreTrainedTokenizerBase, *, reply_follows: bool) -> tuple[int, ...]:
+def render(
+    messages: Iterable[ContextTurn], tokenizer: PreTrainedTokenizerBase, *, reply_follows: bool
+) -> tuple[int, ...]:
     """Token ids of ``messages`` in the tokenizer's chat template, up to the next reply's start if one follows."""
     chat = as_chat(messages, tokenizer)
     ids: Any = tokenizer.apply_chat_template(chat, add_generation_prompt=reply_follows, return_dict=False)
     return tuple(ids)
 
 
-def as_chat(messages: Iterable[Said], tokenizer: PreTrainedTokenizerBase) -> list[dict[str, str]]:
+def as_chat(messages: Iterable[ContextTurn], tokenizer: PreTrainedTokenizerBase) -> list[dict[str, str]]:
     """``messages`` as chat templates take them: role and content, control tokens of the tokenizer broken up.
 
     What was known stands before the words of the first message, since not every template takes a system's.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from apportion.rlhf.policy.contexts import Said, render
+from apportion.rlhf.policy.contexts import ContextTurn, render
 from apportion.rlhf.policy_settings import Window
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def dialogue_chunks(
-    dialogues: Iterable[Sequence[Said]], tokenizer: PreTrainedTokenizerBase, window: Window
+    dialogues: Iterable[Sequence[ContextTurn]], tokenizer: PreTrainedTokenizerBase, window: Window
 ) -> list[Tensor]:
     """Token ids [shape=(L,)] of stretches as long as a context and its reply, the user first as in a prompt."""
     length = window.context_turns + 1 + (window.context_turns + 1) % 2

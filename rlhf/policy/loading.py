@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path
 from apportion.rlhf.policy.dropout import without_dropout
-from apportion.rlhf.policy.out_of_memory import is_allocation
+from apportion.rlhf.policy.oom_errors import is_allocation
 from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, place_folder, temporary_name
+from apportion.rlhf.policy.context_config import FILE as WINDOW
+from apportion.rlhf.policy.context_config import window_path
 from apportion.rlhf.policy.loading import ADAPTER
 from apportion.rlhf.policy.opening import base_of, open_policy
-from apportion.rlhf.policy.window_file import FILE as WINDOW
-from apportion.rlhf.policy.window_file import window_path
 from apportion.rlhf.policy_settings import Placement, Window
 
 LEAST = Window(context_turns=1, max_context_tokens=8, max_new_tokens=1)

@@ -12,8 +12,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
+from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import InputError
-from apportion.foundation.processes import Processes
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy.zero import is_sharded_weight, shard
 from apportion.rlhf.settings import AlignSettings

@@ -14,12 +14,12 @@ from peft import PeftModel, set_peft_model_state_dict
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from apportion.foundation.processes import Processes
+from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.writing import write_adapter
 from apportion.rlhf.training.checkpoint_folders import StepFolders
-from apportion.rlhf.training.curves_until import STATE
 from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.partial_curves import STATE
 
 TRAINER, VALUES = "trainer.pt", "value_head.safetensors"
 

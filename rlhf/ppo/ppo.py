@@ -15,8 +15,8 @@ import torch
 from peft import PeftModel
 from torch import Tensor
 
+from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
-from apportion.foundation.processes import Processes
 from apportion.foundation.progress import Progress
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.loading import Policy
@@ -27,18 +27,18 @@ from apportion.rlhf.ppo.experience import Experience, micro_batches
 from apportion.rlhf.ppo.kl_control import KLControl
 from apportion.rlhf.ppo.token_rewards import token_rewards
 from apportion.rlhf.ppo.update import PPOUpdate
+from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, join_rollouts, sample_replies
-from apportion.rlhf.sampling.several_turns import sample_dialogues
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.alarms import Alarms, gamed, repetition, sameness
-from apportion.rlhf.training.masked import masked_mean
+from apportion.rlhf.training.masked_mean import masked_mean
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.progress_line import progress_line
 from apportion.rlhf.training.reward import Reward, finite_scores
 from apportion.rlhf.training.run import Watcher
 from apportion.rlhf.training.score_norm import ScoreNorm
-from apportion.rlhf.training.shuffled import Shuffled
+from apportion.rlhf.training.shuffled import ShuffledOrder
 
 
 class PPO:
@@ -91,7 +91,7 @@ class PPO:
         self.score_norm = ScoreNorm()
         self.kl_control = KLControl(settings)
         self.alarms = Alarms(settings.alarms)
-        self.order = Shuffled(len(contexts))
+        self.order = ShuffledOrder(len(contexts))
 
     def run(
         self,

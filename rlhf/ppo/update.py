@@ -9,15 +9,15 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
-from apportion.foundation.processes import Processes
 from apportion.rlhf.ppo.actor_critic import ActorCritic
 from apportion.rlhf.ppo.experience import Experience, micro_batches, minibatches
 from apportion.rlhf.ppo.learning_rate import share_of_lr
 from apportion.rlhf.ppo.losses import PPOLoss, ppo_loss, sampled_divergence
 from apportion.rlhf.sampling.rollout import Rollout
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.shuffled import Shuffled
+from apportion.rlhf.training.shuffled import ShuffledOrder
 
 
 class PPOUpdate:
@@ -61,7 +61,7 @@ class PPOUpdate:
             weight_decay=0.0,
         )
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, partial(share_of_lr, settings))
-        self.dialogue_order = Shuffled(len(dialogues))
+        self.dialogue_order = ShuffledOrder(len(dialogues))
 
     def __call__(self, number: int, experience: Experience) -> dict[str, float]:
         """The updates of step ``number``; what they measured, as means over them.

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-from apportion.environments.acts import Move
+from apportion.environments.actions import AgentAction
 from apportion.environments.agents.agent import UNUSABLE, Agent
-from apportion.environments.core import Act, Environment, View
-from apportion.environments.play import MOST_STEPS
+from apportion.environments.environment import Action, Environment, Observation
+from apportion.environments.run_episode import MOST_STEPS
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns
 from apportion.rlhf.sampling.partner import Heard
@@ -43,7 +43,7 @@ class Start:
 class BatchAgent(Protocol):
     """An agent that acts in many episodes at once."""
 
-    def act_all(self, views: Sequence[View]) -> list[Act]:
+    def act_all(self, views: Sequence[Observation]) -> list[Action]:
         """What it does in each."""
         ...
 
@@ -61,8 +61,8 @@ class _Played:
     answer: str | None = None
 
     @property
-    def view(self) -> View:
-        return View(self.game, self.agent)
+    def view(self) -> Observation:
+        return Observation(self.game, self.agent)
 
     def copy(self) -> _Played:
         return replace(self, game=self.game.clone())
@@ -71,8 +71,8 @@ class _Played:
 class EnvironmentPartner:
     """The other side of the policy's dialogues: the environment's rules, and ``others`` in the seats beside it.
 
-    A policy's words are an act (`apportion.environments.core.Environment.meant`); what is none is silence, and is counted. Every
-    episode of one start draws alike, so that episodes of a group differ by what the policy said.
+    A policy's words are an act (`apportion.environments.environment.Environment.meant`); what is none is silence, and
+    is counted. Every episode of one start draws alike, so that episodes of a group differ by what the policy said.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class EnvironmentPartner:
         played = self._kept[context.session_id, tuple(replies)]
         act = act_said(played.view, reply)
         usable = not (isinstance(act.data, Mapping) and UNUSABLE in act.data)
-        return played.game.said(Move(played.agent, act)) or "", usable
+        return played.game.said(AgentAction(played.agent, act)) or "", usable
 
     def answer(self, context: DialogueContext, replies: Sequence[str]) -> str | None:
         """What is said after ``replies``; None: the episode is over."""
@@ -169,7 +169,9 @@ class EnvironmentPartner:
 
     def _do(self, episodes: Sequence[_Played], said: Sequence[str]) -> None:
         """The policy's act in each episode, and those of whoever acts in the same step."""
-        others = self._acts([View(p.game, name) for p in episodes for name in p.game.acting() if name != p.agent])
+        others = self._acts(
+            [Observation(p.game, name) for p in episodes for name in p.game.acting() if name != p.agent]
+        )
         for played, text in zip(episodes, said, strict=True):
             act, acting = act_said(played.view, text), played.game.acting()
             played.game.step({name: act if name == played.agent else next(others) for name in acting})
@@ -179,11 +181,11 @@ class EnvironmentPartner:
         while waiting := [p for p in episodes if not p.game.over and p.agent not in p.game.acting()]:
             if len(waiting[0].game.steps) >= MOST_STEPS:
                 raise UnitError(f"{waiting[0].game.kind}: {waiting[0].agent!r} is not asked in {MOST_STEPS:,} steps")
-            acts = self._acts([View(p.game, name) for p in waiting for name in p.game.acting()])
+            acts = self._acts([Observation(p.game, name) for p in waiting for name in p.game.acting()])
             for played in waiting:
                 played.game.step({name: next(acts) for name in played.game.acting()})
 
-    def _acts(self, views: Sequence[View]) -> Iterator[Act]:
+    def _acts(self, views: Sequence[Observation]) -> Iterator[Action]:
         if isinstance(self._acting, BatchAgent):
             return iter(self._acting.act_all(views) if views else [])
         if self._at_once > 1 and len(views) > 1:

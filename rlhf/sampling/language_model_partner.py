@@ -12,14 +12,14 @@ from pydantic import Field
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
-from apportion.llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.session import LLMSession, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.policy.contexts import HistoryText
-from apportion.rlhf.sampling.live_partner import Dialogue, LivePartner
+from apportion.rlhf.sampling.interactive_partner import Dialogue, LivePartner
 
 if TYPE_CHECKING:
     from apportion.rlhf.training.job import Asking, Job
@@ -86,7 +86,7 @@ class LanguageModelPartner(LivePartner):
         self,
         episodes: Sequence[Episode],
         history_text: HistoryText,
-        asker: Asker,
+        asker: LLMSession,
         settings: LanguageModelPartnerSettings,
     ) -> None:
         super().__init__(episodes, history_text)
@@ -176,9 +176,9 @@ def read_answer(reply: ChatReply) -> str | None:
     return " ".join(said.split())
 
 
-def asker_of(settings: LanguageModelPartnerSettings, asking: Asking) -> Asker:
+def asker_of(settings: LanguageModelPartnerSettings, asking: Asking) -> LLMSession:
     """Lends the partner's model, with the files and the budget of the job."""
-    return Asker(
+    return LLMSession(
         settings,
         cache=asking.cache,
         recorded=asking.recorded,

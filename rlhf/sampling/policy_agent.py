@@ -1,6 +1,6 @@
 """A policy as an agent of an environment: it reads its seat as it reads a session of a corpus, and says its act.
 
-Nothing but a `View` is read, so that what the rules hide from a seat no policy reads either.
+Nothing but a `Observation` is read, so that what the rules hide from a seat no policy reads either.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from apportion.corpus.session import BACKGROUND_KINDS, ENVIRONMENT, Background, Episode, Rating, Turn
 from apportion.environments.agents.agent import SILENT, UNUSABLE
-from apportion.environments.core import Act, View
+from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.policy.contexts import DialogueContext, Said, known_messages, merge_turns, render
+from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, known_messages, merge_turns, render
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.sampling.drawn import drawn_replies
+from apportion.rlhf.sampling.seeded_sampling import drawn_replies
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -65,18 +65,18 @@ class PolicyAgent:
         InputError
             It cannot be opened.
         """
+        from apportion.rlhf.policy.context_config import read_window
         from apportion.rlhf.policy.opening import open_policy
-        from apportion.rlhf.policy.window_file import read_window
 
         window = Window.model_validate(read_window(made_of))
         policy = open_policy(made_of, window, Placement(), made_of)
         return cls(f"policy@{Path(made_of).name}", policy, policy.model, window)
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """What it does; raises as `act_all`."""
         return self.act_all([view])[0]
 
-    def act_all(self, views: Sequence[View]) -> list[Act]:
+    def act_all(self, views: Sequence[Observation]) -> list[Action]:
         """What it does in each of several episodes (B of them), sampled at once.
 
         Raises
@@ -90,11 +90,11 @@ class PolicyAgent:
         said = drawn_replies(self.policy, self.model, contexts, self.window, seed, self.greedy)
         return [act_said(view, text) for view, text in zip(views, said, strict=True)]
 
-    def _context(self, view: View) -> DialogueContext:
+    def _context(self, view: Observation) -> DialogueContext:
         return live_context(episode_seen(view, ""), self.policy.tokenizer, self.window.max_context_tokens)
 
 
-def act_said(view: View, text: str) -> Act:
+def act_said(view: Observation, text: str) -> Action:
     """The act that a policy's words are; the silent act, with the reason as data, where the rules do not allow it.
 
     Raises
@@ -108,10 +108,10 @@ def act_said(view: View, text: str) -> Act:
         return act
     if SILENT not in view.legal:
         raise UnitError(f"the policy said what is no act ({problem}), and it may not be silent")
-    return Act(SILENT, "", {UNUSABLE: problem})
+    return Action(SILENT, "", {UNUSABLE: problem})
 
 
-def episode_seen(view: View, name: str) -> Episode:
+def episode_seen(view: Observation, name: str) -> Episode:
     """An episode as a session of a corpus called ``name``, with what one agent knows and has heard and nothing else.
 
     Others have the numbers of their seats for names. Nobody has rated it.
@@ -141,7 +141,7 @@ def live_context(episode: Episode, tokenizer: PreTrainedTokenizerBase, max_token
         if not said or said[0].role == "assistant":
             if start:
                 continue  # Many chat templates refuse a dialogue that the assistant opens.
-            said = (Said("user", BEGIN), *said)
+            said = (ContextTurn("user", BEGIN), *said)
         prompt = render((*known, *said), tokenizer, reply_follows=True)
         if len(prompt) <= max_tokens:
             return DialogueContext(episode.session_id, 0, (*known, *said), prompt, "")

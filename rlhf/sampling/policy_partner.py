@@ -14,8 +14,8 @@ from apportion.foundation.files import model_digest
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, window_of
 from apportion.rlhf.policy.opening import open_policy
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.sampling.drawn import drawn_replies
-from apportion.rlhf.sampling.live_partner import Dialogue, LivePartner
+from apportion.rlhf.sampling.interactive_partner import Dialogue, LivePartner
+from apportion.rlhf.sampling.seeded_sampling import drawn_replies
 
 if TYPE_CHECKING:
     from apportion.rlhf.policy.loading import Policy

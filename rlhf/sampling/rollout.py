@@ -18,7 +18,7 @@ from apportion.rlhf.policy.sharding import is_sharded
 
 
 @dataclass(frozen=True)
-class Ending:
+class StopReason:
     """How a dialogue in an environment ended.
 
     ``value`` is what the policy has in the dimension that is watched (None: not known), ``over`` whether the rules have
@@ -48,7 +48,7 @@ class Rollout:
     texts: tuple[str, ...] = ()
     histories: tuple[str, ...] = ()
     ends: Tensor | None = None
-    endings: tuple[Ending, ...] = ()
+    endings: tuple[StopReason, ...] = ()
 
     @property
     def prompts(self) -> list[list[int]]:

@@ -8,6 +8,7 @@ from typing import Literal
 from apportion.corpus.session import Episode, Session, Turn
 from apportion.corpus.targets import unrated_episode
 from apportion.rlhf.policy.prompts import ASSISTANT, USER
+from apportion.rlhf.stackelberg.instances.instance import Instance
 from apportion.rlhf.stackelberg.questions import (
     CLOSE,
     OPEN,
@@ -17,7 +18,6 @@ from apportion.rlhf.stackelberg.questions import (
     speech_chat,
     spoken_words,
 )
-from apportion.rlhf.stackelberg.turns.instance import Instance
 
 Stages = Literal["two", "one"]
 """``two``: a Refiner rewrites u_base (Eq. 3); ``one``: the policy itself speaks (appendix D.1)."""

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apportion.corpus.session import Episode
-from apportion.decompose.influence.measurer import Measurer, TooLongError
+from apportion.decompose.influence.scorer import LogprobScorer, TooLongError
 from apportion.foundation.errors import InputError
-from apportion.llm_client.asker import Asker
+from apportion.llm_client.session import LLMSession
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.stackelberg.dialogues import words_said
-from apportion.rlhf.stackelberg.impact import impacts, length_penalty, measured_after, word_count
+from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances, with_intents
+from apportion.rlhf.stackelberg.log_likelihood_gain import impacts, length_penalty, measured_after, word_count
 from apportion.rlhf.stackelberg.settings import MeasurerSettings, RewardSettings
-from apportion.rlhf.stackelberg.turns.instance import Instance, read_instances, with_intents
 
 if TYPE_CHECKING:
     from apportion.foundation.settings import Settings
@@ -39,7 +39,7 @@ class StackelbergReward:
     """
 
     instances: Mapping[str, Instance]
-    measurer: Measurer
+    measurer: LogprobScorer
     settings: RewardSettings
 
     def history(self, episode: Episode, position: int) -> str:
@@ -105,12 +105,12 @@ def counted(instance: Instance, k: int) -> Instance:
     return replace(instance, desired=instance.desired[:k], undesired=instance.undesired[:k])
 
 
-def reward_with(instances: Sequence[Instance], measurer: Measurer, settings: RewardSettings) -> StackelbergReward:
+def reward_with(instances: Sequence[Instance], measurer: LogprobScorer, settings: RewardSettings) -> StackelbergReward:
     """The reward of ``instances``, which all have intents; raises InputError as `counted`."""
     return StackelbergReward({one.name: counted(one, settings.k) for one in instances}, measurer, settings)
 
 
-def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> Measurer:
+def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> LogprobScorer:
     """The Measurer: loaded, or asked at its server, whose answers are kept in ``cache``.
 
     Raises
@@ -119,17 +119,19 @@ def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> Measur
         There is none of that name, or the server cannot be asked: no key, no consent, a file that cannot be read.
     """
     if settings.server is None:
-        from apportion.decompose.influence.local import load_measurer
+        from apportion.decompose.influence.local_scorer import load_measurer
 
         return load_measurer(
             settings.model, device=settings.device, dtype=settings.dtype, context_tokens=settings.context_tokens
         )
-    from apportion.decompose.influence.served import ServedMeasurer, Wording
+    from apportion.decompose.influence.served_scorer import ServedMeasurer, ServerPromptFormat
 
     called = "measurer.server"
-    asker = Asker(settings.server, cache=cache, budget_usd=settings.budget_usd, called=called, too_long=_TOO_LONG)
+    asker = LLMSession(settings.server, cache=cache, budget_usd=settings.budget_usd, called=called, too_long=_TOO_LONG)
     asker.check()
-    return ServedMeasurer(asker.complete, Wording(settings.server, settings.way, subject="a follower's answer"))
+    return ServedMeasurer(
+        asker.complete, ServerPromptFormat(settings.server, settings.way, subject="a follower's answer")
+    )
 
 
 def of_job(job: Job, settings: Settings | None) -> StackelbergReward:

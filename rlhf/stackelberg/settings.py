@@ -9,19 +9,19 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from apportion.foundation.settings import Settings
-from apportion.llm_client.live.prompt_probabilities import Way
 from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.transport.prompt_logprobs import Way
 from apportion.rlhf.policy_settings import Device, Dtype
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import Stages
-from apportion.rlhf.stackelberg.impact import FREE_WORDS, LONGEST_WORDS, Form, Side
-from apportion.rlhf.stackelberg.turns.intents import K
-from apportion.rlhf.stackelberg.turns.sources import INSTANCES
+from apportion.rlhf.stackelberg.instances.intents import K
+from apportion.rlhf.stackelberg.instances.sources import INSTANCES
+from apportion.rlhf.stackelberg.log_likelihood_gain import FREE_WORDS, LONGEST_WORDS, Form, Side
 
 REFINER, MEASURER = "Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-72B-Instruct"
 """Section 4.1 and 3.3."""
 REWARD = "stackelberg"
-"""The name of our reward among those of an alignment (`apportion.rlhf.named.REWARDS`)."""
+"""The name of our reward among those of an alignment (`apportion.rlhf.plugins.REWARDS`)."""
 PAPER_ALIGN: Mapping[str, Any] = {
     "policy": REFINER,
     "group": 8,

@@ -21,13 +21,13 @@ from apportion.foundation.settings import problems
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import prompt_episodes, warmup_episodes
-from apportion.rlhf.stackelberg.epochs import EpochKeeper, epoch_folders
-from apportion.rlhf.stackelberg.held_out import HeldOut, measured, split
-from apportion.rlhf.stackelberg.refining import CARD
+from apportion.rlhf.stackelberg.epoch_checkpoints import EpochKeeper, epoch_folders
+from apportion.rlhf.stackelberg.instances.instance import Instance, with_intents, write_instances
+from apportion.rlhf.stackelberg.instances.sources import turns_of
+from apportion.rlhf.stackelberg.refiner import CARD
 from apportion.rlhf.stackelberg.reward import StackelbergReward, counted, measurer_of, reward_with
 from apportion.rlhf.stackelberg.settings import RefineSettings, RewardSettings
-from apportion.rlhf.stackelberg.turns.instance import Instance, with_intents, write_instances
-from apportion.rlhf.stackelberg.turns.sources import turns_of
+from apportion.rlhf.stackelberg.validation import HeldOut, measured, split
 
 LEARNED, UNSEEN, CURVE, METRICS = "learned.jsonl", "held_out.jsonl", "curve.json", "metrics.json"
 PROBABILITIES = "probabilities.sqlite"
@@ -196,8 +196,8 @@ def start_of(folder: Path) -> str:
 
 def opened(folder: Path) -> Policy:
     """The Refiner in a folder, in the window that it was trained with; raises InputError where there is none."""
+    from apportion.rlhf.policy.context_config import read_window
     from apportion.rlhf.policy.opening import open_policy
-    from apportion.rlhf.policy.window_file import read_window
     from apportion.rlhf.policy_settings import Placement, Window
 
     return open_policy(str(folder), Window.model_validate(read_window(str(folder))), Placement(), folder.name)

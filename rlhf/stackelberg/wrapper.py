@@ -9,21 +9,21 @@ from typing import ClassVar
 
 from apportion.environments.agents.agent import UNREVISED, Agent
 from apportion.environments.agents.language_model import TOKENS_AN_ACT
-from apportion.environments.core import Act, View
+from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import InputError
-from apportion.llm_client.asker import Complete
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.stackelberg.questions import PROMPTS, REFINE
-from apportion.rlhf.stackelberg.refining import AskedRefiner, Refiner, TrainedRefiner, check_refiner
+from apportion.rlhf.stackelberg.refiner import AskedRefiner, Refiner, TrainedRefiner, check_refiner
 
 _STAND_IN = "…"
 """For a price before anybody has said anything."""
 
 
 @dataclass(frozen=True)
-class Refined:
+class RefinedAgent:
     """Does what an agent does, in refined words; whatever is no speech stays as it is.
 
     The Refiner reads the leader's own view: what the rules hide from the leader, it does not know either.
@@ -45,7 +45,7 @@ class Refined:
     refiner: Refiner
     paid: bool
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """The agent's act, refined where it is a speech; words that cannot be used leave it as it was.
 
         Raises
@@ -65,12 +65,12 @@ class Refined:
 
 
 @dataclass(frozen=True)
-class AskingRefined(Refined):
+class AskingRefined(RefinedAgent):
     """The same where a language model is asked: by the agent, by the Refiner, or by both; for prices and previews."""
 
     settings: LLMSettings
 
-    def request(self, view: View) -> ChatRequest:
+    def request(self, view: Observation) -> ChatRequest:
         """What is asked first for the next act."""
         own = getattr(self.agent, "request", None)
         if own is not None:
@@ -110,7 +110,7 @@ class RefinerWrapper:
         return [PROMPTS.find(REFINE)]
 
     def around(self, agent: Agent, of: str, called: str, asked: LLMSettings | None, complete: Complete | None) -> Agent:
-        """The agent with its speeches refined; as `apportion.environments.agents.wrapped.Wrapper.around`."""
+        """The agent with its speeches refined; as `apportion.environments.agents.wrappers.Wrapper.around`."""
         trained = is_folder(of)
         if trained:
             check_refiner(of)
@@ -119,7 +119,7 @@ class RefinerWrapper:
         refiner: Refiner = TrainedRefiner(of) if trained else AskedRefiner(asked, complete)  # type: ignore[arg-type]
         paid = agent.paid or not trained
         if asked is None:
-            return Refined(called, agent, refiner, paid)
+            return RefinedAgent(called, agent, refiner, paid)
         return AskingRefined(called, agent, refiner, paid, asked)
 
 
@@ -131,7 +131,7 @@ def is_folder(of: str) -> bool:
     return bool(of) and (of.startswith((".", "/", "~")) or Path(of).expanduser().is_dir())
 
 
-def _unrefined(view: View, act: Act, mistake: str) -> Act:
+def _unrefined(view: Observation, act: Action, mistake: str) -> Action:
     """The act as it was, which says so where its data is free for that: in some games it binds."""
     told = act._replace(data={UNREVISED: mistake})
     return told if act.data is None and view.problem(told) is None else act

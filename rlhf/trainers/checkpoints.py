@@ -13,7 +13,7 @@ from transformers import TrainerState
 from transformers.trainer_pt_utils import safe_globals
 
 from apportion.rlhf.training.checkpoint_folders import StepFolders
-from apportion.rlhf.training.curves_until import STATE
+from apportion.rlhf.training.partial_curves import STATE
 
 
 def tensor_files(processes: int) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apportion.foundation.processes import Processes
+from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.arguments import updates_a_step

@@ -18,20 +18,20 @@ from trl import GRPOTrainer, RLOOTrainer
 from apportion.rlhf.policy.contexts import DialogueContext, as_chat
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
+from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
-from apportion.rlhf.sampling.rollout import Ending, finite_probabilities
-from apportion.rlhf.sampling.several_turns import sample_dialogues
+from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.arguments import group_arguments
 from apportion.rlhf.trainers.group_reward import GroupReward
 from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
 from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from apportion.rlhf.training.alarms import repetition, sameness
-from apportion.rlhf.training.masked import masked_mean
+from apportion.rlhf.training.masked_mean import masked_mean
 from apportion.rlhf.training.reward import Reward
 from apportion.rlhf.training.run import Run
 from apportion.rlhf.training.score_norm import ScoreNorm
-from apportion.rlhf.training.shuffled import Shuffled
+from apportion.rlhf.training.shuffled import ShuffledOrder
 
 
 def train_groups(
@@ -79,7 +79,7 @@ def train_groups(
 def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:
     """The contexts of every step, in the order in which they are answered: a resumed run finds its place by count."""
     settings = run.settings
-    order = Shuffled(len(contexts), generator=torch.Generator().manual_seed(run.seed))
+    order = ShuffledOrder(len(contexts), generator=torch.Generator().manual_seed(run.seed))
     rows = [
         {"prompt": as_chat(context.messages, policy.tokenizer), "context": number}
         for number, context in enumerate(contexts)
@@ -112,7 +112,7 @@ class _Group(AdapterSaving):
         self.asked: list[DialogueContext] = []
         self.places: list[int] = []
         self.ends: list[list[int]] = []
-        self.endings: Sequence[Ending] = ()
+        self.endings: Sequence[StopReason] = ()
         self.observed: dict[str, float] = {}
         parent: Any = super()
         parent.__init__(
@@ -175,7 +175,7 @@ class _Group(AdapterSaving):
         return spread_over_tokens(here, self.ends, tokens.shape[1]).to(tokens.device)
 
 
-def measured_endings(endings: Sequence[Ending]) -> dict[str, float]:
+def measured_endings(endings: Sequence[StopReason]) -> dict[str, float]:
     """Of dialogues in an environment the mean value reached, the share that the rules ended, and that of no acts."""
     if not endings:
         return {}

@@ -19,7 +19,7 @@ from apportion.rlhf.policy.lora import adapter_config
 from apportion.rlhf.trainers.arguments import supervised_arguments
 from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
 from apportion.rlhf.training.run import Run
-from apportion.rlhf.training.shuffled import Shuffled
+from apportion.rlhf.training.shuffled import ShuffledOrder
 
 IGNORED = -100
 """A label that has no part in the loss."""
@@ -55,7 +55,7 @@ def train_supervised(
     examples = supervised_examples(policy, contexts, episodes, run.settings.max_new_tokens)
     if not examples:
         raise UnitError("the target answers nobody in words, so there is nothing for sft to learn. Add sessions.")
-    order = Shuffled(len(examples), generator=torch.Generator().manual_seed(run.seed))
+    order = ShuffledOrder(len(examples), generator=torch.Generator().manual_seed(run.seed))
     steps = run.settings.steps * run.settings.batch
     checkpoints = trainer_checkpoints(run)
     with trainer_folder(run, checkpoints) as folder:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.extras import check_extra
+from apportion.foundation.optional_packages import check_extra
 
 FLUSH_S = 2
 CALLED = "tensorboard"

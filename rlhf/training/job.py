@@ -16,9 +16,9 @@ from apportion.rlhf.settings import AlignSettings
 class Asking:
     """How what asks a language model is lent it: where replies are kept or come from, and what they may cost.
 
-    ``cache``, ``recorded``, ``record`` and ``prices`` are files as `apportion.llm_client.asker.Asker` takes them, ``budget_usd``
-    the US dollars that everything ever paid into ``cache`` may not pass. Without a cache a killed training cannot go
-    on to the same policy, since a server may say something else the next time.
+    ``cache``, ``recorded``, ``record`` and ``prices`` are files as `apportion.llm_client.session.LLMSession` takes
+    them, ``budget_usd`` the US dollars that everything ever paid into ``cache`` may not pass. Without a cache a killed
+    training cannot go on to the same policy, since a server may say something else the next time.
     """
 
     cache: Path | None = None
@@ -51,8 +51,8 @@ class Job:
     called : str
         What the caller calls this job: its errors begin with that.
     prompts : sequence of Episode
-        What the policy answers in place of its split's sessions (`apportion.rlhf.policy.prompts`); none of them, and it answers
-        in those.
+        What the policy answers in place of its split's sessions (`apportion.rlhf.policy.prompts`); none of them, and it
+        answers in those.
     asking : Asking
         For a partner, or a reward, that asks a language model.
     """

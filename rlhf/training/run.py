@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from apportion.foundation.processes import Processes
+from apportion.foundation.distributed import Processes
 from apportion.foundation.progress import Progress, silent
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.metrics import Metrics

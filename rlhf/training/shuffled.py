@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 
-class Shuffled(Iterator[int]):
+class ShuffledOrder(Iterator[int]):
     """Indices 0 to ``count`` - 1 for ever, each once before any comes again.
 
     They are drawn from ``generator``, torch's global one where it is None. ``left`` holds what is still to come of the

@@ -21,7 +21,7 @@ from apportion.rlhf.policy.loading import Policy, on_device
 from apportion.rlhf.policy_settings import TinySettings
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.shuffled import Shuffled
+from apportion.rlhf.training.shuffled import ShuffledOrder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -130,7 +130,7 @@ def _warm_up(model: Any, chunks: Sequence[Tensor], settings: TinySettings, note:
     # In ten steps or less a tenth is no step to rise in; at ten, torch would divide by its length of zero.
     rise = 0.1 if steps > 10 else 0.0
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.warmup_lr, total_steps=steps, pct_start=rise)
-    order = Shuffled(len(chunks))
+    order = ShuffledOrder(len(chunks))
     model.train()
     for step in range(1, steps + 1):
         batch = [chunks[next(order)] for _ in range(settings.warmup_batch)]

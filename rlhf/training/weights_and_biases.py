@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.extras import check_extra
+from apportion.foundation.optional_packages import check_extra
 from apportion.rlhf.settings import AlignSettings
 
 CALLED = "wandb"

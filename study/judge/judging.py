@@ -13,17 +13,17 @@ from pathlib import Path
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import write_atomically
 from apportion.foundation.progress import Progress, silent
-from apportion.llm_client.asker import Complete
-from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.cache.lookup import kept_replies
 from apportion.llm_client.cost.estimate import CostEstimate, estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed
-from apportion.llm_client.kept.lookup import kept_replies
+from apportion.llm_client.model_spec import Called, ModelSpec
 from apportion.llm_client.preview import Preview
+from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
-from apportion.study.definition.answers import Value, values_of
-from apportion.study.definition.draw import lettered
-from apportion.study.definition.folder import StudyFolder
+from apportion.study.design.answers import Value, values_of
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.randomization import lettered
 from apportion.study.judge.question import Question
 from apportion.study.rows import AGAIN, JUDGED, PREFIX, AnswerRow, check_annotator_id, rows_text
 
@@ -42,7 +42,7 @@ class JudgeChoice:
     """
 
     study: StudyFolder
-    chosen: ChosenModel = field(default_factory=ChosenModel)
+    chosen: ModelSpec = field(default_factory=ModelSpec)
     called: Called = str
 
     @cached_property

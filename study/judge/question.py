@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apportion.foundation.characters import whole_text
 from apportion.foundation.errors import InputError, UnitError
-from apportion.llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
+from apportion.foundation.text_checks import whole_text
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
 from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.compare.blind import LETTERS
 from apportion.rlhf.compare.responses import speaker_of
-from apportion.study.definition.answers import TIE, Value, checked
-from apportion.study.definition.criteria import Criterion, CriterionSet
-from apportion.study.definition.folder import StudyFolder
-from apportion.study.definition.items import Item, Response
+from apportion.study.design.answers import TIE, Value, checked
+from apportion.study.design.criteria import Criterion, CriterionSet
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.items import Item, Response
 
 PROMPTS = PromptKind(
     folder=Path(__file__).resolve().parent / "prompts",

@@ -9,13 +9,13 @@ from statistics import median
 
 import numpy as np
 
-from apportion.evaluation.people.kappa import kappas_with_others
-from apportion.study.definition.criteria import Criterion
-from apportion.study.definition.draw import lettered
-from apportion.study.definition.folder import StudyFolder
+from apportion.evaluation.human_agreement.kappa import kappas_with_others
+from apportion.study.design.criteria import Criterion
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.randomization import lettered
 from apportion.study.report.tables import Unblinded
 from apportion.study.rows import AnswerRow
-from apportion.study.simulated import is_simulated
+from apportion.study.simulated_annotators import is_simulated
 
 
 @dataclass(frozen=True)

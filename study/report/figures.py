@@ -6,14 +6,14 @@ from itertools import permutations
 
 import numpy as np
 
-from apportion.evaluation.people.alpha import Level, krippendorff_alpha
-from apportion.evaluation.people.answers import Answers
-from apportion.evaluation.people.comparison import Compared, compare_to
-from apportion.evaluation.people.shares import SplitMean, over_splits, share_interval
-from apportion.evaluation.people.two_way import mean_of_answers
+from apportion.evaluation.human_agreement.alpha import Level, krippendorff_alpha
+from apportion.evaluation.human_agreement.answers import Answers
+from apportion.evaluation.human_agreement.comparison import SystemComparisons, compare_to
+from apportion.evaluation.human_agreement.proportions import SplitMean, over_splits, share_interval
+from apportion.evaluation.human_agreement.two_way_anova import mean_of_answers
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.resampling import Sampling
-from apportion.study.definition.criteria import Kind
+from apportion.study.design.criteria import Kind
 from apportion.study.report.results import SPLITS, Cell, CriterionTable, PairCell, StudyTable
 from apportion.study.report.tables import CriterionAnswers, Unblinded
 
@@ -91,7 +91,7 @@ def _splits(values: Floats, answers: Answers, items: int) -> SplitMean | None:
 
 def _compared(
     answers: Unblinded, base: str | None, sampling: Sampling, mixed: bool
-) -> tuple[tuple[Compared, ...], tuple[tuple[str, str], ...]]:
+) -> tuple[tuple[SystemComparisons, ...], tuple[tuple[str, str], ...]]:
     """Differences to the base, and the cells that nothing compares to it."""
     if base is None:
         return (), ()

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from apportion.pipeline.report.chart import ticks
 from apportion.pipeline.report.text import clean
+from apportion.study.report.measures import UNITS, Unit
 from apportion.study.report.results import CriterionTable, StudyTable
-from apportion.study.report.units import UNITS, Unit
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BOTTOM = 360.0, 112.0, 14.0, 8.0, 26.0, 22.0
 TICKS, MOST_NAME = 6, 17

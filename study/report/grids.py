@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from apportion.evaluation.people.comparison import Compared
+from apportion.evaluation.human_agreement.comparison import SystemComparisons
 from apportion.evaluation.table import Grid
 from apportion.foundation.tables.numbers import NO_FIGURE, fixed
-from apportion.study.definition.criteria import Kind
+from apportion.study.design.criteria import Kind
+from apportion.study.report.measures import UNITS, Unit, p_text, stars
 from apportion.study.report.results import SPLITS, CriterionTable, Judge, StudyReport, StudyTable
-from apportion.study.report.units import UNITS, Unit, p_text, stars
 
 CONFIDENCE = "95 %"
 FEW = 10
@@ -82,7 +82,7 @@ def difference_grids(table: StudyTable, base: str | None) -> list[Grid]:
     return grids
 
 
-def _freedom(found: Iterable[Compared]) -> str:
+def _freedom(found: Iterable[SystemComparisons]) -> str:
     """What is to be known of intervals where there are few of what they are over; nothing where there are enough."""
     fewest = min(min(one.difference.items, one.difference.annotators) for one in found)
     if not 1 < fewest < FEW:
@@ -206,7 +206,7 @@ def facts(report: StudyReport) -> list[tuple[str, str]]:
     return told
 
 
-def _difference(one: Compared, unit: Unit, marks: bool) -> tuple[str, ...]:
+def _difference(one: SystemComparisons, unit: Unit, marks: bool) -> tuple[str, ...]:
     fitted = one.mixed
     low, high = one.bootstrap
     texts = [

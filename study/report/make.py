@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
-from apportion.foundation.listing import counted
-from apportion.foundation.nearest import did_you_mean
-from apportion.study.definition.folder import StudyFolder
-from apportion.study.definition.key import Key
+from apportion.foundation.truncate import counted
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.unblinding_key import Key
 from apportion.study.report.annotators import AnnotatorFigures, FlagRules, annotator_figures
 from apportion.study.report.figures import study_table
 from apportion.study.report.judges import agreement_with_people, as_one_voice, judge_of

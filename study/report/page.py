@@ -69,7 +69,8 @@ def as_html(report: StudyReport) -> str:
 def framed(template: str, title: str, values: Mapping[str, Any]) -> str:
     """A page in the report's style, by a template that extends ``frame.html``; its policy forbids scripts and requests.
 
-    ``values`` are the template's; what `inert` and `apportion.pipeline.report.text.clean` have not seen is none of them.
+    ``values`` are the template's; what `inert` and `apportion.pipeline.report.text.clean` have not seen is none of
+    them.
     """
     # The study's own rules stand last: they go before the page's.
     style = _source("apportion.pipeline.report", "tokens.css") + _source("apportion.pipeline.report", "page.css")

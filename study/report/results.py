@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apportion.evaluation.people.comparison import Compared
-from apportion.evaluation.people.shares import SplitMean
-from apportion.study.definition.criteria import Kind
+from apportion.evaluation.human_agreement.comparison import SystemComparisons
+from apportion.evaluation.human_agreement.proportions import SplitMean
+from apportion.study.design.criteria import Kind
 from apportion.study.report.annotators import AnnotatorFigures
 
 SPLITS = 3
@@ -78,11 +78,11 @@ class StudyTable:
     annotators: int
     answers: int
     criteria: tuple[CriterionTable, ...]
-    compared: tuple[Compared, ...]
+    compared: tuple[SystemComparisons, ...]
     uncompared: tuple[tuple[str, str], ...]
     pairs: tuple[PairCell, ...]
 
-    def difference(self, criterion: str, system: str) -> Compared | None:
+    def difference(self, criterion: str, system: str) -> SystemComparisons | None:
         """A system less the base; None for the base itself and where there is none."""
         found = (one for one in self.compared if (one.criterion, one.system) == (criterion, system))
         return next(found, None)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apportion.evaluation.people.answers import Answers
+from apportion.evaluation.human_agreement.answers import Answers
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
-from apportion.study.definition.answers import values_of
-from apportion.study.definition.criteria import Criterion
-from apportion.study.definition.folder import StudyFolder
-from apportion.study.definition.items import Item, response_id
-from apportion.study.definition.key import Key
+from apportion.study.design.answers import values_of
+from apportion.study.design.criteria import Criterion
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.items import Item, response_id
+from apportion.study.design.unblinding_key import Key
 from apportion.study.rows import AnswerRow
 
 AGENT = "the agent"
@@ -114,7 +114,7 @@ def _check_names(study: StudyFolder, policy_of: Mapping[tuple[str, str], str]) -
 
 
 def answers_by_criterion(rows: Iterable[AnswerRow], key: Key, study: StudyFolder) -> dict[str, Answers]:
-    """Only the answers by policy, as `apportion.evaluation.people.comparison.compare_to` takes them; raises as `unblinded`."""
+    """Only the answers by policy, as `human_agreement.comparison.compare_to` takes them; raises as `unblinded`."""
     return {name: one.answers for name, one in unblinded(study, key, rows).criteria.items()}
 
 

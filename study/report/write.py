@@ -9,9 +9,9 @@ from typing import Any
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import make_folder, write_atomically
-from apportion.study.definition.folder import StudyFolder
-from apportion.study.definition.key import read_key
-from apportion.study.gathered import gathered
+from apportion.study.all_answers import gathered
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.unblinding_key import read_key
 from apportion.study.report.document import as_json
 from apportion.study.report.grids import facts
 from apportion.study.report.latex import as_latex
@@ -30,7 +30,7 @@ WRITERS: dict[str, Callable[[StudyReport], str]] = {
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenReport:
     """A report, its files, and the size of the study in a few words."""
 
     report: StudyReport
@@ -40,7 +40,7 @@ class Written:
 
 def written(
     study: Path, out: Path, formats: Sequence[str], *, database: str | Path | None = None, **how: Any
-) -> Written:
+) -> WrittenReport:
     """Write a study's report (``report.html`` and so on) into a folder.
 
     Parameters
@@ -70,4 +70,4 @@ def written(
         path = out / f"report.{name}"
         write_atomically(path, WRITERS[name](report))
         files.append(path)
-    return Written(report, tuple(files), tuple(facts(report)))
+    return WrittenReport(report, tuple(files), tuple(facts(report)))

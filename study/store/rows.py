@@ -18,7 +18,7 @@ class NoSuchLinkError(InputError):
     """A link that lets nobody in."""
 
 
-class KnownError(InputError):
+class StudyStoreError(InputError):
     """Somebody with this id has begun already; only who has the link of then goes on."""
 
 
@@ -60,7 +60,7 @@ class Annotator:
 
 
 @dataclass(frozen=True)
-class Place:
+class Assignment:
     """Where somebody stands: ``number`` of ``total`` practice items, or of items that follow (checks among them)."""
 
     kind: Literal["consent", "instructions", "practice", "item", "done"]
@@ -71,7 +71,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Answer:
-    """What somebody answers on an item: by criterion (`apportion.study.definition.answers`), in words, and how it came about.
+    """What somebody answers on an item: by criterion (`study.design.answers`), in words, and how it came about.
 
     ``seconds`` and ``focus_lost`` (how often the page was left) are of this visit of the item.
     """

@@ -12,24 +12,24 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json
-from apportion.study.definition.answers import checked
-from apportion.study.definition.folder import ANSWERS as DEFAULT_FILE
-from apportion.study.definition.folder import StudyFolder
+from apportion.study.design.answers import checked
+from apportion.study.design.folder import ANSWERS as DEFAULT_FILE
+from apportion.study.design.folder import StudyFolder
 from apportion.study.rows import AnswerRow, is_reserved
+from apportion.study.store.assignments import answered, draw_items, give_back, is_away, next_of, own_items, touch
 from apportion.study.store.database import Database
 from apportion.study.store.links import TOKEN, Link, hashed, new_token
-from apportion.study.store.places import answered, draw_items, give_back, is_away, next_of, own_items, touch
 from apportion.study.store.rows import (
     ANNOTATOR,
     Annotator,
     Answer,
+    Assignment,
     FullError,
-    KnownError,
     NoSuchLinkError,
     NotTheirsError,
-    Place,
     StaleError,
     StudyChangedError,
+    StudyStoreError,
 )
 from apportion.study.store.schema import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
 
@@ -139,7 +139,7 @@ class Store:
             if token is not None and (before := _by_token(connection, token)) is not None:
                 return Link(before.id, token)
             if platform_id is not None and _is_there(connection, platform_id):
-                raise KnownError(
+                raise StudyStoreError(
                     f"{platform_id} has begun already. Go on in the browser that it was begun in: it knows the link."
                 )
             inside = connection.execute(select(func.count()).where(ANNOTATORS.c.public)).scalar_one()
@@ -171,7 +171,7 @@ class Store:
             self._note_presence(connection, row)
             touch(connection, row.id, self._now(), instructed=True)
 
-    def next_place(self, annotator: str) -> Place:
+    def next_place(self, annotator: str) -> Assignment:
         """Where somebody goes on.
 
         Who comes back after longer than the study waits goes on with what nobody else has taken over.
@@ -179,9 +179,9 @@ class Store:
         with self._database.reading() as connection:
             row = _row(connection, annotator)
             if not row.consented:
-                return Place("consent")
+                return Assignment("consent")
             if not row.instructed:
-                return Place("instructions")
+                return Assignment("instructions")
             if not is_away(self.study, row.active_at, self._now()):
                 return next_of(connection, self.study, annotator)
         with self._database.writing() as connection:

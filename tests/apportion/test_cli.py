@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from apportion.cli import cli, main
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.stages.registry import STAGES
 from tests.behaviour.command import ROOT, environment
 from tests.behaviour.small import write_small_corpus
 

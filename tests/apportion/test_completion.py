@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import cli
-from apportion.commands.parts.in_order import CommandsInOrder
+from apportion.commands.shared.in_order import CommandsInOrder
 from tests.behaviour.command import ROOT, environment
 
 BASH = shutil.which("bash")

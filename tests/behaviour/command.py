@@ -34,7 +34,7 @@ def apportion(*arguments: object, cwd: Path | None = None, **changes: str) -> su
 
 @contextmanager
 def threads(*arguments: Any) -> Iterator[Executor]:
-    """In place of `apportion.pipeline.running.runner._process_pool`: a thread, which does not load every library again."""
+    """In place of `pipeline.execution.runner._process_pool`: a thread, which does not load every library again."""
     with ThreadPoolExecutor(1) as pool:
         yield pool
 
@@ -55,7 +55,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch, *arguments: object, **changes: s
     """`apportion ARGUMENTS` without a process of its own or of workers; nothing is left of an earlier run."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with monkeypatch.context() as patched, redirect_stdout(out), redirect_stderr(err), _logged(err):
-        patched.setattr("apportion.pipeline.running.runner._process_pool", threads)
+        patched.setattr("apportion.pipeline.execution.runner._process_pool", threads)
         for name, value in changes.items():
             patched.setenv(name, value)
         assembly._engine.cache_clear()

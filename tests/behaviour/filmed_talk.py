@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.rows import CorpusRows
 from apportion.features.names import EMOTION_FEATURES
 from apportion.features.precomputed import EMOTION_COLUMNS, PERSON, TIME
-from apportion.features.vocal_intensity.model import IntensityModel
+from apportion.features.vocal_intensity_model.model import IntensityModel
 from tests.behaviour.small import BAD, GOOD
 from tests.features.clips import write_wav
-from tests.features.vocal_intensity.synthetic import buzz
+from tests.features.vocal_intensity_model.synthetic import buzz
 
 EACH_S = 1.0
 """How long an utterance lasts."""

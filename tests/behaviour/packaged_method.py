@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from apportion.decompose import Judgement, Method, RequestMeta
+from apportion.decompose import Method, RequestMeta, TurnScore
 from apportion.foundation.settings import Settings
 from apportion.llm_client import ChatMessage, ChatRequest, ReplyMistakeError, ask_until_usable, strict_json
 
@@ -39,7 +39,7 @@ def judge(episode, behaviour, settings, asker):
         return float(value)
 
     return [
-        Judgement(meta.turns[0], ask_until_usable(asker.complete, request, read, settings.llm.attempts))
+        TurnScore(meta.turns[0], ask_until_usable(asker.complete, request, read, settings.llm.attempts))
         for request, meta in requests_about(episode, settings)
     ]
 

@@ -14,8 +14,8 @@ from itertools import pairwise
 
 from pydantic import Field
 
-from apportion.decompose import Judgement, Method, RequestMeta, shapley_values
-from apportion.environments.simulator import Ending
+from apportion.decompose import Method, RequestMeta, TurnScore, shapley_values
+from apportion.environments.episode_restorer import TerminalState
 from apportion.foundation.settings import Settings
 from apportion.llm_client import ChatMessage, ChatRequest
 
@@ -54,7 +54,7 @@ class Haggled:
     def _ending(self, target, kept, more, acts):
         named = amounts(t for t in self._session.turns if t.speaker == target and t.turn in kept)
         added = int(self._complete(self.request(named)).text) if self._asked and acts else 0
-        return Ending({"goal": float(deal(named) + more + added)}, acts=acts)
+        return TerminalState({"goal": float(deal(named) + more + added)}, acts=acts)
 
 
 class Haggling:
@@ -89,7 +89,7 @@ def judge(episode, behaviour, settings, asker, played):
         return [ending.scores[rating.name] for ending in played.play_on(rating.target, kept, seeds)]
 
     values = shapley_values(worth, players=len(turns)).values
-    return [Judgement(turn, float(value)) for turn, value in zip(turns, values, strict=True)]
+    return [TurnScore(turn, float(value)) for turn, value in zip(turns, values, strict=True)]
 
 
 def method_of(settings):

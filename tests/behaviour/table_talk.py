@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.rows import CorpusRows
 from apportion.corpus.session import ENVIRONMENT
 
 NAMES = ("Dora", "P0412", "Ann Lee", "emil", "user", "Zoë", "Bot-7")

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-import apportion.pipeline.running.runner
+import apportion.pipeline.execution.runner
 from apportion.cli import main
 from apportion.pipeline.assembly import _engine
 from apportion.rlhf.training.reward import ModelReward
@@ -55,7 +55,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def align(trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Align:
     """`apportion align` in this process: its exit code, and all that it said."""
     monkeypatch.setattr(
-        apportion.pipeline.running.runner, "_process_pool", lambda config, progress: ThreadPoolExecutor(1)
+        apportion.pipeline.execution.runner, "_process_pool", lambda config, progress: ThreadPoolExecutor(1)
     )
 
     def run(policy: Path | None = None, tokens: int = 96) -> tuple[int, str]:

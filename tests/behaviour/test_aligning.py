@@ -89,7 +89,7 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
     monkeypatch.syspath_prepend(folder / "fake")
     monkeypatch.setitem(sys.modules, "wandb", None)
     del sys.modules["wandb"]  # and whatever is imported by this name is forgotten with this test
-    monkeypatch.setattr("apportion.pipeline.running.runner._process_pool", threads)
+    monkeypatch.setattr("apportion.pipeline.execution.runner._process_pool", threads)
     (folder / "config.toml").write_text(TEXT.replace("workers = 1", 'workers = 1\nwandb = "mine"'))
     code, out, err = apportion(capsys, "align", "grpo", folder / "config.toml")
     assert code == 0, err
@@ -133,7 +133,7 @@ def with_run(folder, align=None, **run) -> Config:
 
 
 def test_a_missing_extra_is_named_before_any_work(folder, monkeypatch):
-    monkeypatch.setattr("apportion.foundation.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: None)
     with pytest.raises(
         InputError, match=r"run.wandb: .* needs wandb. Install it with `pip install 'apportion\[wandb\]'"
     ):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from apportion.llm_client.kept.cache import ReplyCache
+from apportion.llm_client.cache.cache import ReplyCache
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.execution.local import run_locally
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -26,7 +26,7 @@ SHARDS = 8
 SHARD = f"""
 import json, sys
 from apportion.foundation.errors import StoppedError
-from apportion.pipeline.running.shards import run_shard
+from apportion.pipeline.execution.shards import run_shard
 
 try:
     print(json.dumps(run_shard(sys.argv[1], sys.argv[2], int(sys.argv[3]), {SHARDS})))

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.deduction.avalon.kind import AVALON
+from apportion.environments.deduction.avalon.register import AVALON
 from apportion.environments.deduction.events import MODERATOR
 from apportion.environments.deduction.simulation import DeductionChoice
 from apportion.environments.simulation import write_corpus

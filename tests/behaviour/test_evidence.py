@@ -6,10 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.execution.local import run_locally
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
-from tests.decompose.judging.test_llm import good
+from tests.decompose.session_methods.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 PROSE = "I would rather tell you a story. " * 100

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apportion.corpus.session import Episode
-from apportion.corpus.splitting.episodes import SplitEpisodes
-from apportion.decompose.identity import configured
-from apportion.decompose.learning.ircr import IRCR
-from apportion.decompose.learning.rudder import RUDDER
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.cache_key import configured
+from apportion.decompose.corpus_methods.ircr import IRCR
+from apportion.decompose.corpus_methods.rudder import RUDDER
 from apportion.decompose.methods import METHODS, Method
 from apportion.decompose.projection import project
 from apportion.decompose.settings import DecomposeSettings, RudderSettings

@@ -11,9 +11,9 @@ from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import assemble, decided
 from apportion.pipeline.config import Config, load_config, shown_config
 from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.execution import shards
+from apportion.pipeline.execution.orchestrator_state import FILE, as_decided
 from apportion.pipeline.preflight import check
-from apportion.pipeline.running import shards
-from apportion.pipeline.running.decisions import FILE, as_decided
 from apportion.pipeline.template import render_template
 from tests.behaviour.command import in_process
 from tests.behaviour.small import film_one_person, write_small_corpus

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.session import Media, Rating, Session, Turn
-from apportion.demo.making.planted import Planted
-from apportion.demo.making.tables import to_corpus
+from apportion.demo.builders.planted import Planted
+from apportion.demo.builders.tables import to_corpus
 from apportion.features.extract import extract_session
 from apportion.features.settings import FeatureSettings
 from tests.behaviour.command import apportion, config, in_process
@@ -117,8 +117,8 @@ def test_work_a_picture_does_not_grow_with_its_place(tmp_path):
     # py-feat#182: seeking makes later frames dearer. We decode once, forwards: every packet is read once.
     import av
 
-    from apportion.features.recording.media import open_recording
-    from apportion.features.recording.video import read_pictures
+    from apportion.features.media_io.media import open_recording
+    from apportion.features.media_io.video import read_pictures
 
     path = write_movie(tmp_path / "a.mp4", [flat()] * 250)
     with open_recording(tmp_path, path.name, 1.0) as recording:

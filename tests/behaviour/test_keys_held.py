@@ -7,7 +7,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import BACKGROUNDS
-from apportion.decompose.prompting.prompt import Prompt
+from apportion.decompose.prompt_building.prompt import Prompt
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import load_config
 from apportion.pipeline.engine.stage import Unit

@@ -9,7 +9,7 @@ import pytest
 from apportion.foundation import registry
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config, shown_config
-from apportion.rlhf.named import REWARDS
+from apportion.rlhf.plugins import REWARDS
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -52,7 +52,7 @@ PROMPTS = ("Is there a train?", "May I take a dog along?", "Where is it?")
 
 @pytest.fixture(autouse=True)
 def installed(monkeypatch):
-    point = EntryPoint("short", "tests.rlhf.test_named:SHORT", REWARDS.group)
+    point = EntryPoint("short", "tests.rlhf.test_plugins:SHORT", REWARDS.group)
     monkeypatch.setattr(registry, "points_of", lambda group: {"short": point} if group == REWARDS.group else {})
 
 

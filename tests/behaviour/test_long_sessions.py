@@ -6,8 +6,8 @@ import pytest
 
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import load_config
+from apportion.pipeline.execution.local import dry_run_text
 from apportion.pipeline.preflight import check
-from apportion.pipeline.running.local import dry_run_text
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 

@@ -10,7 +10,7 @@ import pytest
 from apportion.foundation.files import file_digest
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
-from tests.llm_client.kept.test_claims import rows
+from tests.llm_client.cache.test_leases import rows
 from tests.llm_client.openai_server import OpenAIServer, serving
 from tests.pipeline.llm_run import TEXT as LLM_TEXT
 from tests.pipeline.llm_run import good, write_run

@@ -14,13 +14,13 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
-from apportion.environments.core import ActError
+from apportion.environments.environment import InvalidActionError
 from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.simulation import NegotiationChoice
 from apportion.environments.negotiation.simulator import game_of
-from apportion.environments.play import play
+from apportion.environments.run_episode import play
 from apportion.environments.simulation import write_corpus
 from tests.behaviour.command import config, in_process
 
@@ -79,7 +79,7 @@ def played_on(folder: Path, session: Session, name: str, kept: set[int]) -> floa
         keeping = number in kept if number in own else keeping
         selects = number == len(logged.steps) - 1
         if own <= kept if selects else keeping:
-            with suppress(ActError):  # Not allowed without what was left out.
+            with suppress(InvalidActionError):  # Not allowed without what was left out.
                 game.step(dict(moves))
     if not game.over:
         play(game, {seat: ROSTER.scripted(called) for seat, called in logged.opening["agents"]})

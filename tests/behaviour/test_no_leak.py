@@ -20,7 +20,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import TURN_LABELS
-from apportion.decompose import Judgement, Method, RequestMeta
+from apportion.decompose import Method, RequestMeta, TurnScore
 from apportion.decompose.methods import METHODS, _Registry, needs_features
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
@@ -28,7 +28,7 @@ from apportion.llm_client import ChatMessage, ChatRequest
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import load_config
 from apportion.pipeline.engine.progress import StageProgress
-from apportion.pipeline.running.runner import run_stages
+from apportion.pipeline.execution.runner import run_stages
 from tests.behaviour.command import config
 from tests.behaviour.filmed_talk import write_filmed_talk, write_intensity_model
 from tests.behaviour.small import write_small_corpus
@@ -224,7 +224,7 @@ def labels_of(episode):
 
 
 def judge_by_labels(episode, behaviour, settings, asker):
-    return [Judgement(turn, value) for turn, value in labels_of(episode).items()]
+    return [TurnScore(turn, value) for turn, value in labels_of(episode).items()]
 
 
 def requests_with_labels(session, rating_name, behaviour, settings):
@@ -236,7 +236,7 @@ def requests_with_labels(session, rating_name, behaviour, settings):
 
 def ask_with_labels(episode, behaviour, settings, asker):
     asker.complete(ChatRequest("m", (ChatMessage("user", f"{labels_of(episode)}"),)))
-    return [Judgement(turn, float(turn % 3)) for turn in episode.target_turns]
+    return [TurnScore(turn, float(turn % 3)) for turn in episode.target_turns]
 
 
 PLANTED = {

@@ -7,18 +7,18 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations, count
 
-from apportion.environments.agents.agent import Scripted
+from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import Act
-from apportion.environments.play import play
-from apportion.environments.reopened import Reopened
-from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
+from apportion.environments.environment import Action
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, RolloutUtility
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.evaluation.language_model import ModelJudge
+from apportion.environments.sotopia.evaluation.online_judge import JudgedByModel
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.judging.language_model import ModelJudge
-from apportion.environments.sotopia.judging.of_environment import JudgedByModel
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
 
@@ -72,7 +72,7 @@ def episode():
     game = Sotopia(task(), Rules("paper", most_acts=8))
     game.reset(3)
     begun = game.clone()
-    spoken = Scripted("spoken", lambda view: Act("speak", f"canary-turn-{view.step}"))
+    spoken = ScriptedAgent("spoken", lambda view: Action("speak", f"canary-turn-{view.step}"))
     play(game, dict.fromkeys(game.agents, spoken))
     return begun, tuple(game.steps)
 
@@ -82,12 +82,12 @@ def test_requests_for_some_acts_hold_those_alone_and_no_agent_reads_the_other_s_
     watched = Watched()
     settings = LLMSettings(model="m", temperature=1.0)
     agents = dict.fromkeys(begun.agents, LanguageModelAgent("base@m", "base", settings, watched.complete))
-    judge = JudgedByModel(ModelJudge.of("paper", ChosenModel("m")), watched.complete)
-    reopened = Reopened("s", begun, steps, agents, judge)
+    judge = JudgedByModel(ModelJudge.of("paper", ModelSpec("m")), watched.complete)
+    reopened = RestoredEpisode("s", begun, steps, agents, judge)
     for seat, target in enumerate(begun.agents):
         turns = reopened.turns_of(target)
         assert len(turns) == 4
-        rollouts = Rollouts(Labelled(reopened, watched), target, turns, Utility(PAPER_WEIGHTS), at_once=16)
+        rollouts = Rollouts(Labelled(reopened, watched), target, turns, RolloutUtility(PAPER_WEIGHTS), at_once=16)
         coalitions = [frozenset(kept) for size in range(5) for kept in combinations(range(4), size)]
         assert len(rollouts.all_played_on(coalitions)) == 16
         before = {0} if seat == 1 else set()

@@ -10,7 +10,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.decompose import DecomposeSettings, methods
-from apportion.decompose.identity import settings_identity
+from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.methods import Method
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import load_config

@@ -9,8 +9,8 @@ import pytest
 import torch
 from transformers import BartModel, LlamaConfig, LlamaForCausalLM
 
-from apportion.corpus.splitting.episodes import SplitEpisodes
-from apportion.reward_model.learning.distil import train_reward_model
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.reward_model.learning.distillation import train_reward_model
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from apportion.rlhf.align import align

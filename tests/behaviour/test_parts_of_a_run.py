@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running import shards
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.execution import shards
+from apportion.pipeline.stages.registry import STAGES
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 
@@ -108,7 +108,7 @@ def test_a_failed_alignment_leaves_a_report_with_its_curves_up_to_the_alarm(fold
     ("broken", "missing"),
     [
         (
-            "apportion.reward_model.learning.distil.train_reward_model",
+            "apportion.reward_model.learning.distillation.train_reward_model",
             {"reward models", "evaluation", "aligned policy"},
         ),
         ("apportion.evaluation.evaluate.evaluate", {"evaluation"}),

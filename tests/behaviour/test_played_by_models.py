@@ -11,16 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.cast import Cast
-from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
+from apportion.environments.role_assignment import RoleAssignment
+from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, RolloutUtility
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from apportion.environments.sotopia.simulator import SIMULATOR
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.shards import list_shards, time_limit_s
+from apportion.pipeline.execution.shards import list_shards, time_limit_s
 from tests.behaviour.command import config, in_process
 from tests.behaviour.test_social_episodes_played_on import TEXT
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -139,8 +139,8 @@ def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder
         assert done.returncode == 0, done.stderr
         assert {(body["temperature"], body["model"]) for body in server.requests} == {(0.5, "m")}
         assert all("seed" not in body for body in server.requests)
-    cast = Cast("base", "conceding", temperature=0.5, chosen=ChosenModel("m"))
-    assert compare(folder, cast, Utility({"GOAL": 1.0})) >= 3
+    cast = RoleAssignment("base", "conceding", temperature=0.5, chosen=ModelSpec("m"))
+    assert compare(folder, cast, RolloutUtility({"GOAL": 1.0})) >= 3
 
 
 def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder, apportion) -> None:
@@ -150,7 +150,7 @@ def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder,
         done = apportion("decompose", path)
         assert done.returncode == 0, done.stderr
         assert {body["model"] for body in server.requests} == {"other"} and all(map(judging, server.requests))
-    assert compare(folder, Cast(judge="paper@other"), Utility(PAPER_WEIGHTS)) >= 3
+    assert compare(folder, RoleAssignment(judge="paper@other"), RolloutUtility(PAPER_WEIGHTS)) >= 3
 
 
 def test_a_judge_that_fails_in_one_history_leaves_its_session_out_and_the_others_in(folder, apportion) -> None:

@@ -7,12 +7,12 @@ import pytest
 
 import apportion.rlhf.alignment
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.splitting.settings import SplitSettings
-from apportion.corpus.splitting.splits import split
+from apportion.corpus.splits.settings import SplitSettings
+from apportion.corpus.splits.splits import split
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import load_config
 from apportion.pipeline.engine.progress import StageProgress
-from apportion.pipeline.running.runner import run_stages
+from apportion.pipeline.execution.runner import run_stages
 from apportion.rlhf.policy.contexts import make_contexts
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from apportion.features.settings import FeatureSettings
-from apportion.features.voice.measures import measure_voice
-from tests.features.voice.test_measures import read
+from apportion.features.voice.voice_features import measure_voice
+from tests.features.voice.test_voice_features import read
 from tests.shared import shared
 
 SCRIPT = """

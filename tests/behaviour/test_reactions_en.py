@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.decompose.methods import REACTIONS_EN
-from apportion.decompose.reactions.prior import read_prior
+from apportion.decompose.reactions.pretrained import read_prior
 from apportion.demo.reactions_en.learn import DIALOGUES, JUDGEMENTS, learn, request, sessions
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.cache.recorded import RecordedReplies
 from tests.behaviour.command import config, in_process
 
 TEXT = """corpus = "chats"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
-from tests.decompose.judging.test_llm import good
+from tests.decompose.session_methods.test_llm import good
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 TEXT = """corpus = "corpus"

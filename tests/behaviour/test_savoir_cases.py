@@ -12,25 +12,25 @@ import numpy as np
 import pytest
 
 from apportion.decompose.shapley.values import shapley_values
-from apportion.environments.acts import Act
-from apportion.environments.agents.agent import Scripted
-from apportion.environments.core import View
-from apportion.environments.play import play
-from apportion.environments.reopened import Reopened
-from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.actions import Action
+from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.environment import Observation
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.rollout import Rollouts, RolloutUtility
+from apportion.environments.run_episode import play
+from apportion.environments.scoring import EpisodeScore
 from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.goal_checks import PHYSICAL, OneNumber, Terms
 from apportion.environments.sotopia.observation import LEAVE, NONE, SPEAK
 from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.terms import PHYSICAL, OneNumber, Terms
 from apportion.environments.sotopia.visibility import Relationship
-from apportion.environments.verdict import Verdict
 
 ANN, BOB = "Ann Lee", "Bob Ray"
 
 
-def said(view: View, seat: int) -> str:
+def said(view: Observation, seat: int) -> str:
     """All that one seat has said and done so far."""
     return " | ".join(text for who, text in view.heard if who == seat)
 
@@ -39,13 +39,13 @@ def said(view: View, seat: int) -> str:
 class Reading:
     """Says its lines one after the other; one that it has said it does not say again, then it is silent."""
 
-    lines: tuple[Act, ...]
+    lines: tuple[Action, ...]
     called: str = "reading"
     paid: bool = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         done = sum(who == view.seat for who, _ in view.heard)
-        return self.lines[done] if done < len(self.lines) else Act(NONE)
+        return self.lines[done] if done < len(self.lines) else Action(NONE)
 
 
 def credit(lines, answer, worst, best, judge=None, weights=None, answered=False):
@@ -59,15 +59,15 @@ def credit(lines, answer, worst, best, judge=None, weights=None, answered=False)
     begun = Sotopia(
         Task(scenario, (Character(ANN), Character(BOB))), Rules(most_acts=2 * len(lines) + 2, most_silent=0)
     )
-    agents = {ANN: Reading(lines), BOB: Scripted("script", answer)}
+    agents = {ANN: Reading(lines), BOB: ScriptedAgent("script", answer)}
     game = begun.clone()
     play(game, agents)
-    silent = {**agents, ANN: Scripted("silent", lambda view: Act(NONE))}
+    silent = {**agents, ANN: ScriptedAgent("silent", lambda view: Action(NONE))}
     given = {} if judge is None else {"judge": judge}
     steps = tuple(game.steps[: 2 * len(lines) - (0 if answered else 1)])
-    reopened = Reopened("case", begun, steps, silent, **given)
+    reopened = RestoredEpisode("case", begun, steps, silent, **given)
     turns = reopened.turns_of(ANN)[: len(lines)]
-    rollouts = Rollouts(reopened, ANN, turns, Utility(weights or {"GOAL": 1.0}), rollouts=1)
+    rollouts = Rollouts(reopened, ANN, turns, RolloutUtility(weights or {"GOAL": 1.0}), rollouts=1)
     found = shapley_values(rollouts.played_on, len(turns))
     whole, nothing = (rollouts.played_on(frozenset(one))[0] for one in (range(len(turns)), ()))
     assert found.values.sum() == pytest.approx(whole - nothing)
@@ -77,17 +77,17 @@ def credit(lines, answer, worst, best, judge=None, weights=None, answered=False)
 def test_honesty_about_a_defect_with_its_remedy_carries_the_sale():
     """5.5: the buyer closes only with somebody who has told of the fault and of what mends it."""
     lines = (
-        Act(SPEAK, "Welcome! The wardrobe is solid oak."),
-        Act(SPEAK, "One hinge is broken, and I have the spare part here for you."),
-        Act(SPEAK, "It has been a joy to own."),
-        Act(PHYSICAL, "offer: 180"),
+        Action(SPEAK, "Welcome! The wardrobe is solid oak."),
+        Action(SPEAK, "One hinge is broken, and I have the spare part here for you."),
+        Action(SPEAK, "It has been a joy to own."),
+        Action(PHYSICAL, "offer: 180"),
     )
 
-    def buyer(view: View) -> Act:
+    def buyer(view: Observation) -> Action:
         heard = said(view, 0)
         if "offer: 180" in heard:
-            return Act(PHYSICAL, "accept") if "broken" in heard and "spare part" in heard else Act(LEAVE)
-        return Act(SPEAK, "Is there anything that I should know?")
+            return Action(PHYSICAL, "accept") if "broken" in heard and "spare part" in heard else Action(LEAVE)
+        return Action(SPEAK, "Is there anything that I should know?")
 
     values, reached = credit(lines, buyer, (150.0, 200.0), (200.0, 150.0))
     welcome, honest, joy, offer = values.values()
@@ -98,11 +98,11 @@ def test_honesty_about_a_defect_with_its_remedy_carries_the_sale():
 
 def test_an_answer_that_was_recorded_goes_along_with_the_act_before_it_whatever_is_left_out():
     """A limit of H(S) itself: once the buyer's yes is in the session, the offer alone has it, and honesty nothing."""
-    lines = (Act(SPEAK, "One hinge is broken, and I have the spare part here."), Act(PHYSICAL, "offer: 180"))
+    lines = (Action(SPEAK, "One hinge is broken, and I have the spare part here."), Action(PHYSICAL, "offer: 180"))
 
-    def buyer(view: View) -> Act:
+    def buyer(view: Observation) -> Action:
         heard = said(view, 0)
-        return Act(PHYSICAL, "accept") if "broken" in heard and "offer" in heard else Act(SPEAK, "Well?")
+        return Action(PHYSICAL, "accept") if "broken" in heard and "offer" in heard else Action(SPEAK, "Well?")
 
     open_end, _ = credit(lines, buyer, (150.0, 200.0), (200.0, 150.0))
     answered, _ = credit(lines, buyer, (150.0, 200.0), (200.0, 150.0), answered=True)
@@ -112,16 +112,16 @@ def test_an_answer_that_was_recorded_goes_along_with_the_act_before_it_whatever_
 def test_a_compromise_that_answers_the_offer_shares_it_with_the_anchor_that_it_needs():
     """E.1: the buyer takes 17.50 only from who has said why it is worth the price."""
     lines = (
-        Act(SPEAK, "I see that twenty is a lot for you."),
-        Act(SPEAK, "It has found my keys every single day for a year."),
-        Act(PHYSICAL, "offer: 17.50"),
+        Action(SPEAK, "I see that twenty is a lot for you."),
+        Action(SPEAK, "It has found my keys every single day for a year."),
+        Action(PHYSICAL, "offer: 17.50"),
     )
 
-    def buyer(view: View) -> Act:
+    def buyer(view: Observation) -> Action:
         heard = said(view, 0)
         if "17.50" not in heard:
-            return Act(SPEAK, "Fourteen, I had thought.")
-        return Act(PHYSICAL, "accept") if "found my keys" in heard else Act(LEAVE)
+            return Action(SPEAK, "Fourteen, I had thought.")
+        return Action(PHYSICAL, "accept") if "found my keys" in heard else Action(LEAVE)
 
     values, reached = credit(lines, buyer, (14.0, 20.0), (20.0, 14.0))
     polite, anchor, compromise = values.values()
@@ -133,17 +133,17 @@ def test_a_compromise_that_answers_the_offer_shares_it_with_the_anchor_that_it_n
 def test_leaving_the_table_carries_the_last_concession_though_it_sounds_unkind():
     """E.2: the seller goes down to 480 only for a buyer who is about to leave and can pay at once."""
     lines = (
-        Act(SPEAK, "Could you tell me more about the telephones?"),
-        Act(SPEAK, "Thank you for being so patient with me."),
-        Act(SPEAK, "I would pay at once; otherwise I will look elsewhere."),
-        Act(PHYSICAL, "accept"),
+        Action(SPEAK, "Could you tell me more about the telephones?"),
+        Action(SPEAK, "Thank you for being so patient with me."),
+        Action(SPEAK, "I would pay at once; otherwise I will look elsewhere."),
+        Action(PHYSICAL, "accept"),
     )
 
-    def seller(view: View) -> Act:
+    def seller(view: Observation) -> Action:
         heard = said(view, 0)
         if "accept" in heard:
-            return Act(NONE)
-        return Act(PHYSICAL, "offer: 480" if "look elsewhere" in heard else "offer: 510")
+            return Action(NONE)
+        return Action(PHYSICAL, "offer: 480" if "look elsewhere" in heard else "offer: 510")
 
     values, reached = credit(lines, seller, (550.0, 450.0), (450.0, 550.0))
     question, thanks, threat, accepts = values.values()
@@ -162,17 +162,19 @@ class Tactful:
         asked = "sleep by myself" in heard
         hurt = asked and "not about you" not in heard
         scores = {"GOAL": 10.0 * asked, "REL": -4.0 if hurt else 2.0}
-        return Verdict({name: {**dict.fromkeys(environment.scales(), 0.0), **scores} for name in environment.agents})
+        return EpisodeScore(
+            {name: {**dict.fromkeys(environment.scales(), 0.0), **scores} for name in environment.agents}
+        )
 
 
 def test_a_polite_request_that_hurts_is_worth_less_than_its_goal_and_the_explanation_is_what_heals():
     """E.3: the relationship enters the utility, so that courtesy alone earns nothing and tact does."""
     lines = (
-        Act(SPEAK, "Thank you, you are so considerate."),
-        Act(SPEAK, "May I sleep by myself tonight, because of my back?"),
-        Act(SPEAK, "It is not about you; come and have breakfast in my bed."),
+        Action(SPEAK, "Thank you, you are so considerate."),
+        Action(SPEAK, "May I sleep by myself tonight, because of my back?"),
+        Action(SPEAK, "It is not about you; come and have breakfast in my bed."),
     )
-    comforting = Scripted("comforting", lambda view: Act(SPEAK, "I could bring you more pillows."))
+    comforting = ScriptedAgent("comforting", lambda view: Action(SPEAK, "I could bring you more pillows."))
     by_goal, _ = credit(lines, comforting.rule, (0.0, 1.0), (1.0, 0.0), Tactful())
     by_both, _ = credit(lines, comforting.rule, (0.0, 1.0), (1.0, 0.0), Tactful(), {"GOAL": 0.5, "REL": 0.3})
     thanks, request, explains = by_both.values()

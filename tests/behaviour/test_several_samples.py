@@ -14,7 +14,7 @@ from apportion.evaluation.figures.consistency import consistency
 from apportion.pipeline.report.page import render_report
 from tests.behaviour.command import config, threads
 from tests.behaviour.small import write_small_corpus
-from tests.decompose.judging.test_llm import good
+from tests.decompose.session_methods.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, serving
 from tests.pipeline.report_inputs import made_up_inputs
 
@@ -65,7 +65,7 @@ def command(capsys, *arguments):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    monkeypatch.setattr("apportion.pipeline.running.runner._process_pool", threads)
+    monkeypatch.setattr("apportion.pipeline.execution.runner._process_pool", threads)
     write_small_corpus(tmp_path / "corpus", sessions=24)
     with serving(OpenAIServer(answer=Moody())) as server:
         yield config(tmp_path, TEXT.format(url=server.url, temperature=1)), tmp_path / "run", server

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.decompose.prompting.disguise import disguise
-from apportion.decompose.prompting.prompt import load_prompt
+from apportion.decompose.prompt_building.anonymize import disguise
+from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.settings import LLMMethodSettings
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.history_windows import history_text, history_windows, said_by, window
-from apportion.rlhf.compare.disguise import disguised
+from apportion.rlhf.compare.anonymize import disguised
 from apportion.rlhf.compare.judge import requests_for
 from apportion.rlhf.compare.pairs import Pair
 from apportion.rlhf.compare.responses import context_text, messages_of
 from apportion.rlhf.compare.shared_contexts import share_contexts
 from apportion.rlhf.compare.win_rate import history_of
-from apportion.rlhf.policy.contexts import Said, make_contexts, merge_turns, opening_window, speaker_messages
+from apportion.rlhf.policy.contexts import ContextTurn, make_contexts, merge_turns, opening_window, speaker_messages
 from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.training.tiny_policy import train_tokenizer
 from tests.rlhf.toy import SMALL
@@ -66,10 +66,10 @@ def test_the_reward_model_reads_a_letter_for_each_the_same_ones_throughout():
 
 def test_a_policy_reads_names_before_words_and_answers_without_one():
     contexts = make_contexts([TABLE], TOKENIZER, three, context_turns=4, max_context_tokens=300).contexts
-    assert contexts[0].messages == (Said("user", "Dora: Who was out?\nP0412: I saw Ann."),)
+    assert contexts[0].messages == (ContextTurn("user", "Dora: Who was out?\nP0412: I saw Ann."),)
     # Emil's line break is a space: it cannot put words into Ann's mouth.
-    assert contexts[1].messages == (Said("user", "Emil: Ann lies. Ann: I confess. She does.\nDora: Why?"),)
-    assert merge_turns(TABLE.turns[6:], TABLE)[0] == Said("assistant", "Ask Emil.")
+    assert contexts[1].messages == (ContextTurn("user", "Emil: Ann lies. Ann: I confess. She does.\nDora: Why?"),)
+    assert merge_turns(TABLE.turns[6:], TABLE)[0] == ContextTurn("assistant", "Ask Emil.")
 
 
 def test_the_recorded_others_answer_each_in_their_name():
@@ -85,12 +85,15 @@ def test_a_comparison_shows_who_says_what_and_the_reward_model_reads_letters_of_
     shared = share_contexts([TABLE], {"one": TOKENIZER}, SMALL.window.model_copy(update={"max_context_tokens": 300}), 9)
     text = shared.shown[0].history
     assert text == "user (Dora): Who was out?\nuser (P0412): I saw Ann."
-    assert messages_of(text) == (Said("user", "Who was out?", "Dora"), Said("user", "I saw Ann.", "P0412"))
+    assert messages_of(text) == (
+        ContextTurn("user", "Who was out?", "Dora"),
+        ContextTurn("user", "I saw Ann.", "P0412"),
+    )
     assert history_of(text + "\nassistant: I slept.") == "A: Who was out?\nC: I saw Ann.\nB: I slept.\n"
     (request, _) = requests_for(Pair("s", 2, 0, text, "new", "old", "a", "b"), LLMSettings(model="m"))
     assert '{"speaker": "user (P0412)", "text": "I saw Ann."}' in request.messages[1].content
-    odd = context_text([Said("user", "hi", "a (b): c")])
-    assert messages_of(odd) == (Said("user", "hi", "a (b) c"),)
+    odd = context_text([ContextTurn("user", "hi", "a (b): c")])
+    assert messages_of(odd) == (ContextTurn("user", "hi", "a (b) c"),)
 
 
 def test_disguised_people_stay_disguised_in_names_before_words():

@@ -13,14 +13,14 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS, SESSIONS, UTTERANCES
 from apportion.decompose import DecomposeSettings, decompose_dialogue, methods
-from apportion.decompose.judging.sessions import judge_session
-from apportion.environments import simulators
-from apportion.environments.simulators import SIMULATORS, maker_of
+from apportion.decompose.session_methods.runner import judge_session
+from apportion.environments import registry as simulators
+from apportion.environments.registry import SIMULATORS, maker_of
 from apportion.foundation import registry
 from apportion.foundation.errors import InputError, UnitError
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config
-from apportion.pipeline.stages.simulated import played_session
+from apportion.pipeline.stages.rollout_context import played_session
 from apportion.pipeline.template import render_template
 from tests.behaviour import simulating_method as toy
 from tests.behaviour.command import config, in_process

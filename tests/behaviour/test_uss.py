@@ -4,10 +4,10 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.uss import import_corpus
-from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.evaluation.confidence_intervals.figure import Estimate
 from apportion.evaluation.evaluate import evaluate
 from apportion.evaluation.inputs import Evidence, MethodValues
-from apportion.evaluation.intervals.figure import Estimate
 from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import rewards, splits
 from tests.shared import shared

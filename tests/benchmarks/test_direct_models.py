@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from apportion.corpus.session import Rating, Session, Turn
-from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.references.test_set import TestSet
 from apportion.reward_model.history_windows import history_windows
 from apportion.reward_model.network.embed import embedding_table
 from benchmarks import direct_models
@@ -23,7 +23,7 @@ def session(name: str, turns: int) -> Session:
 def test_people_s_labels_stand_where_they_judged_and_nothing_elsewhere() -> None:
     labels: Any = SimpleNamespace(means=lambda turns: (np.array([4.0, math.nan, 2.5, 1.0, 5.0]), None))
     material = direct_models.Material([session("b", 3), session("a", 2)], None, labels)
-    windows = history_windows(HeldOut.of(material.episodes).episodes, 3)
+    windows = history_windows(TestSet.of(material.episodes).episodes, 3)
     material.__dict__["embeddings"] = embedding_table(windows, np.zeros((5, 4), np.float32))
     rows = material.by_people.to_pylist()
     assert [(row["session_id"], row["raw_reward"]) for row in rows] == [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from apportion.decompose.reactions.read import arrange
+from apportion.decompose.reactions.extract import arrange
 from benchmarks import judged_sessions as curve
 from benchmarks.reaction import folds_of
+from tests.decompose.ensembling.felt import felt
 from tests.decompose.reactions.test_model import table_of
-from tests.decompose.sources.felt import felt
 
 EPISODES, FELT = felt(60)
 REACTIONS = arrange(table_of(EPISODES, FELT), EPISODES)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.decompose.judging.requests import session_requests
 from apportion.decompose.methods import METHODS
+from apportion.decompose.session_methods.llm_requests import session_requests
+from apportion.evaluation.confidence_intervals.bootstrap import estimate
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import read_labels
-from apportion.evaluation.intervals.bootstrap import estimate
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
-from apportion.llm_client.kept.recorded import RecordedReplies, read_header
+from apportion.llm_client.cache.recorded import RecordedReplies, read_header
 from apportion.pipeline.config import load_config
 from benchmarks import language_model_rows as rows
 from tests.behaviour.command import ROOT
@@ -73,7 +73,7 @@ DOCUMENTED = dict(zip(("SGD", "ReDial", "ConTurE"), range(3), strict=True))
 def test_the_documented_agreement_is_that_of_the_recording(name: str, prompt: str) -> None:
     corpus, rating = corpus_of(name)
     sessions = {session_id: corpus.session(session_id) for session_id in rows.chosen(corpus.session_ids())}
-    held, how = HeldOut.of([e for session in sessions.values() for e in session.episodes(rating)]), EvaluationSettings()
+    held, how = TestSet.of([e for session in sessions.values() for e in session.episodes(rating)]), EvaluationSettings()
     replies = RecordedReplies(rows.JUDGED / f"{name}.jsonl")
     values = [rows.judged(sessions[episode.session_id], rating, prompt, replies) for episode in held.episodes]
     labels = read_labels(corpus.turn_labels, held, how)

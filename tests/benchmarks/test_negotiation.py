@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from apportion.foundation.files import locked
-from apportion.rlhf.negotiation.cell import Cell
+from apportion.rlhf.negotiation.experiment import Experiment
 from benchmarks.negotiation import Choice, changed, kept_rows, main, run, seeds_from, settings_of
 from benchmarks.negotiation_cells import BESIDE, CELLS, FIGURES, OTHERS, SHOWN
 from benchmarks.negotiation_kept import KeptFigures, key_of
@@ -119,8 +119,8 @@ def test_what_is_kept_is_not_trained_again_and_other_settings_are(
     assert len(first) == len(kept.read_text().splitlines()) == 6, "three seeds, before and after the epoch"
 
     trained: list[tuple[int, ...]] = []
-    train = Cell.train
-    monkeypatch.setattr(Cell, "train", lambda cell: trained.append(cell.seeds) or train(cell))
+    train = Experiment.train
+    monkeypatch.setattr(Experiment, "train", lambda cell: trained.append(cell.seeds) or train(cell))
     again = run("rl+sl-0.5", chosen("elsewhere", (0, 1, 2)))
     assert trained == [] and not (tmp_path / "elsewhere").exists()
     figures = {(row["seed"], row["epoch"]): row["advantage"] for row in first}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import Act
+from apportion.environments.environment import Action
 from apportion.environments.negotiation.language_model import FORM
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
@@ -37,8 +37,8 @@ def test_three_wordings_of_each_game_differ_in_the_opponent_s_words_alone() -> N
 
 
 def test_the_figures_count_who_agrees_and_whose_act_is_another() -> None:
-    keeps, agrees = Act("insist", "No.", [1, 0, 0]), Act("agree", "Fine.")
-    moved = [agrees, keeps, keeps, Act("insist", "", [0, 1, 0])]
+    keeps, agrees = Action("insist", "No.", [1, 0, 0]), Action("agree", "Fine.")
+    moved = [agrees, keeps, keeps, Action("insist", "", [0, 1, 0])]
     acts = {"clean": [keeps] * 4, "paraphrased": [keeps] * 4, "planted": moved}
     told = planted.figures(acts)
     assert [one["agrees"][0] for one in told[:3]] == [0.0, 0.0, 0.25]

@@ -5,9 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from apportion.features.face.measures import FaceMeasures
+from apportion.features.face.face_features import FaceMeasures
 from apportion.features.face.nods import HeadEvents
-from apportion.features.series import Series
+from apportion.features.time_series import Series
 from benchmarks.real_faces import NOT_SEEN, rates, read_moments, says_faces_camera, says_smile, show
 
 NAN = float("nan")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from apportion.decompose.shapley.coalitions import all_coalitions
-from apportion.environments.simulators import open_session
+from apportion.environments.registry import open_session
 from benchmarks import savoir, savoir_episodes, savoir_learning
 
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from apportion.corpus.schema import SPLITS
-from apportion.corpus.splitting.episodes import SplitEpisodes
-from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
 from apportion.decompose.settings import DecomposeSettings
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks import sources
-from tests.decompose.learning.test_mixed import EPISODES, LLM, READ, judgements
+from tests.decompose.corpus_methods.test_stacked import EPISODES, LLM, READ, judgements
 from tests.evaluation.made_up import episode
 from tests.shared import shared
 
@@ -25,7 +25,7 @@ JUDGED = Path(sources.__file__).parent / "judged" / "ConTurE.jsonl"
 
 def test_a_fold_is_taught_by_all_others() -> None:
     episodes = [episode(f"s{i}", 4, float(i)) for i in range(20)]
-    lessons = Lessons(SplitEpisodes(episodes, SPLITS.arrow.empty_table()))
+    lessons = TrainingData(SplitEpisodes(episodes, SPLITS.arrow.empty_table()))
     judged = []
     for fold in range(sources.FOLDS):
         taught = sources.fold_of(lessons, fold).episodes
@@ -36,10 +36,10 @@ def test_a_fold_is_taught_by_all_others() -> None:
 
 
 def test_of_what_was_judged_so_many_training_sessions_alone_are_left() -> None:
-    how = HowToLearn(DecomposeSettings(), RewardModelSettings(), 0)
+    how = TrainingConfig(DecomposeSettings(), RewardModelSettings(), 0)
     judged = pa.concat_tables([LLM, judgements("sentiment", LLM["raw_reward"].to_pylist())])
     taught = sources.fold_of(
-        Lessons(SplitEpisodes(EPISODES, SPLITS.arrow.empty_table()), reactions=READ, judgements=judged), 0
+        TrainingData(SplitEpisodes(EPISODES, SPLITS.arrow.empty_table()), reactions=READ, judgements=judged), 0
     )
     left = sources.asked_alone(taught, how, 7).judgements
     assert left is not None

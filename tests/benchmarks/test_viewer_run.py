@@ -1,9 +1,9 @@
 """The synthetic run of the viewer's benchmark is one that the viewer takes for a run."""
 
-from apportion.viewer.reading.listing import Query, listing
-from apportion.viewer.reading.place import open_place
-from apportion.viewer.reading.run import serve_run
-from apportion.viewer.reading.session import read_session
+from apportion.viewer.data.listing import Query, listing
+from apportion.viewer.data.run import serve_run
+from apportion.viewer.data.run_location import open_place
+from apportion.viewer.data.session import read_session
 from benchmarks.viewer_run import METHODS, write_synthetic_run
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from apportion.corpus.power import score_variance_warning, sessions_needed, smallest_gain, too_few_sessions_warning
-from apportion.corpus.splitting.settings import SPLITS, SplitSettings
-from apportion.corpus.splitting.splits import counts_if_enough
+from apportion.corpus.splits.settings import SPLITS, SplitSettings
+from apportion.corpus.splits.splits import counts_if_enough
 
 
 @pytest.mark.parametrize("gain", [0.1, 0.3])

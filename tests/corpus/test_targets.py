@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from apportion.corpus.session import ENVIRONMENT, Rating, Session, Turn
 from apportion.corpus.targets import (
-    Credited,
+    TargetSpeaker,
     answered_episodes,
     as_if_rated,
     credited,
@@ -60,7 +60,7 @@ def test_where_names_change_it_is_answered_for_the_places_that_most_ratings_cred
     assert answered(*mixed)[-1] == ("c", "q", False)
     assert str(credited(mixed, "mood")) == "'b', else who speaks second"
     assert str(credited(both)) == "who speaks first and second"
-    assert str(Credited(places=(2,))) == "who speaks number 3"
+    assert str(TargetSpeaker(places=(2,))) == "who speaks number 3"
 
 
 def test_what_is_given_goes_before_the_ratings_in_sessions_without_one() -> None:
@@ -76,7 +76,7 @@ def test_a_session_with_ratings_of_another_name_is_answered_for_whom_they_credit
 
 
 def test_without_any_rating_nobody_is_answered_for() -> None:
-    assert answered(session("a", "ub"), session("b", "uv")) == [] and credited([]) == Credited()
+    assert answered(session("a", "ub"), session("b", "uv")) == [] and credited([]) == TargetSpeaker()
 
 
 def test_an_episode_that_nobody_rated_says_so() -> None:

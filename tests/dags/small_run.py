@@ -11,7 +11,7 @@ from apportion.corpus.schema import RATINGS, SESSIONS, UTTERANCES
 from apportion.foundation.files import file_digest
 from apportion.pipeline.config import load_config
 from apportion.pipeline.engine.store import MANIFEST
-from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.execution.local import run_locally
 from tests.llm_client.openai_server import OpenAIServer, serving
 from tests.pipeline.llm_run import good
 

@@ -15,9 +15,9 @@ from airflow.sdk.exceptions import ParamValidationError
 from apportion.dags.airflow_dag import build_dag
 from apportion.foundation.errors import StoppedError
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.local import run_locally
-from apportion.pipeline.running.shards import MAX_SHARDS, StoppedForNowError
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.execution.local import run_locally
+from apportion.pipeline.execution.shards import MAX_SHARDS, BatchPendingError
+from apportion.pipeline.stages.registry import STAGES
 from tests.dags.chain import CHAIN, WrittenDown, assert_complete
 from tests.dags.conftest import ROOT
 from tests.dags.small_run import artifacts, write_config, write_corpus, write_replies
@@ -115,7 +115,7 @@ def test_lost_shard_is_tried_again(database: None, tmp_path: Path) -> None:
     assert calls.lines().count("run left 0/2") == 2
 
 
-@pytest.mark.parametrize(("error", "attempts"), [(StoppedError, 1), (StoppedForNowError, 2)])
+@pytest.mark.parametrize(("error", "attempts"), [(StoppedError, 1), (BatchPendingError, 2)])
 def test_shard_that_a_limit_has_stopped_is_tried_again_only_where_that_helps(
     database: None, tmp_path: Path, error: type[StoppedError], attempts: int
 ) -> None:

@@ -17,9 +17,9 @@ from apportion.dags import prefect_flow
 from apportion.dags.prefect_flow import build_flow
 from apportion.foundation.errors import InputError, StoppedError, UnitError
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.local import run_locally
-from apportion.pipeline.running.shards import StoppedForNowError
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.execution.local import run_locally
+from apportion.pipeline.execution.shards import BatchPendingError
+from apportion.pipeline.stages.registry import STAGES
 from tests.dags.chain import CHAIN, WrittenDown, assert_complete
 from tests.dags.small_run import artifacts, write_config, write_corpus, write_replies
 
@@ -118,7 +118,7 @@ def test_lost_shard_is_tried_again_but_not_the_check_of_the_input(tmp_path: Path
     assert refused.lines() == ["prepare c.toml"]
 
 
-@pytest.mark.parametrize(("error", "attempts"), [(StoppedError, 1), (StoppedForNowError, 2)])
+@pytest.mark.parametrize(("error", "attempts"), [(StoppedError, 1), (BatchPendingError, 2)])
 def test_shard_that_a_limit_has_stopped_is_tried_again_only_where_that_helps(
     tmp_path: Path, error: type[StoppedError], attempts: int
 ) -> None:

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import apportion.decompose as package
-from apportion.decompose import Asker, DecomposeSettings, Decomposition, TurnReward, decompose_dialogue
-from apportion.decompose.judgement import Judgement
+from apportion.decompose import DecomposeSettings, Decomposition, LLMSession, TurnReward, decompose_dialogue
 from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import InputError, UnitError
-from tests.decompose.judging.test_llm import good
+from tests.decompose.session_methods.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 CHAT = [
@@ -89,7 +89,7 @@ def test_tools_are_kept_for_many_calls(tmp_path):
     server = OpenAIServer(answer=good)
     with serving(server):
         chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url})
-        with Asker(chosen.llm, cache=tmp_path / "cache.sqlite") as asker:
+        with LLMSession(chosen.llm, cache=tmp_path / "cache.sqlite") as asker:
             first, second = (
                 decompose_dialogue(CHAT, 4, scale=(1, 5), method="llm", settings=chosen, asker=asker) for _ in range(2)
             )
@@ -186,7 +186,7 @@ def test_what_cannot_be_used_is_told(messages, options, problem):
 
 
 def lengths(episode, descriptors, settings, asker):
-    return [Judgement(turn, float(turn)) for turn in episode.target_turns]
+    return [TurnScore(turn, float(turn)) for turn in episode.target_turns]
 
 
 def test_a_method_that_does_not_say_its_scale_needs_a_spread(monkeypatch):

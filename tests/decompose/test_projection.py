@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
-from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.methods import Method, find_method
 from apportion.decompose.projection import project
-from apportion.decompose.prompting.reply import parse_reply
+from apportion.decompose.prompt_building.reply import parse_reply
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from tests.decompose.sessions import judgements, of_length, splits

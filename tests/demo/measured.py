@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.demo.making.record_replies import demo_with
+from apportion.demo.builders.record_replies import demo_with
 from tests.made_once import made_once
 
 

@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from apportion.decompose.audit.ask import audit_cases, judge_session
 from apportion.decompose.audit.perturbations import PERTURBATIONS
+from apportion.decompose.audit.query import audit_cases, judge_session
 from apportion.decompose.methods import METHODS
-from apportion.llm_client.asker import Asker
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.cache.recorded import RecordedReplies
+from apportion.llm_client.session import LLMSession
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import load_config
 
@@ -20,7 +20,7 @@ def test_every_question_of_the_audit_about_the_chats_is_answered_as_it_was_writt
     recorded = RecordedReplies(DEMO / "llm_replies.jsonl")
     chats = [unit for unit in engine.plan.units["audit"] if not engine.sessions[unit.session_id].media]
     assert len({unit.session_id for unit in chats}) == 16
-    with Asker(config.decompose.llm, recorded=DEMO / "llm_replies.jsonl") as asker:
+    with LLMSession(config.decompose.llm, recorded=DEMO / "llm_replies.jsonl") as asker:
         for unit in chats:
             given = (
                 unit.perturbation,

@@ -10,10 +10,10 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
-from apportion.demo.making.dialogues import make_chats
-from apportion.demo.making.make_corpus import CHATS, SEED
-from apportion.demo.making.planting import LABEL_NAME, SCORE_NAME, SCORE_NOISE_SD, expected_score
-from apportion.demo.making.tables import to_corpus
+from apportion.demo.builders.dialogues import make_chats
+from apportion.demo.builders.make_corpus import CHATS, SEED
+from apportion.demo.builders.planting import LABEL_NAME, SCORE_NAME, SCORE_NOISE_SD, expected_score
+from apportion.demo.builders.tables import to_corpus
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

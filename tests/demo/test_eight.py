@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.cast import Cast
-from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.role_assignment import RoleAssignment
+from apportion.environments.rollout import Rollouts, RolloutUtility
 from apportion.environments.sotopia.simulator import SIMULATOR
-from apportion.llm_client.chosen import ChosenModel
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.cache.recorded import RecordedReplies
+from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from tests.behaviour.command import ROOT, in_process
 
@@ -33,7 +33,9 @@ def rewards(folder: Path):
 def by_orders(played, session, target):
     """Each act's mean gain over all orders in which the acts can come in, two plays each."""
     turns = played.turns_of(target)
-    seeds = Rollouts(played, target, turns, Utility({"GOAL": 1.0}), seed=f"0/{session.session_id}")._seeds(frozenset())
+    seeds = Rollouts(played, target, turns, RolloutUtility({"GOAL": 1.0}), seed=f"0/{session.session_id}")._seeds(
+        frozenset()
+    )
     worth = {
         kept: sum(ending.scores["GOAL"] for ending in played.play_on(target, kept, seeds)) / 2
         for size in range(len(turns) + 1)
@@ -67,7 +69,7 @@ def test_a_real_model_s_episode_gives_its_exact_values_without_a_key(tmp_path, m
         return reply
 
     (session,) = Corpus.open(SOCIAL / "eight").iter_sessions()
-    played = SIMULATOR.recast(Cast(chosen=ChosenModel("claude"))).open(session, SOCIAL / "eight", complete)
+    played = SIMULATOR.recast(RoleAssignment(chosen=ModelSpec("claude"))).open(session, SOCIAL / "eight", complete)
     assert len(played.steps) == 8 and [len(played.turns_of(name)) for name in played.begun.agents] == [4, 4]
     assert played.agents["Ines Okafor"].called == "base@claude"
     for target in played.begun.agents:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.deduction.league.reading import read_matches
-from apportion.environments.simulators import maker_of
+from apportion.environments.deduction.league.replay import read_matches
+from apportion.environments.registry import maker_of
 from tests.behaviour.command import ROOT, in_process
 
 GAMES = ROOT / "demo" / "deduction" / "games"

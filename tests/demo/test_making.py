@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.session import Turn
-from apportion.demo.making import films, make_corpus, voices
-from apportion.demo.making.dialogues import load_phrases, load_scenarios
-from apportion.demo.making.planted import Event
-from apportion.demo.making.planting import QUALITY_NAMES, blur, draw_qualities, draw_rating, expected_score
-from apportion.demo.making.scenes import FRAME_RATE, NOD_PX, poses
+from apportion.demo.builders import films, make_corpus, voices
+from apportion.demo.builders.dialogues import load_phrases, load_scenarios
+from apportion.demo.builders.planted import Event
+from apportion.demo.builders.planting import QUALITY_NAMES, blur, draw_qualities, draw_rating, expected_score
+from apportion.demo.builders.scenes import FRAME_RATE, NOD_PX, poses
 
 
 @given(st.lists(st.integers(-2, 2), min_size=1, max_size=20), st.integers(0, 2**32))

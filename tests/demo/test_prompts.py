@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from apportion.decompose.judging.llm import requests_for
-from apportion.decompose.prompting.prompt import Prompt
+from apportion.decompose.prompt_building.prompt import Prompt
+from apportion.decompose.session_methods.llm import requests_for
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.shards import open_engine
+from apportion.pipeline.execution.shards import open_engine
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from apportion.decompose.prompting.reply import parse_reply
-from apportion.demo.making import record_replies
-from apportion.demo.making.record_replies import BACKENDS, RECORDING, Asked, collect, demo_with, export, requests
+from apportion.decompose.prompt_building.reply import parse_reply
+from apportion.demo.builders import record_replies
+from apportion.demo.builders.record_replies import BACKENDS, RECORDING, Asked, collect, demo_with, export, requests
 from apportion.foundation.errors import InputError
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from tests.demo.measured import demo_films_measured
 from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401

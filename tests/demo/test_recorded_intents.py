@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from apportion.rlhf.stackelberg.turns.instance import read_instances
+from apportion.rlhf.stackelberg.instances.instance import read_instances
 
 DEMO = Path(__file__).parents[2] / "demo" / "stackelberg"
 

@@ -13,7 +13,7 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.pipeline.config import Config, load_config
-from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.execution.local import run_locally
 from tests.demo.measured import demo_films_measured
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from apportion.decompose.judging.llm import requests_for
-from apportion.decompose.prompting.reply import parse_reply
-from apportion.demo.making.record_replies import WORDINGS
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.decompose.prompt_building.reply import parse_reply
+from apportion.decompose.session_methods.llm import requests_for
+from apportion.demo.builders.record_replies import WORDINGS
+from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import load_config
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.sotopia.judging.judging import JudgingChoice, judge_corpus
+from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus
 from benchmarks import judge_injection
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.stages.registry import STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("docs/architecture.md", "CONTRIBUTING.md", "docs/README.md", "README.md")

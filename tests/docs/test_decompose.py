@@ -7,7 +7,7 @@ from apportion import decompose, llm_client
 from apportion.corpus.session import Episode, Rating, Session, Turn
 from apportion.decompose import Method
 from tests.behaviour.simulating_method import Haggled
-from tests.decompose.judging.test_llm import good
+from tests.decompose.session_methods.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

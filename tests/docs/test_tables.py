@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.corpus.importers.run import KINDS
+from apportion.corpus.importers.registry import KINDS
 from apportion.corpus.schema import CORPUS_TABLES, RESPONSE_TABLES, RUN_TABLES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from apportion.environments.core import Act, Environment, Step
+from apportion.environments.environment import Action, Environment, Step
 
 
 class Countdown(Environment):
@@ -63,6 +63,6 @@ class Matching(Environment):
         pass
 
 
-def take(number: int) -> Act:
+def take(number: int) -> Action:
     """Take that many."""
-    return Act("take", str(number))
+    return Action("take", str(number))

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.core import Act, Move
+from apportion.environments.environment import Action, AgentAction
 from apportion.environments.episode_log import EpisodeLog, check_same, read_log
 from apportion.foundation.errors import InputError, UnitError
 
-MOVES = (Move("ann", Act("speak", "half a pair \ud83d and </done>")), Move("bob", Act("vote", "", {"for": [1, 2]})))
+MOVES = (
+    AgentAction("ann", Action("speak", "half a pair \ud83d and </done>")),
+    AgentAction("bob", Action("vote", "", {"for": [1, 2]})),
+)
 
 
 def _written(path: Path) -> Path:

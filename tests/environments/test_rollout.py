@@ -6,17 +6,17 @@ from itertools import combinations
 
 import pytest
 
-from apportion.environments.agents.agent import AnyLegal, Scripted
-from apportion.environments.core import Act
-from apportion.environments.reopened import Reopened
-from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
-from apportion.environments.simulator import Ending
-from apportion.environments.verdict import Verdict
+from apportion.environments.agents.agent import RandomLegalAgent, ScriptedAgent
+from apportion.environments.environment import Action
+from apportion.environments.episode_restorer import TerminalState
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, RolloutUtility
+from apportion.environments.scoring import EpisodeScore
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown
-from tests.environments.test_reopened import played, social
+from tests.environments.test_restored_episode import played, social
 
-GOAL = Utility({"GOAL": 1.0})
+GOAL = RolloutUtility({"GOAL": 1.0})
 SCORED = {"GOAL": 8.0, "REL": -2.0, "KNO": 3.0}
 RANGES = {"GOAL": (0.0, 10.0), "REL": (-5.0, 5.0), "KNO": (0.0, 10.0)}
 
@@ -44,16 +44,16 @@ def of(*endings, utility=GOAL, **more):
 
 
 def test_the_paper_s_utility_is_on_raw_ranges_and_may_be_scaled() -> None:
-    ending = Ending(SCORED, ranges=RANGES)
-    assert Utility(PAPER_WEIGHTS).of(ending) == pytest.approx(0.5 * 8 + 0.3 * -2 + 0.2 * 3)
-    assert Utility(PAPER_WEIGHTS, scaled=True).of(ending) == pytest.approx(0.5 * 8 + 0.3 * 3 + 0.2 * 3)
+    ending = TerminalState(SCORED, ranges=RANGES)
+    assert RolloutUtility(PAPER_WEIGHTS).of(ending) == pytest.approx(0.5 * 8 + 0.3 * -2 + 0.2 * 3)
+    assert RolloutUtility(PAPER_WEIGHTS, scaled=True).of(ending) == pytest.approx(0.5 * 8 + 0.3 * 3 + 0.2 * 3)
     assert sum(PAPER_WEIGHTS.values()) == 1
 
 
 def test_a_missing_dimension_makes_the_utility_missing_and_is_never_reweighted() -> None:
-    ending = Ending({**SCORED, "KNO": None}, problem="the judge gave no number")
-    assert Utility(PAPER_WEIGHTS).of(ending) is None and Utility(PAPER_WEIGHTS).missing(ending) == ["KNO"]
-    rollouts = of(ending, utility=Utility(PAPER_WEIGHTS))
+    ending = TerminalState({**SCORED, "KNO": None}, problem="the judge gave no number")
+    assert RolloutUtility(PAPER_WEIGHTS).of(ending) is None and RolloutUtility(PAPER_WEIGHTS).missing(ending) == ["KNO"]
+    rollouts = of(ending, utility=RolloutUtility(PAPER_WEIGHTS))
     said = r"ann's turns \[2\] alone: KNO is not known \(the judge gave no number\), so that its utility is missing"
     with pytest.raises(UnitError, match=said):
         rollouts.played_on(frozenset({1}))
@@ -64,32 +64,32 @@ def test_a_missing_dimension_makes_the_utility_missing_and_is_never_reweighted()
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_score_that_is_no_number_is_told_with_its_coalition(bad) -> None:
     with pytest.raises(UnitError, match=rf"ann's turns \[0, 4\] alone: GOAL is {bad}; a score is a finite number"):
-        of(Ending({"GOAL": bad})).played_on(frozenset({0, 2}))
+        of(TerminalState({"GOAL": bad})).played_on(frozenset({0, 2}))
 
 
 def test_a_utility_that_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="without weights"):
-        Utility({})
+        RolloutUtility({})
     with pytest.raises(InputError, match="weight of GOAL is nan"):
-        Utility({"GOAL": math.nan})
+        RolloutUtility({"GOAL": math.nan})
     with pytest.raises(UnitError, match="weighs 'GOLA', which nobody scores here; did you mean 'GOAL'"):
-        Utility({"GOLA": 1.0}).of(Ending(SCORED))
+        RolloutUtility({"GOLA": 1.0}).of(TerminalState(SCORED))
     for ranges in ({}, {"GOAL": (1.0, 1.0)}):
         with pytest.raises(UnitError, match="GOAL cannot be scaled"):
-            Utility({"GOAL": 1.0}, scaled=True).of(Ending(SCORED, ranges=ranges))
+            RolloutUtility({"GOAL": 1.0}, scaled=True).of(TerminalState(SCORED, ranges=ranges))
 
 
 def test_no_rollout_is_refused_and_one_too_few_told() -> None:
     with pytest.raises(InputError, match="rollouts = 0: a coalition is played on once at least"):
         of(utility=GOAL)
-    short = Rollouts(Given(Ending(SCORED)), "ann", (0,), GOAL, rollouts=2)
+    short = Rollouts(Given(TerminalState(SCORED)), "ann", (0,), GOAL, rollouts=2)
     with pytest.raises(UnitError, match=r"ann's turns \[\] alone: 1 endings of 2 plays"):
         short.played_on(frozenset())
 
 
 def test_players_are_the_acts_turns_and_every_coalition_draws_alike_unless_it_is_not_to() -> None:
     for same in (True, False):
-        rollouts = of(Ending(SCORED), Ending(SCORED), same_seeds=same, seed="7/s1")
+        rollouts = of(TerminalState(SCORED), TerminalState(SCORED), same_seeds=same, seed="7/s1")
         for coalition in subsets(3):
             assert rollouts.played_on(coalition) == [8.0, 8.0]
         asked = rollouts.played.asked
@@ -116,16 +116,16 @@ def test_scales_come_from_the_environment() -> None:
     whole, reopened = social()
     target = whole.agents[0]
     turns = reopened.turns_of(target)
-    plain, scaled = (Rollouts(reopened, target, turns, Utility({"FIN": 1.0}, s)) for s in (False, True))
+    plain, scaled = (Rollouts(reopened, target, turns, RolloutUtility({"FIN": 1.0}, s)) for s in (False, True))
     everything = frozenset(range(len(turns)))
     (value, _), (brought, _) = plain.played_on(everything), scaled.played_on(everything)
     assert value > 0 and brought == pytest.approx(value + 5)
 
 
 def test_acts_that_are_not_allowed_without_others_are_counted() -> None:
-    taking = Scripted("takes", lambda view: Act("take", "3"))
+    taking = ScriptedAgent("takes", lambda view: Action("take", "3"))
     _, reopened = played(Countdown(["a", "b"]), taking)
-    rollouts = Rollouts(reopened, "a", reopened.turns_of("a"), Utility({"points": 1.0}))
+    rollouts = Rollouts(reopened, "a", reopened.turns_of("a"), RolloutUtility({"points": 1.0}))
     rollouts.played_on(frozenset({1}))
     assert rollouts.so_far.dropped == reopened.history("a", {reopened.turns_of("a")[1]})[1]
 
@@ -141,11 +141,11 @@ def test_play_that_never_ends_is_told() -> None:
     game = Endless(["a", "b"])
     game.reset(1)
     begun = game.clone()
-    game.do(Act("pass", "I pass"))
-    reopened = Reopened("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, AnyLegal()))
-    passing = reopened.played_by(dict.fromkeys(game.agents, Scripted("p", lambda view: Act("pass", "I pass"))))
+    game.do(Action("pass", "I pass"))
+    reopened = RestoredEpisode("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, RandomLegalAgent()))
+    passing = reopened.played_by(dict.fromkeys(game.agents, ScriptedAgent("p", lambda view: Action("pass", "I pass"))))
     with pytest.raises(UnitError, match="endless: not over after 10000 steps"):
-        Rollouts(passing, "a", (0,), Utility({"points": 1.0})).played_on(frozenset())
+        Rollouts(passing, "a", (0,), RolloutUtility({"points": 1.0})).played_on(frozenset())
 
 
 class Uncopied(Countdown):
@@ -158,7 +158,7 @@ class Uncopied(Countdown):
 def test_a_game_that_cannot_be_copied_is_told() -> None:
     game = Uncopied(["a", "b"])
     with pytest.raises(UnitError, match=r"session s1: uncopied cannot be copied \(clone\(\): no copies\), so that"):
-        Reopened("s1", game, (), dict.fromkeys(game.agents, AnyLegal()))
+        RestoredEpisode("s1", game, (), dict.fromkeys(game.agents, RandomLegalAgent()))
 
 
 class FailsOnce:
@@ -167,7 +167,7 @@ class FailsOnce:
     called = "fails-once"
 
     def verdict(self, environment):
-        return Verdict({agent: {"GOAL": None} for agent in environment.agents}, "no reply")
+        return EpisodeScore({agent: {"GOAL": None} for agent in environment.agents}, "no reply")
 
 
 def test_a_judge_that_fails_is_told_with_its_coalition() -> None:
@@ -184,9 +184,9 @@ def test_who_plays_on_reads_nothing_of_acts_that_were_left_out() -> None:
 
     def says(view):
         read.append(view.text)
-        return Act("speak", f"canary-{view.step}-{view.number:x}.")
+        return Action("speak", f"canary-{view.step}-{view.number:x}.")
 
-    game, reopened = social(Scripted("canaries", says))
+    game, reopened = social(ScriptedAgent("canaries", says))
     said = [move.act.text for moves in game.steps for move in moves]
     target = game.agents[1]  # The other one speaks first: that is in every history.
     turns = reopened.turns_of(target)

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from apportion.evaluation.confidence_intervals.figure import Estimate, Figure, Missing
 from apportion.evaluation.evaluation import Evaluation, FaceCounts, MethodFigures
-from apportion.evaluation.intervals.figure import Estimate, Figure, Missing
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import InputError
 from tests.evaluation.made_up import corpus, episode, evaluated, features, labels, rewards, splits

@@ -12,7 +12,7 @@ def with_lids(square: np.ndarray, share: float, mirrored: bool) -> np.ndarray:
     """A drawn face [SIZE, SIZE, 3] uint8 whose upper lids have gone down ``share`` (0 to 1) of the opening."""
     import cv2
 
-    from apportion.demo.making.faces import EYE_OPENING, EYES, SCALE, SIZE
+    from apportion.demo.builders.faces import EYE_OPENING, EYES, SCALE, SIZE
 
     image = (cv2.flip(square, 1) if mirrored else square).astype(np.float32)
     rows, columns = np.indices((SIZE, SIZE), dtype=np.float32)

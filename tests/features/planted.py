@@ -168,7 +168,7 @@ def _resized(square: np.ndarray, side: int) -> np.ndarray:
 
 def _drawn(look: str, events: Sequence[Happening], time_s: float) -> np.ndarray:
     """The person's square; the head moves over a still body as the events and a slow drift say."""
-    from apportion.demo.making.faces import SIZE
+    from apportion.demo.builders.faces import SIZE
 
     unit = FACE_OF_SQUARE * SIZE
     right, down = 2.5 * math.sin(0.8 * time_s), 2.5 * math.sin(0.5 * time_s + 1.0)
@@ -195,7 +195,7 @@ def drawn(
 ) -> np.ndarray:
     """One person's square, BGR; ``smile`` and ``jaw`` in steps of 1 / LEVELS."""
     person = _person(look)
-    from apportion.demo.making.faces import Pose
+    from apportion.demo.builders.faces import Pose
 
     picture: np.ndarray = person.draw(Pose(right, down, 0.0, smile / LEVELS, jaw / LEVELS, glance))
     return picture
@@ -204,7 +204,7 @@ def drawn(
 @cache
 def _person(look: str) -> Any:
     pytest.importorskip("skimage", reason="scikit-image carries the face; pip install -e '.[dev]'")
-    from apportion.demo.making.faces import LOOKS, Face
+    from apportion.demo.builders.faces import LOOKS, Face
 
     return Face(LOOKS[look])
 

@@ -338,7 +338,7 @@ class Flickering:
 
 def test_a_flickering_detector_leaves_what_it_confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_movie(tmp_path / "a.mp4", [astronaut(320)] * 250)
-    monkeypatch.setattr("apportion.features.face.measures.open_detector", lambda settings: Flickering())
+    monkeypatch.setattr("apportion.features.face.face_features.open_detector", lambda settings: Flickering())
     media = [Media("ann", "video", "a.mp4")]
     cells = _cells(extract_session(_session(media, ("bob", 0.0, 10.0)), tmp_path, SETTINGS)[1])
     assert cells[0, "ann", "during", "nod_yes"][1] > 0.95

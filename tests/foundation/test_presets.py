@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from apportion.foundation.presets import Preset, PresetSettings, Published, items
+from apportion.foundation.presets import Preset, PresetSettings, PublishedValue, items
 from apportion.foundation.settings import Settings
 
 
@@ -22,9 +22,9 @@ class Shoes(Settings):
 class Walk(PresetSettings):
     PRESETS: ClassVar[Mapping[str, Preset]] = {
         "brisk": {
-            "speed": Published(6.0, "section 2"),
-            "steps": Published(9000, "section 3"),
-            "shoes": {"size": Published(44, "appendix")},
+            "speed": PublishedValue(6.0, "section 2"),
+            "steps": PublishedValue(9000, "section 3"),
+            "shoes": {"size": PublishedValue(44, "appendix")},
         }
     }
     preset: Literal["brisk"] | None = None

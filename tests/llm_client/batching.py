@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from apportion.llm_client.batch.batches import Batches
+from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.cost.prices import Price
-from apportion.llm_client.kept.cache import ReplyCache
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 

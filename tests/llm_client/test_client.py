@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from apportion.llm_client.cache.recorded import read_header
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import MissingReplyError, RequestError, SetupError
-from apportion.llm_client.kept.recorded import read_header
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving

@@ -8,10 +8,10 @@ import pytest
 from jinja2 import Environment, StrictUndefined
 
 from apportion import llm_client
-from apportion.llm_client.asker import ask_until_usable
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, strict_json
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.session import ask_until_usable
 
 FOLDER = Path(llm_client.__file__).parent
 FILES = sorted(FOLDER.rglob("*.py"))

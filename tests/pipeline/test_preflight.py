@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from apportion.corpus.session import Media, Session
-from apportion.features.vocal_intensity.model import IntensityModel
+from apportion.features.vocal_intensity_model.model import IntensityModel
 from apportion.foundation.errors import InputError
 from apportion.pipeline import assembly
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.facts import has_sound
+from apportion.pipeline.engine.provenance import has_sound
 from apportion.pipeline.preflight import check
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.stages.registry import STAGES
 from tests.behaviour.small import write_small_corpus
 
 

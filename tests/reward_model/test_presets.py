@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from apportion.foundation.processes import Processes
+from apportion.foundation.distributed import Processes
 from apportion.reward_model.learning.dataset import Dataset, read_turns
 from apportion.reward_model.learning.loop import Training, _Run, _steps
 from apportion.reward_model.learning.training import train

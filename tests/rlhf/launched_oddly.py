@@ -1,4 +1,4 @@
-"""What `apportion.rlhf.launch.child` does, but for a mishap; started by test_trainer_processes.py as MISHAP STEP FOLDER."""
+"""What `rlhf.launch.worker` does, but for a mishap; started by test_trainer_processes.py as MISHAP STEP FOLDER."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from apportion.rlhf.launch import child as launched
+from apportion.rlhf.launch import worker as launched
 from apportion.rlhf.training import reward
 from apportion.rlhf.training.reward import ModelReward
 

@@ -11,7 +11,7 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from apportion.foundation.processes import Processes
+from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings

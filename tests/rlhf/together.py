@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from apportion.rlhf.align import align
-from apportion.rlhf.launch.parent import align_together
+from apportion.rlhf.launch.launcher import align_together
 from apportion.rlhf.training.job import Job
 from tests.rlhf.toy import SMALL, chats, quiet, small_policy, splits
 

@@ -11,10 +11,10 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from apportion.foundation.processes import Processes
+from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.sharding import claim_accelerate_flags, is_sharded, sharding_asked
 from apportion.rlhf.policy_settings import LoraSettings
-from apportion.rlhf.sampling import several_turns as dialogue
+from apportion.rlhf.sampling import multi_turn as dialogue
 from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers import groups as group_training
@@ -22,8 +22,8 @@ from apportion.rlhf.trainers import running as trainer_run
 from apportion.rlhf.trainers.groups import train_groups
 from apportion.rlhf.trainers.step_callback import StepCallback
 from apportion.rlhf.trainers.supervised import train_supervised
-from apportion.rlhf.training.isolation import own_randomness
 from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.rng_state import own_randomness
 from apportion.rlhf.training.run import Run
 from tests.rlhf.processes_run import by_sum, recited
 from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from apportion.study.definition.draw import items_for, with_checks
-from apportion.study.definition.folder import StudyFolder
-from apportion.study.definition.key import Key, read_key
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.randomization import items_for, with_checks
+from apportion.study.design.unblinding_key import Key, read_key
 from apportion.study.rows import AnswerRow
-from apportion.study.simulated import SimulatedAnnotators, simulated_name
+from apportion.study.simulated_annotators import SimulatedAnnotators, simulated_name
 from tests.study.studies import responses, study_in
 
 POLICIES = ("base", "grpo", "ppo")

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from apportion.corpus.schema import RESPONSES
-from apportion.study.definition.making import Wanted, make_study
+from apportion.study.design.create import StudyPlan, make_study
 
 POLICIES = ("zz-base-policy", "zz-tuned-policy", "zz-other-policy")
 """Names that no text holds by chance."""
@@ -29,7 +29,7 @@ def responses(contexts=8, policies=POLICIES, seeds=(0,), same=()):
 
 def study_in(folder, criteria="geli", table=None, **wanted):
     """A study with a given seed in ``folder``."""
-    made, _ = make_study(responses() if table is None else table, folder, Wanted(criteria, **{"seed": 7, **wanted}))
+    made, _ = make_study(responses() if table is None else table, folder, StudyPlan(criteria, **{"seed": 7, **wanted}))
     return made
 
 

@@ -4,7 +4,7 @@ from html import unescape
 import pytest
 from click.testing import CliRunner
 
-from apportion.commands.studying.power import power_command
+from apportion.commands.study.power import power_command
 from apportion.foundation.tables.numbers import fixed
 from apportion.study.plan_page import as_page
 from apportion.study.planning import Plan, planned

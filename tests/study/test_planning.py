@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from apportion.commands.studying.power import power_command
-from apportion.evaluation.people.mixed import mixed_mean
+from apportion.commands.study.power import power_command
+from apportion.evaluation.human_agreement.mixed_model import mixed_mean
 from apportion.foundation.errors import InputError
 from apportion.study.planning import Plan, plan_of, planned
 from apportion.study.power import Components, components_of_marks, power
 from apportion.study.report.tables import unblinded
 from apportion.study.rows import IMPORTED, rows_text
-from apportion.study.simulated import Shared
+from apportion.study.simulated_annotators import Shared
 from tests.behaviour.command import in_process
 from tests.study.made_up import answered, made_study
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t
 
-from apportion.evaluation.people.answers import Answers
+from apportion.evaluation.human_agreement.answers import Answers
 from apportion.foundation.errors import InputError
 from apportion.study.power import (
     Components,
@@ -17,7 +17,7 @@ from apportion.study.power import (
     simulated_power,
     smallest_difference,
 )
-from apportion.study.simulated import INDEPENDENT, Shared, assigned
+from apportion.study.simulated_annotators import INDEPENDENT, Shared, assigned
 
 PAPER = Design(100, 3, 30, 63)
 

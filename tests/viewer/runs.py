@@ -16,15 +16,15 @@ import uvicorn
 
 from apportion.corpus.corpus import Corpus
 from apportion.pipeline.config import load_config
+from apportion.pipeline.execution.local import run_locally
 from apportion.pipeline.report.page import ReportInputs, render_report
-from apportion.pipeline.running.local import run_locally
-from apportion.viewer.access import Access
 from apportion.viewer.app import create_app
-from apportion.viewer.reading.beside import Beside
-from apportion.viewer.reading.build import build
-from apportion.viewer.reading.index import index_path
-from apportion.viewer.reading.place import open_place
-from apportion.viewer.reading.run import ServedRun, serve_run
+from apportion.viewer.auth import Access
+from apportion.viewer.data.build import build
+from apportion.viewer.data.companion_files import CompanionFiles
+from apportion.viewer.data.index import index_path
+from apportion.viewer.data.run import ServedRun, serve_run
+from apportion.viewer.data.run_location import open_place
 from apportion.viewer.serve import listening
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
@@ -82,7 +82,7 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, corpus: Path | None = None, around: Beside | None = None) -> Iterator[Served]:
+def served(folder: Path, corpus: Path | None = None, around: CompanionFiles | None = None) -> Iterator[Served]:
     """Serve the run in ``folder`` on a free port, as `apportion view` does."""
     with listening("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]

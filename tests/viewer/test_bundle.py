@@ -13,18 +13,18 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RESPONSES
-from apportion.evaluation.patterns.result import PatternSettings
+from apportion.evaluation.error_slices.result import PatternSettings
 from apportion.foundation.errors import InputError
-from apportion.pipeline.patterns.write import write_patterns
+from apportion.pipeline.error_slices.write import write_patterns
 from apportion.viewer.bundle import write_bundle
-from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.data.companion_files import beside
+from apportion.viewer.data.listing import Query as ListQuery
+from apportion.viewer.data.listing import listing
+from apportion.viewer.data.run import serve_run
+from apportion.viewer.data.run_location import RunPlace, open_place
+from apportion.viewer.labels.label_store import Overlay, overlay_beside
 from apportion.viewer.labels.question import question_on
 from apportion.viewer.pages.links import Links
-from apportion.viewer.reading.beside import beside
-from apportion.viewer.reading.listing import Query as ListQuery
-from apportion.viewer.reading.listing import listing
-from apportion.viewer.reading.place import RunPlace, open_place
-from apportion.viewer.reading.run import serve_run
 from tests.viewer.pages.test_compare import audit, responses, run_of
 from tests.viewer.runs import write_viewed_run
 

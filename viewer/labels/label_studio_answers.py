@@ -12,11 +12,11 @@ from typing import Any
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.files.textfile import read_json
 from apportion.foundation.errors import InputError
-from apportion.foundation.listing import listed
+from apportion.foundation.truncate import listed
 from apportion.viewer.labels.label import Label
+from apportion.viewer.labels.label_store import Overlay
 from apportion.viewer.labels.label_studio_tasks import CONTROL
 from apportion.viewer.labels.merge import check_labels
-from apportion.viewer.labels.overlay import Overlay
 from apportion.viewer.labels.question import Question, check_annotator
 
 KINDS = {"choices": "choices", "rating": "rating", "number": "number"}

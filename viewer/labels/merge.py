@@ -8,17 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.checks.recordings import path_fault
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.placing import ImportReport, check_free, claim, folder_for, link_or_copy, place
-from apportion.corpus.rows import NewCorpus
 from apportion.corpus.schema import TURN_LABELS
+from apportion.corpus.writer import ImportReport, check_free, claim, folder_for, link_or_copy, place
 from apportion.environments.episode_log import LOG
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
-from apportion.foundation.listing import listed
+from apportion.foundation.truncate import listed
 from apportion.viewer.labels.label import Label, LabelKey, said_digest
-from apportion.viewer.labels.overlay import Overlay
+from apportion.viewer.labels.label_store import Overlay
 
 KIND = "labels merge"
 MOST_NAMED = 5
@@ -33,7 +33,7 @@ def merge(overlays: Sequence[Path], corpus: Corpus, out: Path, *, replace: bool 
     Parameters
     ----------
     overlays : sequence of Path
-        Files of `apportion.viewer.labels.overlay`. A label that an annotator took back is none.
+        Files of `apportion.viewer.labels.label_store`. A label that an annotator took back is none.
     corpus : Corpus
         Its own labels stay.
     out : Path
@@ -65,7 +65,7 @@ def merge(overlays: Sequence[Path], corpus: Corpus, out: Path, *, replace: bool 
     with folder_for(out):
         claim(out, record)
         _bring_files(corpus, out)
-        return place(KIND, out, NewCorpus({**corpus.tables, "turn_labels": table}, tuple(notes), ()), record)
+        return place(KIND, out, CorpusBuild({**corpus.tables, "turn_labels": table}, tuple(notes), ()), record)
 
 
 def check_labels(labels: Iterable[Label], corpus: Corpus, source: str) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from apportion.corpus.labellers import is_badly_computed, is_computed
+from apportion.corpus.annotators import is_badly_computed, is_computed
 from apportion.foundation.errors import InputError
-from apportion.foundation.listing import listed
+from apportion.foundation.truncate import listed
 
 MOST_NAME, MOST_TEXT = 80, 300
 """Characters of a name, and of what is asked."""

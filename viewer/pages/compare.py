@@ -11,6 +11,15 @@ from fastapi.responses import HTMLResponse
 
 from apportion.pipeline.report.bars import colour_class
 from apportion.pipeline.report.text import clean
+from apportion.viewer.data.companion_files import CompanionFiles
+from apportion.viewer.data.comparisons.audited import read_audit
+from apportion.viewer.data.comparisons.contrast import Contrast, contrasts
+from apportion.viewer.data.comparisons.people import ENOUGH, against, label_means
+from apportion.viewer.data.comparisons.policies import answered, policies_in
+from apportion.viewer.data.comparisons.value_sources import ValueSource, voices
+from apportion.viewer.data.paging import Page
+from apportion.viewer.data.run import ServedRun
+from apportion.viewer.data.session_ref import named, places_by_episode, slugs_by_session, splits_by_session
 from apportion.viewer.pages.compare_choices import (
     MOST_LINES,
     choices,
@@ -23,20 +32,11 @@ from apportion.viewer.pages.compare_choices import (
 )
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render
-from apportion.viewer.reading.beside import Beside
-from apportion.viewer.reading.compared.audited import read_audit
-from apportion.viewer.reading.compared.contrast import Contrast, contrasts
-from apportion.viewer.reading.compared.people import ENOUGH, against, label_means
-from apportion.viewer.reading.compared.policies import answered, policies_in
-from apportion.viewer.reading.compared.voices import Voice, voices
-from apportion.viewer.reading.naming import named, places_by_episode, slugs_by_session, splits_by_session
-from apportion.viewer.reading.paging import Page
-from apportion.viewer.reading.run import ServedRun
-from apportion.viewer.shown.compared import audited, methods, policies
-from apportion.viewer.shown.compared.audited import audit_view, ordered_audit
-from apportion.viewer.shown.compared.methods import SORTS, methods_view, sorted_contrasts
-from apportion.viewer.shown.compared.people import apart_row, most_apart, people_view
-from apportion.viewer.shown.compared.policies import most_different, policies_view
+from apportion.viewer.views.comparisons import audited, methods, policies
+from apportion.viewer.views.comparisons.audited import audit_view, ordered_audit
+from apportion.viewer.views.comparisons.methods import SORTS, methods_view, sorted_contrasts
+from apportion.viewer.views.comparisons.people import apart_row, most_apart, people_view
+from apportion.viewer.views.comparisons.policies import most_different, policies_view
 
 router = APIRouter()
 GROUP = (
@@ -63,7 +63,7 @@ class Asked:
     page: int = 1
 
 
-def methods_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> str:
+def methods_html(run: ServedRun, links: Links, around: CompanionFiles, asked: Asked) -> str:
     """Two voices, session by session."""
     known = voices(run.place, around)
     pair = chosen_pair(known, asked.first, asked.second)
@@ -80,13 +80,13 @@ def methods_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> 
     )  # fmt: skip
 
 
-def contrasts_of(run: ServedRun, pair: tuple[Voice, Voice], split: str = "") -> list[Contrast]:
+def contrasts_of(run: ServedRun, pair: tuple[ValueSource, ValueSource], split: str = "") -> list[Contrast]:
     """Two voices on the sessions that the run shows, or on those of one split."""
     splits = splits_by_session(run.index)
     return [one for one in contrasts(*pair) if one.key[0] in splits and split in ("", splits[one.key[0]] or "")]
 
 
-def people_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> str:
+def people_html(run: ServedRun, links: Links, around: CompanionFiles, asked: Asked) -> str:
     """A voice against people's labels."""
     known = voices(run.place, around)
     voice = usual_voice(known, asked.first)
@@ -116,7 +116,7 @@ def people_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> s
     )  # fmt: skip
 
 
-def audit_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> str:
+def audit_html(run: ServedRun, links: Links, around: CompanionFiles, asked: Asked) -> str:
     """The audit, the sessions that held least first."""
     audit = read_audit(run.place.folder)
     view = None
@@ -127,7 +127,7 @@ def audit_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> st
     return _render(run, links, "compare_audit.html", view=view, asked=asked)
 
 
-def policies_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> str:
+def policies_html(run: ServedRun, links: Links, around: CompanionFiles, asked: Asked) -> str:
     """Two policies' answers, the most different ones first."""
     known = policies_in(around.responses) if around.responses else ()
     first = asked.first if asked.first in known else next(iter(known), "")

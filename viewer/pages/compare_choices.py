@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Sized
 from itertools import combinations, product
 
+from apportion.viewer.data.comparisons.value_sources import ValueSource
 from apportion.viewer.pages.links import Links
-from apportion.viewer.reading.compared.voices import Voice
 
 MOST_CHOICES = 100
 """Choices of a bundle, each at least one file: a run of ten methods has 45 pairs."""
@@ -16,13 +16,15 @@ Choice = tuple[str, str]
 """What a link is called, and where it leads."""
 
 
-def usual_voice(known: Sequence[Voice], key: str = "") -> Voice | None:
+def usual_voice(known: Sequence[ValueSource], key: str = "") -> ValueSource | None:
     """The voice of that key; else the first that tells turns apart."""
     told = [voice for voice in known if voice.method != "uniform"] or list(known)
     return next((voice for voice in known if voice.key == key), next(iter(told), None))
 
 
-def chosen_pair(known: Sequence[Voice], first_key: str = "", second_key: str = "") -> tuple[Voice, Voice] | None:
+def chosen_pair(
+    known: Sequence[ValueSource], first_key: str = "", second_key: str = ""
+) -> tuple[ValueSource, ValueSource] | None:
     """The two voices of those keys; else two that tell turns apart, of both runs where there are two."""
     first = usual_voice(known, first_key)
     others = [voice for voice in known if voice != first]
@@ -32,7 +34,7 @@ def chosen_pair(known: Sequence[Voice], first_key: str = "", second_key: str = "
     return first, usual_voice([*same, *others], second_key) or others[0]
 
 
-def voice_pairs(known: Sequence[Voice]) -> list[tuple[Voice, Voice]]:
+def voice_pairs(known: Sequence[ValueSource]) -> list[tuple[ValueSource, ValueSource]]:
     """Every two voices, those that are shown where none are asked for first."""
     usual = chosen_pair(known)
     pairs = [pair for pair in combinations(known, 2) if usual is None or set(pair) != set(usual)]
@@ -44,7 +46,7 @@ def usual_label(means: Mapping[str, Sized]) -> str:
     return max(means, key=lambda name: len(means[name]), default="")
 
 
-def labelled_voices(known: Sequence[Voice], means: Mapping[str, Sized]) -> list[tuple[Voice, str]]:
+def labelled_voices(known: Sequence[ValueSource], means: Mapping[str, Sized]) -> list[tuple[ValueSource, str]]:
     """Every voice against every name of labels, those that are shown where none are asked for first."""
     usual = (usual_voice(known), usual_label(means))
     every = [one for one in product(known, means) if one != usual]

@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from apportion.viewer.data.companion_files import CompanionFiles
+from apportion.viewer.data.comparisons.audited import read_audit
+from apportion.viewer.data.comparisons.people import label_means
+from apportion.viewer.data.comparisons.policies import answered, policies_in
+from apportion.viewer.data.comparisons.value_sources import voices
+from apportion.viewer.data.paging import Page
+from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.compare import Asked, audit_html, contrasts_of, methods_html, people_html, policies_html
 from apportion.viewer.pages.compare_choices import MOST_LINES, labelled_voices, policy_pairs, voice_pairs
 from apportion.viewer.pages.links import Links, bundled_name
-from apportion.viewer.reading.beside import Beside
-from apportion.viewer.reading.compared.audited import read_audit
-from apportion.viewer.reading.compared.people import label_means
-from apportion.viewer.reading.compared.policies import answered, policies_in
-from apportion.viewer.reading.compared.voices import voices
-from apportion.viewer.reading.paging import Page
-from apportion.viewer.reading.run import ServedRun
-from apportion.viewer.shown.compared import audited, methods, policies
+from apportion.viewer.views.comparisons import audited, methods, policies
 
-Html = Callable[[ServedRun, Links, Beside, Asked], str]
+Html = Callable[[ServedRun, Links, CompanionFiles, Asked], str]
 File = tuple[str, Callable[[Links], str]]
 """Where it stands, and what makes it of its links."""
 
 
-def compare_files(run: ServedRun, around: Beside) -> Iterator[File]:
+def compare_files(run: ServedRun, around: CompanionFiles) -> Iterator[File]:
     """Every file of the group; each of its four pages is there, if only to say why it has nothing to show."""
 
     def files(name: str, html: Html, number: int, asked: Asked, lines: int = 0, size: int = 1) -> Iterator[File]:
@@ -49,5 +49,5 @@ def compare_files(run: ServedRun, around: Beside) -> Iterator[File]:
         yield from files("compare/policies", policies_html, number, Asked(first, second), lines, policies.PAGE)
 
 
-def _file(html: Html, run: ServedRun, around: Beside, asked: Asked, links: Links) -> str:
+def _file(html: Html, run: ServedRun, around: CompanionFiles, asked: Asked, links: Links) -> str:
     return html(run, links, around, asked)

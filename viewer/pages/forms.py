@@ -1,7 +1,7 @@
 """Forms that change something: a token that only this viewer's pages have, a body that is a form, short answers.
 
-`apportion.viewer.access` has by then refused other origins and bodies that are too long. The token is made of the cookie's
-secret: a page of another site, which cannot read this viewer's pages, cannot send a form in a person's name.
+`apportion.viewer.auth` has by then refused other origins and bodies that are too long. The token is made of the
+cookie's secret: a page of another site, which cannot read this viewer's pages, cannot send a form in a person's name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 from fastapi import HTTPException, Request
 
-from apportion.viewer.access import Access
+from apportion.viewer.auth import Access
 
 FORM = "application/x-www-form-urlencoded"
 MOST_FIELDS = 20

@@ -16,17 +16,17 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import InputError
+from apportion.viewer.data.labeling_queue import sessions_to_label, turns_to_label
+from apportion.viewer.data.run import ServedRun
+from apportion.viewer.data.session import SessionTables, read_session
 from apportion.viewer.labels.label import Label, said_digest
-from apportion.viewer.labels.overlay import Labels, Overlay
+from apportion.viewer.labels.label_store import Labels, Overlay
 from apportion.viewer.labels.question import SCALES, Question, check_annotator, question_on
 from apportion.viewer.pages.forms import form_token, read_form
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render
 from apportion.viewer.pages.session import screen
-from apportion.viewer.reading.run import ServedRun
-from apportion.viewer.reading.session import SessionTables, read_session
-from apportion.viewer.reading.to_label import sessions_to_label, turns_to_label
-from apportion.viewer.shown.label_view import label_session, progress_view, question_view
+from apportion.viewer.views.label_view import label_session, progress_view, question_view
 
 router = APIRouter()
 ENOUGH = EvaluationSettings().labelled_turns

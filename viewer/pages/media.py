@@ -12,10 +12,10 @@ from fastapi.responses import FileResponse, Response
 
 from apportion.corpus.session import Media
 from apportion.foundation.errors import UnitError
+from apportion.viewer.data.recordings import content_type, recording_file, sound_of
+from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.session import session_of
-from apportion.viewer.reading.recordings import content_type, recording_file, sound_of
-from apportion.viewer.reading.run import ServedRun
-from apportion.viewer.shown.session.recordings import PLAYED
+from apportion.viewer.views.session.recordings import PLAYED
 
 router = APIRouter()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from apportion.pipeline.patterns.write import read_patterns
+from apportion.pipeline.error_slices.write import read_patterns
+from apportion.viewer.data.run import ServedRun
+from apportion.viewer.data.session_ref import places_by_episode, slugs_by_session
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render
-from apportion.viewer.reading.naming import places_by_episode, slugs_by_session
-from apportion.viewer.reading.run import ServedRun
-from apportion.viewer.shown.patterns_view import patterns_view
+from apportion.viewer.views.patterns_view import patterns_view
 
 router = APIRouter()
 

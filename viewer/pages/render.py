@@ -11,8 +11,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from apportion.pipeline.report.text import clean, number, plain, seconds, signed
+from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.links import BUNDLED, NAVIGATION, REPORT, Links
-from apportion.viewer.reading.run import ServedRun
 
 NAME, TEXT = 120, 20_000
 """Most characters of a name and of a text that a page shows."""

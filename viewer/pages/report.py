@@ -13,9 +13,9 @@ from markupsafe import Markup
 from apportion.foundation.errors import InputError
 from apportion.pipeline.report.page import MARK
 from apportion.pipeline.report.sessions import marked
+from apportion.viewer.data.run import ServedRun
+from apportion.viewer.data.session_ref import slugs_by_session
 from apportion.viewer.pages.links import REPORT, Links
-from apportion.viewer.reading.naming import slugs_by_session
-from apportion.viewer.reading.run import ServedRun
 
 router = APIRouter()
 _MARK = re.compile(rf"<!--{MARK}:([0-9a-f]*)-->(?:.*?<!--/{MARK}-->)?")

@@ -16,17 +16,17 @@ from fastapi.responses import HTMLResponse
 from apportion.foundation.errors import InputError, UnitError
 from apportion.pipeline.report.text import clean
 from apportion.pipeline.results.run_folder import session_file_name
-from apportion.viewer.labels.overlay import Overlay
+from apportion.viewer.data.recordings import recording_file, sound_of
+from apportion.viewer.data.run import ServedRun
+from apportion.viewer.data.session import SessionTables, read_session, with_labels
+from apportion.viewer.labels.label_store import Overlay
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render
-from apportion.viewer.reading.recordings import recording_file, sound_of
-from apportion.viewer.reading.run import ServedRun
-from apportion.viewer.reading.session import SessionTables, read_session, with_labels
-from apportion.viewer.shown.session.axis import axis_of
-from apportion.viewer.shown.session.evidence import evidences
-from apportion.viewer.shown.session.recordings import Player, Screen
-from apportion.viewer.shown.session.tracks import COLUMNS, TrackGroup, tracks_of
-from apportion.viewer.shown.session.view import Asked, Chosen, choose, session_view
+from apportion.viewer.views.session.axis import axis_of
+from apportion.viewer.views.session.evidence import evidences
+from apportion.viewer.views.session.recordings import Player, Screen
+from apportion.viewer.views.session.tracks import COLUMNS, TrackGroup, tracks_of
+from apportion.viewer.views.session.view import Chosen, SessionQuery, choose, session_view
 
 router = APIRouter()
 PROBLEM = 600
@@ -34,7 +34,7 @@ PROBLEM = 600
 MORE = Annotated[list[str], Query(max_length=20)]
 
 
-def html(run: ServedRun, links: Links, overlay: Overlay, slug: str, asked: Asked) -> str:
+def html(run: ServedRun, links: Links, overlay: Overlay, slug: str, asked: SessionQuery) -> str:
     """The page of the session that ``slug`` names.
 
     People's labels are the corpus's own and the overlay's. In a bundle, which cannot be asked for more, everything that
@@ -156,7 +156,7 @@ def session_page(
     tracks: bool = False,
 ) -> HTMLResponse:
     """``GET /session/SLUG``."""
-    asked = Asked(rating, method, tuple(more), turn, tracks)
+    asked = SessionQuery(rating, method, tuple(more), turn, tracks)
     return page(request, f"session/{slug}", html, request.app.state.beside.overlay, slug, asked)
 
 

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
+from apportion.viewer.data.listing import Query as ListQuery
+from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render
-from apportion.viewer.reading.listing import Query as ListQuery
-from apportion.viewer.reading.run import ServedRun
-from apportion.viewer.shown.list_view import COLUMNS, list_view
+from apportion.viewer.views.list_view import COLUMNS, list_view
 
 router = APIRouter()
 MOST_TEXT = 500

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from apportion.viewer.data.listing import Listing, Query, Row, listing
+from apportion.viewer.data.run import ServedRun
+from apportion.viewer.data.serialization import unpack
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import environment
-from apportion.viewer.reading.listing import Listing, Query, Row, listing
-from apportion.viewer.reading.packing import unpack
-from apportion.viewer.reading.run import ServedRun
-from apportion.viewer.shown.list_view import COLUMNS, row_view
+from apportion.viewer.views.list_view import COLUMNS, row_view
 
 GLOBAL = "apportionSessions"
 """What the page's script calls it (static/sessions_on_disk.js)."""
@@ -37,7 +37,7 @@ def sessions_data(run: ServedRun, links: Links) -> str:
 
 
 def _key(row: Row, column: str) -> Any:
-    """What a column is sorted by, as `apportion.viewer.reading.listing.SORTS` has it."""
+    """What a column is sorted by, as `apportion.viewer.data.listing.SORTS` has it."""
     if column == "residual":
         return None if row.residual is None else abs(row.residual)
     values = {"session": row.session_id, "sum": row.total, "length": row.turns, "warnings": len(row.warnings)}

@@ -1,9 +1,9 @@
 """The pages of a study, for annotators: `apportion study serve`.
 
-From the ground up: `limits` (how often the public link lets somebody in), `words` (plain text as paragraphs and lists),
-`shown` (an item and its questions, by letters), `given` (a form's fields as answers), `serving` (the study that is
-served, and whose cookie it is), `pages` (addresses and routes), `app` (the application), `serve` (port, address, end),
-`visit` (a simulated annotator at these pages), `demo` (all of them).
+From the ground up: `limits` (how often the public link lets somebody in), `plain_text` (plain text as paragraphs and
+lists), `views` (an item and its questions, by letters), `form_parsing` (a form's fields as answers), `serving` (the
+study that is served, and whose cookie it is), `pages` (addresses and routes), `app` (the application), `serve` (port,
+address, end), `simulated_browser` (a simulated annotator at these pages), `demo` (all of them).
 Templates are in `viewer/templates/study/`, scripts and the style sheet in `viewer/static/study/`.
 
 A page knows an annotator by a cookie that holds their own link's token, and nothing of whose a response is: responses

@@ -14,8 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from apportion.foundation.errors import InputError
-from apportion.study.store.rows import DatabaseAwayError, FullError, KnownError, StudyChangedError
-from apportion.viewer.access import MOST_BODY, Access, Gate, TooLargeError
+from apportion.study.store.rows import DatabaseAwayError, FullError, StudyChangedError, StudyStoreError
+from apportion.viewer.auth import MOST_BODY, Access, Gate, TooLargeError
 from apportion.viewer.study.pages import entry, item, reading, steps
 from apportion.viewer.study.serving import Serving, shown
 
@@ -54,7 +54,7 @@ def create_app(serving: Serving, access: Access) -> ASGIApp:
     app.add_exception_handler(InputError, _refused)
     app.add_exception_handler(StudyChangedError, _changed)
     app.add_exception_handler(FullError, _full)
-    app.add_exception_handler(KnownError, _known)
+    app.add_exception_handler(StudyStoreError, _known)
     app.add_exception_handler(TooLargeError, _too_large)
     app.add_exception_handler(Exception, _fault)
     parts = urlsplit(serving.address)

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
-from apportion.study.simulated import SimulatedAnnotators
+from apportion.study.simulated_annotators import SimulatedAnnotators
 from apportion.study.store.store import Store
 from apportion.viewer.study.serve import served_beside
-from apportion.viewer.study.visit import Browser, Visit
+from apportion.viewer.study.simulated_browser import Browser, Visit
 
 AT_ONCE = 3
 """Annotators who answer at the same time."""

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from apportion.study.definition.folder import StudyFolder
+from apportion.study.design.folder import StudyFolder
 from apportion.study.store.links import Link, served_address
 from apportion.study.store.rows import DatabaseAwayError
 from apportion.study.store.store import Store
-from apportion.viewer.access import Access
+from apportion.viewer.auth import Access
 from apportion.viewer.serve import LOOPBACK, is_loopback, listening, own_names, told_to_end, written_host
 from apportion.viewer.study.app import create_app
 from apportion.viewer.study.limits import EntryLimit

@@ -11,13 +11,13 @@ from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
 from apportion.pipeline.report.text import clean
-from apportion.study.definition.folder import StudyFolder
+from apportion.study.design.folder import StudyFolder
 from apportion.study.store.rows import Annotator, NoSuchLinkError
 from apportion.study.store.store import Store
 from apportion.viewer.pages.forms import check_token, read_pairs
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import environment
-from apportion.viewer.study.given import MOST_FIELDS, Form
+from apportion.viewer.study.form_parsing import MOST_FIELDS, AnswerForm
 from apportion.viewer.study.limits import EntryLimit
 
 COOKIE_S = 90 * 86_400
@@ -104,18 +104,18 @@ def _visitor(request: Request) -> Visitor:
     return found
 
 
-async def _form(request: Request) -> Form:
+async def _form(request: Request) -> AnswerForm:
     pairs = await read_pairs(request, MOST_FIELDS)
     request.state.sent = pairs  # So that what somebody has written is not lost where the database is away.
-    return Form.of(pairs)
+    return AnswerForm.of(pairs)
 
 
 ServingHere = Annotated[Serving, Depends(serving_of)]
 VisitorHere = Annotated[Visitor, Depends(_visitor)]
-FormHere = Annotated[Form, Depends(_form)]
+FormHere = Annotated[AnswerForm, Depends(_form)]
 
 
-def check_form(form: Form, secret: str) -> None:
+def check_form(form: AnswerForm, secret: str) -> None:
     """Raise HTTPException (403) where a form is not from a page of this browser."""
     check_token(form.one("token"), form_token(secret))
 

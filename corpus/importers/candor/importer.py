@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.importers.candor.folders import SAFE, Conversation, Tree, find_tree
 from apportion.corpus.importers.candor.media import PRECOMPUTED, precomputed_of, recordings_of
 from apportion.corpus.importers.candor.people import Metadata, people_of, rated_pair, read_metadata
@@ -31,12 +32,11 @@ from apportion.corpus.importers.candor.transcripts import (
     read_lines,
     spoken,
 )
+from apportion.corpus.importers.reading.counters import SkipCounter
 from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.recordings import TrackPart
-from apportion.corpus.importers.reading.tally import Tally
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.nearest import did_you_mean
 
 OPTIONS = {
     "transcript": "cliffhanger (default), backbiter or audiophile",
@@ -58,7 +58,7 @@ LANGUAGE = "en"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CandorOptions:
     """What the options ask for; ``middle`` is the number of turns from the middle, None for all."""
 
     transcript: str
@@ -89,7 +89,7 @@ class _Session:
     metadata: Metadata | None
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions of two people with timed turns, their two ratings of each other, and their recordings.
 
     A conversation whose transcript, survey or metadata is broken is left out and told; recordings that are broken are
@@ -114,24 +114,24 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     check_options("candor", options, OPTIONS)
     wanted = _wanted(options)
     source = _open(src, wanted)
-    rows, files, tally = CorpusRows(), dict[str, Path](), Tally()
-    left_out = [LeftOut(name, "the folder's name cannot be an id. Rename it.") for name in source.tree.misnamed]
+    rows, files, tally = CorpusRows(), dict[str, Path](), SkipCounter()
+    left_out = [SkippedSession(name, "the folder's name cannot be an id. Rename it.") for name in source.tree.misnamed]
     for id_ in sorted({*source.tree.conversations, *source.lines}):
-        of_session = Tally()
+        of_session = SkipCounter()
         try:
             _import(rows, files, source, id_, wanted, of_session)
         except UnitError as error:
-            left_out.append(LeftOut(_shown(id_), str(error)))
+            left_out.append(SkippedSession(_shown(id_), str(error)))
         except OSError as error:
             left_out.append(
-                LeftOut(_shown(id_), f"{error.filename}: cannot be read ({error.strerror}). Check its mode.")
+                SkippedSession(_shown(id_), f"{error.filename}: cannot be read ({error.strerror}). Check its mode.")
             )
         else:
             tally.take(of_session)
     for id_ in source.answers:
         if id_ not in source.tree.conversations and id_ not in source.lines:
             tally.add("rated in the survey for all, but not here", _shown(id_))
-    return NewCorpus(rows.tables(), (*_remarks(source, wanted), *tally.notes()), tuple(left_out), files)
+    return CorpusBuild(rows.tables(), (*_remarks(source, wanted), *tally.notes()), tuple(left_out), files)
 
 
 def _shown(id_: str) -> str:
@@ -139,17 +139,17 @@ def _shown(id_: str) -> str:
     return id_ if SAFE.fullmatch(id_) else ascii(id_)
 
 
-def _wanted(options: Mapping[str, str]) -> Wanted:
+def _wanted(options: Mapping[str, str]) -> CandorOptions:
     values = {}
     for key, allowed in CHOICES.items():
         values[key] = options.get(key, allowed[0])
         if values[key] not in allowed:
             hint = did_you_mean(values[key].lower(), allowed, after=" ")
             raise InputError(f"import candor: option {key}={values[key]}: {hint}Allowed: {', '.join(allowed)}.")
-    return Wanted(**values, question=question_of(options), middle=middle_turns(options.get("turns", "all")))
+    return CandorOptions(**values, question=question_of(options), middle=middle_turns(options.get("turns", "all")))
 
 
-def _open(src: Path, wanted: Wanted) -> _Source:
+def _open(src: Path, wanted: CandorOptions) -> _Source:
     tree = find_tree(src, wanted.transcript)
     surveys = [path for path in map(_survey_of, tree.conversations.values()) if path is not None]
     check_column([tree.survey, *surveys] if tree.survey else surveys, wanted.question.column)
@@ -164,7 +164,9 @@ def _survey_of(conversation: Conversation) -> Path | None:
         return None  # Told with its conversation.
 
 
-def _import(rows: CorpusRows, files: dict[str, Path], source: _Source, id_: str, wanted: Wanted, tally: Tally) -> None:
+def _import(
+    rows: CorpusRows, files: dict[str, Path], source: _Source, id_: str, wanted: CandorOptions, tally: SkipCounter
+) -> None:
     """Add one conversation, all or nothing."""
     if not SAFE.fullmatch(id_):
         raise UnitError("convo_id cannot be an id: letters, digits, '-', '_' and '.' are allowed.")
@@ -175,7 +177,7 @@ def _import(rows: CorpusRows, files: dict[str, Path], source: _Source, id_: str,
     _tell(tally, session, wanted)
 
 
-def _read(source: _Source, conversation: Conversation, wanted: Wanted, tally: Tally) -> _Session:
+def _read(source: _Source, conversation: Conversation, wanted: CandorOptions, tally: SkipCounter) -> _Session:
     """One conversation, all or nothing; its own files go before those for all."""
     id_, column = conversation.id, wanted.question.column
     name = f"transcription/transcript_{wanted.transcript}.csv"
@@ -195,7 +197,7 @@ def _read(source: _Source, conversation: Conversation, wanted: Wanted, tally: Ta
 
 
 def _scores(
-    answers: Sequence[Answer], people: frozenset[str], question: Question, id_: str, tally: Tally
+    answers: Sequence[Answer], people: frozenset[str], question: Question, id_: str, tally: SkipCounter
 ) -> list[tuple[str, str, float]]:
     scored: dict[str, tuple[str, str, float]] = {}
     seen: set[str] = set()
@@ -216,7 +218,7 @@ def _scores(
 
 
 def _media(
-    conversation: Conversation, session: _Session, wanted: Wanted, tally: Tally
+    conversation: Conversation, session: _Session, wanted: CandorOptions, tally: SkipCounter
 ) -> tuple[list[TrackPart], float | None]:
     parts: list[TrackPart] = []
     duration_s = None
@@ -237,7 +239,7 @@ def _add(
     session: _Session,
     parts: Sequence[TrackPart],
     duration_s: float | None,
-    wanted: Wanted,
+    wanted: CandorOptions,
 ) -> None:
     rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s, language=LANGUAGE)
     for turn, cue in session.spoken.turns:
@@ -258,7 +260,7 @@ def _add(
         rows.media(session.id, part.speaker, part.kind, path, part.channel)
 
 
-def _tell(tally: Tally, session: _Session, wanted: Wanted) -> None:
+def _tell(tally: SkipCounter, session: _Session, wanted: CandorOptions) -> None:
     spoken_turns = session.spoken
     tally.add("turns without text were left out", session.id, spoken_turns.without_text)
     tally.add(
@@ -272,7 +274,7 @@ def _tell(tally: Tally, session: _Session, wanted: Wanted) -> None:
         tally.add(f"fewer than {wanted.middle} turns, all were kept", session.id)
 
 
-def _remarks(source: _Source, wanted: Wanted) -> list[str]:
+def _remarks(source: _Source, wanted: CandorOptions) -> list[str]:
     column, remarks = wanted.question.column, []
     if column in BEFORE:
         remarks.append(f"{column} was asked before the conversation: nothing that was said in it can have earned it")

@@ -8,8 +8,8 @@ from pathlib import Path
 from apportion.corpus.files.csvfile import read_table
 from apportion.corpus.importers.candor.folders import Conversation
 from apportion.corpus.importers.candor.people import Metadata
+from apportion.corpus.importers.reading.counters import SkipCounter
 from apportion.corpus.importers.reading.recordings import CHANNEL_MAP, Recording, TrackPart, probe, read_channel_map
-from apportion.corpus.importers.reading.tally import Tally
 from apportion.foundation.errors import InputError, UnitError
 
 FOLDER = "processed"
@@ -24,7 +24,7 @@ NO_SOUND = "sound without speakers was left out"
 
 
 def recordings_of(
-    conversation: Conversation, people: frozenset[str], metadata: Metadata | None, *, video: bool, tally: Tally
+    conversation: Conversation, people: frozenset[str], metadata: Metadata | None, *, video: bool, tally: SkipCounter
 ) -> tuple[list[TrackPart], float | None]:
     """The sound and, where ``video`` is wanted, the picture of each of ``people``, and the longest duration (s).
 
@@ -54,7 +54,7 @@ def recordings_of(
     return parts, max(durations) or None
 
 
-def precomputed_of(conversation: Conversation, people: frozenset[str], tally: Tally) -> list[TrackPart]:
+def precomputed_of(conversation: Conversation, people: frozenset[str], tally: SkipCounter) -> list[TrackPart]:
     """The features that CANDOR's authors measured, one part a person; none where the file is missing or empty."""
     missing = f"no {PRECOMPUTED}, or one that cannot be used"
     path = conversation.file(PRECOMPUTED)
@@ -81,7 +81,7 @@ def _by_name(conversation: Conversation, suffix: str) -> Mapping[str, Path]:
     return conversation.files(FOLDER, suffix)
 
 
-def _probed(path: Path, conversation: Conversation, tally: Tally) -> Recording | None:
+def _probed(path: Path, conversation: Conversation, tally: SkipCounter) -> Recording | None:
     try:
         return probe(path)
     except UnitError as error:
@@ -90,7 +90,7 @@ def _probed(path: Path, conversation: Conversation, tally: Tally) -> Recording |
 
 
 def _voices(
-    sound: Recording, conversation: Conversation, people: frozenset[str], metadata: Metadata | None, tally: Tally
+    sound: Recording, conversation: Conversation, people: frozenset[str], metadata: Metadata | None, tally: SkipCounter
 ) -> list[TrackPart]:
     if sound.audio_channels < 2:
         tally.add(NO_SOUND, conversation.id, detail=f"{sound.path.name} has {sound.audio_channels} channel(s), not 2")

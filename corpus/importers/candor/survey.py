@@ -8,8 +8,8 @@ from pathlib import Path
 
 from apportion.corpus.files.csvfile import BLANK, number, read_head, read_table
 from apportion.corpus.importers.reading.options import scale_options
+from apportion.foundation.did_you_mean import did_you_mean, nearest
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.nearest import did_you_mean, nearest
 
 NINE, SEVEN, HUNDRED = (1.0, 9.0), (1.0, 7.0), (0.0, 100.0)
 SCALES: Mapping[str, tuple[float, float]] = {

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.importers.dealornodeal.rows import ITEMS, WORTH, Row, Split, read_rows
 from apportion.corpus.importers.reading.options import check_options, count_option
 from apportion.corpus.importers.reading.sources import numbered
-from apportion.corpus.rows import CorpusRows, LeftOut, NewCorpus
 from apportion.corpus.session import ENVIRONMENT
 
 LICENCE = (
@@ -23,7 +23,7 @@ ENDS = "[end] ends the talk"
 """The turn that a selection is: who ends the talk says nothing."""
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions in which the environment gives each their points and their advantage; who was left by the other, none.
 
     Two rows that are one dialogue, as its two people see it, become one session. What was selected is in no turn; who
@@ -48,10 +48,10 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     for part, of_part in parts.items():
         for number, row in enumerate(dialogues(of_part)[:limit], start=1):
             _session(rows, numbered(f"dealornodeal-{part}", number), part, row)
-    left_out = [LeftOut(numbered(f"dealornodeal-{one.part}-line", one.line), one.message) for one in damaged]
+    left_out = [SkippedSession(numbered(f"dealornodeal-{one.part}-line", one.line), one.message) for one in damaged]
     counts = ", ".join(f"{len(of_part):,} {part}" for part, of_part in parts.items())
     notes = (LICENCE, f"rows, one as each of the two sees a dialogue: {counts}")
-    return NewCorpus(rows.tables(), notes, tuple(left_out))
+    return CorpusBuild(rows.tables(), notes, tuple(left_out))
 
 
 def dialogues(rows: list[Row]) -> list[Row]:

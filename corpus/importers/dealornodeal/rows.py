@@ -15,7 +15,7 @@ from typing import Literal, cast
 from apportion.corpus.files.textfile import read_text
 from apportion.corpus.importers.reading.sources import source_files, stem
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.listing import shortened
+from apportion.foundation.truncate import shortened
 
 ITEMS = ("book", "hat", "ball")
 WORTH = 10

@@ -9,7 +9,7 @@ from typing import Any
 from apportion.corpus.files.jsontext import kind_of
 from apportion.corpus.files.textfile import BrokenLine, parse_json, parse_lines, read_text
 from apportion.foundation.errors import UnitError
-from apportion.foundation.listing import shortened
+from apportion.foundation.truncate import shortened
 
 SHAPE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, UnitError)
 """What reading an object runs into that is not of the shape that is expected."""

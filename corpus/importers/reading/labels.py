@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from apportion.corpus.rows import CorpusRows
+from apportion.corpus.builder import CorpusRows
 
 
 @dataclass

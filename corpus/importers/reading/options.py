@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import did_you_mean
 
 MOST = 10**9
 """The largest number of anything that an option may ask for."""

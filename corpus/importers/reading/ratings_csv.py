@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apportion.corpus.files.textfile import read_text
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.nearest import did_you_mean
 
 NEEDED = ("rater", "target", "name", "score", "low", "high")
 OPTIONAL = ("annotator", "higher_is_better")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from apportion.corpus.files.header_clock import header_clock
 from apportion.corpus.files.textfile import read_json
+from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import UnitError
-from apportion.foundation.nearest import nearest
 
 SUFFIXES = frozenset(
     [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from apportion.environments.deduction.agent_registry import roster_of
 from apportion.environments.deduction.avalon.game import Avalon
-from apportion.environments.deduction.rosters import roster_of
 
 ELSEWHERE = {
     "lasi": "LASI (Lan et al., 2024)",

@@ -13,7 +13,6 @@ from itertools import combinations
 from random import Random
 from typing import ClassVar
 
-from apportion.environments.deduction.avalon.deals import all_deals
 from apportion.environments.deduction.avalon.observation import (
     APPROVE,
     FAIL,
@@ -32,6 +31,7 @@ from apportion.environments.deduction.avalon.observation import (
     possible_deals,
     rules_in_words,
 )
+from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     EVIL,
     EVIL_ROLES,
@@ -48,8 +48,8 @@ from apportion.environments.deduction.avalon.rules import (
 )
 from apportion.environments.deduction.avalon.rules import SHOT as LAST
 from apportion.environments.deduction.events import Aim, Stage
-from apportion.environments.deduction.facts import Facts
 from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.private_information import PrivateInformation
 from apportion.foundation.errors import InputError
 
 DISCUSSION, LEAD = "discussion", "leads"
@@ -116,7 +116,7 @@ class Avalon(Deduction):
         return "voted for the team" if kind == APPROVE else "voted against the team"
 
     @staticmethod
-    def fits(facts: Facts) -> Sequence[Deal]:
+    def fits(facts: PrivateInformation) -> Sequence[Deal]:
         """`observation.possible_deals`."""
         return possible_deals(facts)
 

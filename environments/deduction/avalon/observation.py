@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from apportion.environments.deduction.avalon.beliefs import Round
-from apportion.environments.deduction.avalon.deals import Evidence, Shot, fitting
+from apportion.environments.deduction.avalon.posterior import Round
+from apportion.environments.deduction.avalon.role_assignments import AssassinationResult, Evidence, fitting
 from apportion.environments.deduction.avalon.rules import ASSASSIN, GOES, MERLIN, MINION, SERVANT, Deal, Options
 from apportion.environments.deduction.events import called
-from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.private_information import PrivateInformation
 
 PROPOSE, APPROVE, REJECT, PASS, FAIL, NAME = "propose", "approve", "reject", "pass", "fail", "assassinate"
 """Kinds of acts beside speech; a proposal is aimed at the team, the last at whom the Assassin holds to be Merlin."""
@@ -77,7 +77,7 @@ def players_in_words(seats: Iterable[int]) -> str:
     return _and([called(seat) for seat in seats])
 
 
-def evidence_of(facts: Facts) -> Evidence:
+def evidence_of(facts: PrivateInformation) -> Evidence:
     """What a player knows for certain."""
     seen = next((frozenset(one - 1 for one in event.data) for event in facts.events if event.kind == NIGHT), None)
     quests = tuple(
@@ -85,16 +85,16 @@ def evidence_of(facts: Facts) -> Evidence:
         for team, fails in (event.data for event in facts.events if event.kind == WENT)
     )
     shots = [event.data for event in facts.events if event.kind == SHOT]
-    shot = Shot(shots[0][0] - 1, shots[0][1] - 1, shots[0][2]) if shots else None
+    shot = AssassinationResult(shots[0][0] - 1, shots[0][1] - 1, shots[0][2]) if shots else None
     return Evidence(facts.seat - 1, facts.role, seen, quests, shot)
 
 
-def possible_deals(facts: Facts) -> Sequence[Deal]:
+def possible_deals(facts: PrivateInformation) -> Sequence[Deal]:
     """Every deal that fits what a player knows."""
     return fitting(facts.rules.roles, evidence_of(facts))
 
 
-def rounds_of(facts: Facts) -> tuple[Round, ...]:
+def rounds_of(facts: PrivateInformation) -> tuple[Round, ...]:
     """The proposals so far, each with what came of it; the last may not have been voted on."""
     rounds: list[Round] = []
     votes: list[bool] = []

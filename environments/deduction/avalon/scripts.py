@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import ClassVar
 
-from apportion.environments.core import Act, View
-from apportion.environments.deduction.avalon.beliefs import clean_chance, evil_chances, merlin_chances, posterior
 from apportion.environments.deduction.avalon.claims import Claim, all_claims_in, claims_in
-from apportion.environments.deduction.avalon.deals import Evidence, fitting, suspicion
 from apportion.environments.deduction.avalon.observation import (
     APPROVE,
     FAIL,
@@ -21,9 +18,12 @@ from apportion.environments.deduction.avalon.observation import (
     evidence_of,
     rounds_of,
 )
+from apportion.environments.deduction.avalon.posterior import clean_chance, evil_chances, merlin_chances, posterior
+from apportion.environments.deduction.avalon.role_assignments import Evidence, fitting, suspicion
 from apportion.environments.deduction.avalon.rules import EVIL, SERVANT
 from apportion.environments.deduction.events import SPEAK
-from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.environment import Action, Observation
 
 SERVANT_CLAIMED = "a Servant of Arthur"
 HEARD = 0.15
@@ -40,38 +40,38 @@ class Script(ABC):
     called: ClassVar[str]
     paid: ClassVar[bool] = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """The next act."""
-        facts: Facts = view.facts
+        facts: PrivateInformation = view.facts
         if SPEAK in facts.choices:
-            return Act(SPEAK, self.claim(facts, view).sentence)
+            return Action(SPEAK, self.claim(facts, view).sentence)
         if PROPOSE in facts.choices:
             team = self.team(facts, len(facts.choices[PROPOSE][0]), view)
-            return Act(PROPOSE, "", sorted(seat + 1 for seat in team))
+            return Action(PROPOSE, "", sorted(seat + 1 for seat in team))
         if APPROVE in facts.choices:
-            return Act(APPROVE if self.approves(facts, rounds_of(facts)[-1].team) else REJECT)
+            return Action(APPROVE if self.approves(facts, rounds_of(facts)[-1].team) else REJECT)
         if NAME in facts.choices:
-            return Act(NAME, "", self.target(facts, view) + 1)
+            return Action(NAME, "", self.target(facts, view) + 1)
         fails = FAIL in facts.choices and self.fails(facts, rounds_of(facts)[-1].team)
-        return Act(FAIL if fails else PASS)
+        return Action(FAIL if fails else PASS)
 
     @abstractmethod
-    def claim(self, facts: Facts, view: View) -> Claim:
+    def claim(self, facts: PrivateInformation, view: Observation) -> Claim:
         """What it says."""
 
     @abstractmethod
-    def team(self, facts: Facts, size: int, view: View) -> Sequence[int]:
+    def team(self, facts: PrivateInformation, size: int, view: Observation) -> Sequence[int]:
         """Whom it proposes."""
 
     @abstractmethod
-    def approves(self, facts: Facts, team: Sequence[int]) -> bool:
+    def approves(self, facts: PrivateInformation, team: Sequence[int]) -> bool:
         """Whether it votes for a team."""
 
     @abstractmethod
-    def target(self, facts: Facts, view: View) -> int:
+    def target(self, facts: PrivateInformation, view: Observation) -> int:
         """Whom the Assassin names."""
 
-    def fails(self, facts: Facts, team: Sequence[int]) -> bool:
+    def fails(self, facts: PrivateInformation, team: Sequence[int]) -> bool:
         """Whether an evil player fails a quest: it does, but where another evil one of a lower seat is there to."""
         return min(_evil(facts) & set(team)) == facts.seat - 1
 
@@ -86,7 +86,7 @@ class Claims(Script):
 
     called = "claims"
 
-    def claim(self, facts: Facts, view: View) -> Claim:
+    def claim(self, facts: PrivateInformation, view: Observation) -> Claim:
         """The most and the least suspected, nobody while all are alike; an evil player's most suspected good one."""
         mine, suspected = facts.seat - 1, heard_suspicion(facts)
         others = [seat for seat in range(len(facts.alive)) if seat != mine]
@@ -99,14 +99,14 @@ class Claims(Script):
         trusted = tuple(seat + 1 for seat in others if suspected[seat] < min(suspected[worst], TRUSTED))
         return Claim(SERVANT_CLAIMED, (worst + 1,), trusted)
 
-    def team(self, facts: Facts, size: int, view: View) -> Sequence[int]:
+    def team(self, facts: PrivateInformation, size: int, view: Observation) -> Sequence[int]:
         """Itself and the least suspected; an evil leader takes no other evil player along."""
         mine, evil = facts.seat - 1, facts.team == EVIL
         others = [seat for seat in range(len(facts.alive)) if seat != mine and not (evil and seat in _evil(facts))]
         suspected = _public(facts) if evil else heard_suspicion(facts)
         return [mine, *_fewest(others, suspected, view, size - 1)]
 
-    def approves(self, facts: Facts, team: Sequence[int]) -> bool:
+    def approves(self, facts: PrivateInformation, team: Sequence[int]) -> bool:
         """Good: its members are suspected no more than players on average, none for certain. Evil: an evil one goes."""
         if facts.team == EVIL:
             return bool(_evil(facts) & set(team))
@@ -115,7 +115,7 @@ class Claims(Script):
         members = [suspected[seat] for seat in team if seat != mine]
         return max(members, default=0) < 1 and sum(members) <= len(members) * sum(others) / len(others) + 1e-9
 
-    def target(self, facts: Facts, view: View) -> int:
+    def target(self, facts: PrivateInformation, view: Observation) -> int:
         """Who accused evil players most often, good ones least."""
         evil, told = _evil(facts), [0.0] * len(facts.alive)
         for seat, claim in all_claims_in(facts.events):
@@ -132,14 +132,14 @@ class Bayesian(Script):
 
     called = "bayes"
 
-    def claim(self, facts: Facts, view: View) -> Claim:
+    def claim(self, facts: PrivateInformation, view: Observation) -> Claim:
         """The most probable evil player, to a Servant; an evil player accuses no other one."""
         mine, chances = facts.seat - 1, _as_a_servant(facts)
         spared = _evil(facts) if facts.team == EVIL else frozenset()
         others = [seat for seat in range(len(chances)) if seat != mine and seat not in spared]
         return Claim(SERVANT_CLAIMED, (_most(others, chances, view) + 1,))
 
-    def team(self, facts: Facts, size: int, view: View) -> Sequence[int]:
+    def team(self, facts: PrivateInformation, size: int, view: Observation) -> Sequence[int]:
         """Good: the team that is clean with the highest chance, itself in it. Evil: itself and whom Servants trust."""
         mine = facts.seat - 1
         others = [seat for seat in range(len(facts.alive)) if seat != mine]
@@ -152,7 +152,7 @@ class Bayesian(Script):
         best = max(worth.values())
         return view.draws.choice([team for team in teams if worth[team] > best - 1e-9])
 
-    def approves(self, facts: Facts, team: Sequence[int]) -> bool:
+    def approves(self, facts: PrivateInformation, team: Sequence[int]) -> bool:
         """Good: the team is nearly as probably clean as the best one. Evil: an evil player goes."""
         if facts.team == EVIL:
             return bool(_evil(facts) & set(team))
@@ -161,13 +161,13 @@ class Bayesian(Script):
         best = max(clean_chance(facts.deals, chances, one) for one in every)
         return clean_chance(facts.deals, chances, team) >= CONTENT * best
 
-    def target(self, facts: Facts, view: View) -> int:
+    def target(self, facts: PrivateInformation, view: Observation) -> int:
         """The most probable Merlin."""
         chances = merlin_chances(facts.deals, _posterior(facts))
         return _most([seat for seat in range(len(chances)) if seat != facts.seat - 1], chances, view)
 
 
-def heard_suspicion(facts: Facts) -> list[float]:
+def heard_suspicion(facts: PrivateInformation) -> list[float]:
     """By seat, how far a player who listens suspects it: by logic, and by what was claimed."""
     mine = facts.seat - 1
     logic = suspicion(facts.deals, len(facts.alive))
@@ -183,39 +183,39 @@ def heard_suspicion(facts: Facts) -> list[float]:
     return suspected
 
 
-def _evil(facts: Facts) -> frozenset[int]:
+def _evil(facts: PrivateInformation) -> frozenset[int]:
     """Whom a player who sees them at night knows to be evil."""
     return evidence_of(facts).seen or frozenset()
 
 
-def _servant_deals(facts: Facts) -> Sequence[tuple[str, ...]]:
+def _servant_deals(facts: PrivateInformation) -> Sequence[tuple[str, ...]]:
     known = evidence_of(facts)
     return fitting(facts.rules.roles, Evidence(known.seat, SERVANT, None, known.quests))
 
 
-def _public(facts: Facts) -> Sequence[float]:
+def _public(facts: PrivateInformation) -> Sequence[float]:
     """How far a Servant in this seat would suspect each, by logic; nobody where that is impossible."""
     return suspicion(_servant_deals(facts), len(facts.alive))
 
 
-def _as_a_servant(facts: Facts) -> Sequence[float]:
+def _as_a_servant(facts: PrivateInformation) -> Sequence[float]:
     deals = _servant_deals(facts)
     if not deals:  # The quests that failed cannot be without this evil player.
         return (0.0,) * len(facts.alive)
     return evil_chances(deals, posterior(deals, rounds_of(facts), facts.seat - 1))
 
 
-def _posterior(facts: Facts) -> Sequence[float]:
+def _posterior(facts: PrivateInformation) -> Sequence[float]:
     return posterior(facts.deals, rounds_of(facts), facts.seat - 1)
 
 
-def _most(seats: Sequence[int], worth: Sequence[float], view: View) -> int:
+def _most(seats: Sequence[int], worth: Sequence[float], view: Observation) -> int:
     """The seat that is worth most; one of the equal ones by lot."""
     best = max(worth[seat] for seat in seats)
     return view.draws.choice([seat for seat in seats if worth[seat] > best - 1e-9])
 
 
-def _fewest(seats: Sequence[int], worth: Sequence[float], view: View, count: int) -> list[int]:
+def _fewest(seats: Sequence[int], worth: Sequence[float], view: Observation, count: int) -> list[int]:
     """So many seats that are worth least, equal ones by lot."""
     shuffled = list(seats)
     view.draws.shuffle(shuffled)

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from apportion.environments.agents.agent import Agent
+from apportion.environments.collect_episodes import EpisodePlan
 from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.simulation import DeductionChoice, in_time
-from apportion.environments.simulate import EpisodePlan
-from apportion.environments.tournament.league.seating import POOL, Seated, seated
+from apportion.environments.tournament.team_games.seating import POOL, SeatAssignment, seated
 
 SEATING = "seating"
 """The field of a log's opening that says how seats were given away."""
@@ -64,7 +64,7 @@ class LeagueChoice(DeductionChoice):
         return plans
 
 
-def _sitting(game: Deduction, match: Seated) -> tuple[str, ...]:
+def _sitting(game: Deduction, match: SeatAssignment) -> tuple[str, ...]:
     """By seat who sits there; a team's seats are those to whose roles it belongs when they are dealt."""
     if not isinstance(match.seats, Mapping):
         return match.seats

@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apportion.environments.deduction.onuw.deals import Account
 from apportion.environments.deduction.onuw.rules import (
     CARDS,
     CENTRE,
@@ -24,6 +23,7 @@ from apportion.environments.deduction.onuw.rules import (
     Choice,
     choices_of,
 )
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory
 
 _CLAIM = re.compile(r"I was dealt the [^.]*\.")
 _CARD = re.compile(
@@ -35,7 +35,7 @@ _CARD = re.compile(
 class Card:
     """A claim in free words: the card that somebody says to have been dealt; what it says of its night is not read.
 
-    No tuple, so that it equals no `Account` of somebody who did nothing.
+    No tuple, so that it equals no `ClaimedHistory` of somebody who did nothing.
     """
 
     role: str
@@ -43,35 +43,35 @@ class Card:
     seen: tuple[str, ...] = ()
 
 
-Claim = Account | Card
+Claim = ClaimedHistory | Card
 
 
 @lru_cache
-def all_accounts(seat: int) -> tuple[Account, ...]:
+def all_accounts(seat: int) -> tuple[ClaimedHistory, ...]:
     """All that a player of a seat can live through at night (64), in a fixed order.
 
     >>> len(all_accounts(0)), all_accounts(0)[0]
     (64, Account(role='werewolf', choice=(), seen=()))
     """
     others = (WEREWOLF, VILLAGER, ROBBER, TROUBLEMAKER, INSOMNIAC)
-    found = [Account(WEREWOLF), Account(VILLAGER)]
+    found = [ClaimedHistory(WEREWOLF), ClaimedHistory(VILLAGER)]
     for choice in choices_of(SEER, seat):
         if choice == CENTRE:
-            found += [Account(SEER, choice, pair) for pair in _pairs()]
+            found += [ClaimedHistory(SEER, choice, pair) for pair in _pairs()]
         elif choice:
-            found += [Account(SEER, choice, (card,)) for card in others]
+            found += [ClaimedHistory(SEER, choice, (card,)) for card in others]
         else:
-            found.append(Account(SEER))
+            found.append(ClaimedHistory(SEER))
     for choice in choices_of(ROBBER, seat):
         seen = (WEREWOLF, VILLAGER, SEER, TROUBLEMAKER, INSOMNIAC) if choice else None
-        found += [Account(ROBBER, choice, (card,)) for card in seen] if seen else [Account(ROBBER)]
-    found += [Account(TROUBLEMAKER, choice) for choice in choices_of(TROUBLEMAKER, seat)]
+        found += [ClaimedHistory(ROBBER, choice, (card,)) for card in seen] if seen else [ClaimedHistory(ROBBER)]
+    found += [ClaimedHistory(TROUBLEMAKER, choice) for choice in choices_of(TROUBLEMAKER, seat)]
     # It was robbed, swapped, or nothing happened: whichever card, it is one that another player can have had.
-    found += [Account(INSOMNIAC, (), (card,)) for card in sorted(set(CARDS), key=CARDS.index)]
+    found += [ClaimedHistory(INSOMNIAC, (), (card,)) for card in sorted(set(CARDS), key=CARDS.index)]
     return tuple(found)
 
 
-def sentence(account: Account) -> str:
+def sentence(account: ClaimedHistory) -> str:
     """A claim in words; seats are called by their names.
 
     >>> sentence(Account("robber", (2,), ("villager",)))
@@ -122,7 +122,7 @@ def claimed(seat: int, words: str) -> Claim | None:
 
 
 @lru_cache(maxsize=PLAYERS)
-def _by_words(seat: int) -> dict[str, Account]:
+def _by_words(seat: int) -> dict[str, ClaimedHistory]:
     return {sentence(account): account for account in all_accounts(seat)}
 
 

@@ -12,9 +12,7 @@ from random import Random
 from typing import ClassVar
 
 from apportion.environments.deduction.events import VOTE, Aim, Deal, Stage, called
-from apportion.environments.deduction.facts import Facts
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.onuw.deals import Account, all_deals, fitting_deals
 from apportion.environments.deduction.onuw.observation import (
     CENTRES,
     LOOK,
@@ -47,6 +45,8 @@ from apportion.environments.deduction.onuw.rules import (
     team_of,
     winner,
 )
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory, all_deals, fitting_deals
+from apportion.environments.deduction.private_information import PrivateInformation
 
 NIGHT, DISCUSSION, VOTING, END = "night", "discussion", "vote", "end"
 KILLED = "killed"
@@ -115,7 +115,7 @@ class OneNight(Deduction):
         return role_in_words(seat, self.deal[seat - 1])
 
     @staticmethod
-    def fits(facts: Facts) -> Sequence[Deal]:
+    def fits(facts: PrivateInformation) -> Sequence[Deal]:
         """The deals in which a player can have lived through its night, and the dead end with the cards they show."""
         shown = tuple((seat - 1, card) for event in facts.events if event.kind == KILLED for seat, card in event.data)
         return _fitting(facts.seat - 1, lived(facts), shown, facts.phase == NIGHT)
@@ -168,7 +168,7 @@ class OneNight(Deduction):
         for seat in _SEATS:
             role, seen = self.deal[seat - 1], self._night.seen[seat - 1]
             choice = choices.get(role, ()) if role in CHOOSING else ()
-            known = Account(role, choice, tuple(sorted(seen)))
+            known = ClaimedHistory(role, choice, tuple(sorted(seen)))
             if seen:
                 self.tell(SEEN, seen_in_words(known), known.seen, (seat,))
             self._last = (*self._last[: seat - 1], known.last, *self._last[seat:])
@@ -209,7 +209,9 @@ _BALLOTS = {seat: {VOTE: (0, *[other for other in _SEATS if other != seat])} for
 
 
 @lru_cache(maxsize=1024)
-def _fitting(seat: int, known: Account, shown: tuple[tuple[int, str], ...], before_the_night: bool) -> tuple[Deal, ...]:
+def _fitting(
+    seat: int, known: ClaimedHistory, shown: tuple[tuple[int, str], ...], before_the_night: bool
+) -> tuple[Deal, ...]:
     if before_the_night:
         return tuple(deal for deal in all_deals() if deal[seat] == known.role)
     return tuple(fitting_deals(seat, known, shown))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from apportion.environments.deduction.events import VOTE, Aim, called
-from apportion.environments.deduction.facts import Facts
-from apportion.environments.deduction.onuw.deals import Account
 from apportion.environments.deduction.onuw.rules import (
     CENTRE,
     INSOMNIAC,
@@ -20,6 +18,8 @@ from apportion.environments.deduction.onuw.rules import (
     Choice,
     Options,
 )
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory
+from apportion.environments.deduction.private_information import PrivateInformation
 
 LOOK, CENTRES, ROB, SWAP = "look", "centre", "rob", "swap"
 """Kinds of acts of the night."""
@@ -88,7 +88,7 @@ def act_in_words(kind: str, aim: Aim) -> str:
     return f"voted for {called(aim)}" if aim else "abstained"
 
 
-def seen_in_words(known: Account) -> str:
+def seen_in_words(known: ClaimedHistory) -> str:
     """What a player was shown at night.
 
     >>> seen_in_words(Account("seer", (5, 6), ("robber", "villager")))
@@ -113,7 +113,7 @@ def vote_in_words(shown: Mapping[int, str], won: str) -> str:
     return f"Killed: {cards}. {winners}"
 
 
-def lived(facts: Facts) -> Account:
+def lived(facts: PrivateInformation) -> ClaimedHistory:
     """What a player lived through at night, from what it knows; before the night that it did nothing."""
     role = facts.role
     choice: Choice = ()
@@ -129,4 +129,4 @@ def lived(facts: Facts) -> Account:
             choice = CENTRE if event.kind == CENTRES else tuple(seat - 1 for seat in aims)
     if seen and not choice:
         role = INSOMNIAC
-    return Account(role, choice, seen)
+    return ClaimedHistory(role, choice, seen)

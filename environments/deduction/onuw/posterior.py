@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.environments.deduction.onuw.claims import Claim, all_accounts
-from apportion.environments.deduction.onuw.deals import Account, all_deals, nights_of
 from apportion.environments.deduction.onuw.rules import CENTRE, PLAYERS, WEREWOLF
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory, all_deals, nights_of
 
 SLIP = 0.05
 """Of the villagers' claims that are not the truth: they forget, or have a reason to bluff."""
@@ -26,7 +26,7 @@ SLIP = 0.05
 Floats = NDArray[np.float64]
 
 
-class Worlds(NamedTuple):
+class PossibleWorlds(NamedTuple):
     """W nights with their deals.
 
     ``prior``: (W,), adds up to 1. ``lived``: (seats, W), by seat the number of its account in `all_accounts`.
@@ -37,13 +37,13 @@ class Worlds(NamedTuple):
     lived: NDArray[np.intp]
     wolf: NDArray[np.intp]
 
-    def of(self, chosen: NDArray[np.intp]) -> Worlds:
+    def of(self, chosen: NDArray[np.intp]) -> PossibleWorlds:
         """Some of them; their prior is not made to add up to 1."""
-        return Worlds(self.prior[chosen], np.ascontiguousarray(self.lived[:, chosen]), self.wolf[chosen])
+        return PossibleWorlds(self.prior[chosen], np.ascontiguousarray(self.lived[:, chosen]), self.wolf[chosen])
 
 
 @lru_cache(maxsize=1)
-def worlds() -> Worlds:
+def worlds() -> PossibleWorlds:
     """All of them; made once (about a second)."""
     numbers = [{account: number for number, account in enumerate(all_accounts(seat))} for seat in range(PLAYERS)]
     prior, lived, wolf = [], [], []
@@ -58,7 +58,7 @@ def worlds() -> Worlds:
             lived.append([numbers[seat][account] for seat, account in enumerate(world.accounts)])
             wolf.append(world.night.cards.index(WEREWOLF))
     weights = np.array(prior)
-    return Worlds(weights / weights.sum(), np.ascontiguousarray(np.array(lived).T), np.array(wolf))
+    return PossibleWorlds(weights / weights.sum(), np.ascontiguousarray(np.array(lived).T), np.array(wolf))
 
 
 @lru_cache
@@ -80,7 +80,7 @@ def likelihood(seat: int) -> Floats:
 
 
 @lru_cache(maxsize=PLAYERS * 64)
-def _living(seat: int, lived: Account) -> Worlds:
+def _living(seat: int, lived: ClaimedHistory) -> PossibleWorlds:
     return worlds().of(np.flatnonzero(worlds().lived[seat] == all_accounts(seat).index(lived)))
 
 
@@ -88,13 +88,13 @@ def _living(seat: int, lived: Account) -> Worlds:
 def _column(seat: int, claim: Claim) -> Floats:
     """By what a player lived through the probability of its claim, of a card alone that of all claims to it."""
     accounts = all_accounts(seat)
-    if isinstance(claim, Account):
+    if isinstance(claim, ClaimedHistory):
         return likelihood(seat)[:, accounts.index(claim)]
     mass: Floats = likelihood(seat)[:, [account.role == claim.role for account in accounts]].sum(axis=1)
     return mass
 
 
-def weighed(possible: Worlds, claims: Mapping[int, Claim]) -> Floats:
+def weighed(possible: PossibleWorlds, claims: Mapping[int, Claim]) -> Floats:
     """The posterior weights of worlds after what is claimed; they add up to 1: shape (W,)."""
     weights: Floats = possible.prior
     for seat, claim in claims.items():
@@ -103,7 +103,7 @@ def weighed(possible: Worlds, claims: Mapping[int, Claim]) -> Floats:
     return weights / total
 
 
-def wolf_at_dawn(claims: Mapping[int, Claim], seat: int | None = None, lived: Account | None = None) -> Floats:
+def wolf_at_dawn(claims: Mapping[int, Claim], seat: int | None = None, lived: ClaimedHistory | None = None) -> Floats:
     """By seat the probability that its player has the Werewolf's card at dawn: shape (seats,).
 
     Parameters
@@ -127,7 +127,7 @@ def _to_everybody(claims: tuple[tuple[int, Claim], ...]) -> Floats:
     return found
 
 
-def least_suspect(seat: int, claims: Mapping[int, Claim]) -> Account:
+def least_suspect(seat: int, claims: Mapping[int, Claim]) -> ClaimedHistory:
     """The claim of a seat by which somebody who knows nothing suspects it least, after what others claim."""
     everything, count = worlds(), len(all_accounts(seat))
     weights = weighed(everything, {other: claim for other, claim in claims.items() if other != seat})

@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.events import SPEAK, VOTE, called
-from apportion.environments.deduction.facts import Facts
 from apportion.environments.deduction.onuw.claims import Claim, claimed, sentence
-from apportion.environments.deduction.onuw.deals import Account
+from apportion.environments.deduction.onuw.heuristic_scores import believable, suspicion
 from apportion.environments.deduction.onuw.observation import lived
 from apportion.environments.deduction.onuw.posterior import least_suspect, wolf_at_dawn
 from apportion.environments.deduction.onuw.rules import PLAYERS, WEREWOLF
-from apportion.environments.deduction.onuw.suspicion import believable, suspicion
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory
+from apportion.environments.deduction.private_information import PrivateInformation
 from apportion.environments.deduction.scripts import aimed, drawn
+from apportion.environments.environment import Action, Observation
 
 Claims = Mapping[int, Claim]
 
 
-def claims_in(facts: Facts) -> dict[int, Claim]:
+def claims_in(facts: PrivateInformation) -> dict[int, Claim]:
     """By place of a seat (from 0) the last claim that its player has made."""
     claims: dict[int, Claim] = {}
     for event in facts.events:
@@ -43,9 +43,9 @@ class Claiming:
     called = "claims"
     paid = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """What it does."""
-        facts: Facts = view.facts
+        facts: PrivateInformation = view.facts
         if SPEAK not in facts.choices and VOTE not in facts.choices:
             return aimed(*drawn(facts, view.draws))
         seat, known, claims, draws = facts.seat - 1, lived(facts), claims_in(facts), view.draws
@@ -54,18 +54,18 @@ class Claiming:
         most = max(points[other] for other in others)
         suspected = [other for other in others if points[other] >= most - 1e-9]
         if VOTE in facts.choices:
-            return Act(VOTE, "", draws.choice(suspected) + 1)
+            return Action(VOTE, "", draws.choice(suspected) + 1)
         told = claims.get(seat)
-        if not isinstance(told, Account):
+        if not isinstance(told, ClaimedHistory):
             told = self.lie(claims, seat, draws) if known.last == WEREWOLF else known
         accused = f" I suspect {called(suspected[0] + 1)}." if len(suspected) == 1 else ""
-        return Act(SPEAK, sentence(told) + accused)
+        return Action(SPEAK, sentence(told) + accused)
 
-    def suspects(self, claims: Claims, seat: int, known: Account, draws: Random) -> Sequence[float]:
+    def suspects(self, claims: Claims, seat: int, known: ClaimedHistory, draws: Random) -> Sequence[float]:
         """By seat how much its player is suspected to have the Werewolf's card now."""
         return suspicion(claims, seat, known)
 
-    def lie(self, claims: Claims, seat: int, draws: Random) -> Account:
+    def lie(self, claims: Claims, seat: int, draws: Random) -> ClaimedHistory:
         """What it claims where it has the Werewolf's card."""
         return believable(claims, seat, draws)
 
@@ -79,13 +79,13 @@ class Bayesian(Claiming):
 
     called = "bayes"
 
-    def suspects(self, claims: Claims, seat: int, known: Account, draws: Random) -> Sequence[float]:
+    def suspects(self, claims: Claims, seat: int, known: ClaimedHistory, draws: Random) -> Sequence[float]:
         """By seat the probability that its player has the Werewolf's card now; of whoever has it, what others think."""
         own = wolf_at_dawn(claims, seat, known)
         if own.argmax() != seat:
             return [float(one) for one in own]
         return [float(one) for one in wolf_at_dawn(claims)]
 
-    def lie(self, claims: Claims, seat: int, draws: Random) -> Account:
+    def lie(self, claims: Claims, seat: int, draws: Random) -> ClaimedHistory:
         """The innocent claim that is suspected least."""
         return least_suspect(seat, claims)

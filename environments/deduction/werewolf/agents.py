@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from apportion.environments.deduction.rosters import roster_of
+from apportion.environments.deduction.agent_registry import roster_of
 
 ROSTER = roster_of(
     "werewolf",
     {
-        "claims": "apportion.environments.deduction.werewolf.rule_based:Claims",
-        "bayes": "apportion.environments.deduction.werewolf.bayesian:Bayes",
+        "claims": "apportion.environments.deduction.werewolf.heuristic_agent:Claims",
+        "bayes": "apportion.environments.deduction.werewolf.bayesian_agent:BayesianAgent",
     },
     {
         "sla": "SLA (Xu et al., 2024, Language agents with reinforcement learning for strategic play in Werewolf)",

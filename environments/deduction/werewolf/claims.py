@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from apportion.environments.deduction.events import SPEAK, VOTE, called
-from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.private_information import PrivateInformation
 
 _SEER = re.compile(r"\bI(?:'m| am) the seer\b", re.IGNORECASE)
 _RESULT = re.compile(r"\bPlayer (\d) is (not a|no|a) werewolf\b", re.IGNORECASE)
@@ -62,7 +62,7 @@ class Talk:
     suspected: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, facts: Facts) -> Talk:
+    def of(cls, facts: PrivateInformation) -> Talk:
         """What a player has heard."""
         seers: dict[int, dict[int, bool]] = {}
         suspected: dict[int, tuple[int, ...]] = {}

@@ -7,9 +7,9 @@ from random import Random
 from typing import ClassVar
 
 from apportion.environments.deduction.events import Aim, Deal, Stage, called
-from apportion.environments.deduction.facts import Facts
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.werewolf.deals import possible_deals
+from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.werewolf.role_assignments import possible_deals
 from apportion.environments.deduction.werewolf.rules import (
     CHECK,
     CHECKED,
@@ -166,7 +166,7 @@ class Werewolf(Deduction):
         return f"You are {called(seat)}, {one} {role}, of the team {self.teams[role]}."
 
     @staticmethod
-    def fits(facts: Facts) -> Sequence[Deal]:
+    def fits(facts: PrivateInformation) -> Sequence[Deal]:
         """The deals that a player's facts allow."""
         return possible_deals(facts)
 

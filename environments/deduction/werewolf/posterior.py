@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.environments.deduction.events import SPEAK, VOTE, Deal, Event
-from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.private_information import PrivateInformation
 from apportion.environments.deduction.werewolf.claims import claim_in
-from apportion.environments.deduction.werewolf.deals import all_deals
+from apportion.environments.deduction.werewolf.role_assignments import all_deals
 from apportion.environments.deduction.werewolf.rules import GUARDIAN, KILLED, OUT, SEER, WEREWOLF
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Habits:
+class OpponentModel:
     """How players of each role are taken to behave; what is not said is uniform.
 
     Parameters
@@ -47,7 +47,7 @@ class Habits:
     idle: float = 0.001
 
 
-HABITS = Habits()
+HABITS = OpponentModel()
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def deals_of(roles: tuple[str, ...]) -> Deals:
     return Deals(all_deals(roles))
 
 
-class Watched(NamedTuple):
+class ObservedEvidence(NamedTuple):
     """What public events say: log-likelihood of each deal [shape=(D,)], who lives, who claims to be the seer."""
 
     log: Floats
@@ -94,7 +94,7 @@ class Watched(NamedTuple):
     seers: frozenset[int]
 
 
-def posterior(facts: Facts, habits: Habits = HABITS) -> Floats:
+def posterior(facts: PrivateInformation, habits: OpponentModel = HABITS) -> Floats:
     """The probability of every deal of `deals_of`, 0 where the facts rule it out [shape=(D,)]."""
     table = deals_of(facts.rules.roles)
     return weighted(table, facts.deals, watched(facts.rules.roles, public_of(facts), habits).log)
@@ -109,28 +109,28 @@ def weighted(table: Deals, possible: Iterable[Deal], log: Floats) -> Floats:
     return normed
 
 
-def public_of(facts: Facts) -> tuple[Event, ...]:
+def public_of(facts: PrivateInformation) -> tuple[Event, ...]:
     """What everybody knows and a deal makes more or less probable."""
     kinds = (SPEAK, VOTE, KILLED, OUT)
     return tuple([event for event in facts.events if event.kind in kinds])
 
 
 @lru_cache(maxsize=4096)
-def watched(roles: tuple[str, ...], events: tuple[Event, ...], habits: Habits) -> Watched:
+def watched(roles: tuple[str, ...], events: tuple[Event, ...], habits: OpponentModel) -> ObservedEvidence:
     """What public events say; those before the last are looked up."""
     table = deals_of(roles)
     if not events:
-        return Watched(np.zeros(len(table.deals)), tuple(range(1, len(roles) + 1)), frozenset())
+        return ObservedEvidence(np.zeros(len(table.deals)), tuple(range(1, len(roles) + 1)), frozenset())
     before, event = watched(roles, events[:-1], habits), events[-1]
     if event.kind == VOTE:
         return before._replace(log=before.log + _aimed(event.seat, event.data, before.alive, table, habits))
     if event.kind == SPEAK:
         return _heard(event, before, table, habits)
     log = before.log + (_killed(event.data, before, table, habits) if event.kind == KILLED else 0.0)
-    return Watched(log, tuple(seat for seat in before.alive if seat != event.data), before.seers)
+    return ObservedEvidence(log, tuple(seat for seat in before.alive if seat != event.data), before.seers)
 
 
-def _aimed(seat: int, at: int, alive: tuple[int, ...], table: Deals, habits: Habits) -> Floats:
+def _aimed(seat: int, at: int, alive: tuple[int, ...], table: Deals, habits: OpponentModel) -> Floats:
     """A vote for one of the others, or for nobody (0): werewolves spare their own."""
     others = [one - 1 for one in alive if one != seat]
     own = table.wolf[:, seat - 1]
@@ -141,7 +141,7 @@ def _aimed(seat: int, at: int, alive: tuple[int, ...], table: Deals, habits: Hab
     return found
 
 
-def _heard(event: Event, before: Watched, table: Deals, habits: Habits) -> Watched:
+def _heard(event: Event, before: ObservedEvidence, table: Deals, habits: OpponentModel) -> ObservedEvidence:
     """A speech: whether it claims to be the seer's, what it says of others, whom it suspects."""
     claim, log, seat = claim_in(event.text), before.log, event.seat
     seer, wolf = table.seer[:, seat - 1], table.wolf[:, seat - 1]
@@ -159,10 +159,10 @@ def _heard(event: Event, before: Watched, table: Deals, habits: Habits) -> Watch
     for at in claim.suspects:
         if at in before.alive and at != seat:
             log = log + _aimed(seat, at, before.alive, table, habits)
-    return Watched(log, before.alive, before.seers | ({seat} if claim.seer else set()))
+    return ObservedEvidence(log, before.alive, before.seers | ({seat} if claim.seer else set()))
 
 
-def _killed(victim: int, before: Watched, table: Deals, habits: Habits) -> Floats:
+def _killed(victim: int, before: ObservedEvidence, table: Deals, habits: OpponentModel) -> Floats:
     """A night: the werewolves attack somebody who is none of them, the guardian protects anybody."""
     seats = [seat - 1 for seat in before.alive]
     fame = np.array([habits.hunted if seat in before.seers else 1.0 for seat in before.alive])

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.agents.language_model import ActForm
-from apportion.environments.agents.roster import Roster
-from apportion.environments.core import Act, View
-from apportion.environments.negotiation.bargaining.words import OFFER
+from apportion.environments.agents.language_model import ActionFormat
+from apportion.environments.agents.registry import AgentRegistry
+from apportion.environments.environment import Action, Observation
+from apportion.environments.negotiation.bargaining.realization import OFFER
 from apportion.foundation.registry import Registry
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
@@ -27,12 +27,12 @@ PROMPTS = PromptKind(
 )
 
 
-def fields(view: View) -> Mapping[str, Any]:
+def fields(view: Observation) -> Mapping[str, Any]:
     """`PRICE`: the price of an offer, null for other acts."""
     return {PRICE: {"type": ["integer", "null"], "minimum": 1}}
 
 
-def price_in(kind: str, document: Mapping[str, Any], view: View) -> int | None:
+def price_in(kind: str, document: Mapping[str, Any], view: Observation) -> int | None:
     """The price of a reply.
 
     Raises
@@ -48,24 +48,25 @@ def price_in(kind: str, document: Mapping[str, Any], view: View) -> int | None:
     return price
 
 
-def record(act: Act, view: View) -> Mapping[str, Any]:
+def record(act: Action, view: Observation) -> Mapping[str, Any]:
     """The price of an act, as the model writes it."""
     return {PRICE: act.data}
 
 
-FORM = ActForm(PROMPTS, ("base",), fields, price_in, record)
+FORM = ActionFormat(PROMPTS, ("base",), fields, price_in, record)
 _OURS = {"random": "AnyAct", "greedy": "Greedy", "conceding": "Conceding", "fair": "Fair", "tit-for-tat": "TitForTat"}
 AGENTS = Registry(
     what="agent",
     group="apportion.bargaining_agents",
-    must_be="an environments.agents.agent.Agent, or a class that is made without arguments, or with what stands behind "
+    must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
+    "stands behind "
     "an @ by its `of`",
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
         **{name: f"apportion.environments.negotiation.bargaining.scripts:{script}" for name, script in _OURS.items()},
-        "recorded": "apportion.environments.agents.recorded:Recorded",
+        "recorded": "apportion.environments.agents.replay:ReplayAgent",
     },
 )
-ROSTER = Roster(AGENTS, FORM)
+ROSTER = AgentRegistry(AGENTS, FORM)
 """``random``, ``greedy``, ``conceding``, ``fair``, ``tit-for-tat``, ``recorded@LOG#EPISODE``, a package's, or a
 language model's: ``base``, ``base@MODEL``."""

@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from apportion.environments.core import Act, ActError, Environment, Move, Step
-from apportion.environments.negotiation.bargaining.bargain import LEAST_SURPLUS, Bargain
-from apportion.environments.negotiation.bargaining.words import (
+from apportion.environments.environment import Action, AgentAction, Environment, InvalidActionError, Step
+from apportion.environments.negotiation.bargaining.realization import (
     ACCEPT,
     KINDS,
     LEAVE,
@@ -20,6 +19,7 @@ from apportion.environments.negotiation.bargaining.words import (
     rules_in_words,
     sentence,
 )
+from apportion.environments.negotiation.bargaining.scenario import LEAST_SURPLUS, Bargain
 from apportion.environments.negotiation.game import MOST_WORDS
 from apportion.environments.negotiation.rules import MOST_ACTS
 from apportion.foundation.errors import InputError
@@ -116,7 +116,7 @@ class Bargaining(Environment):
             "share": (-parts, parts),
         }
 
-    def said(self, move: Move) -> str | None:
+    def said(self, move: AgentAction) -> str | None:
         """An act's words, with the act in brackets where they may not say it: another number, or words not of ours."""
         act, seat = move.act, self.agents.index(move.agent)
         plain, words = sentence(seat, act._replace(text="")), act.text.strip()
@@ -139,7 +139,7 @@ class Bargaining(Environment):
     def _begin(self) -> None:
         self.starter = self.seat = self.chance.draws.randrange(len(NAMES))
         self.tone = self.chance.draws.getrandbits(31)
-        self.done: list[tuple[int, Act]] = []
+        self.done: list[tuple[int, Action]] = []
         self.price: int | None = None
         self._standing: tuple[int, int] | None = None
         self._ended = False
@@ -150,14 +150,18 @@ class Bargaining(Environment):
     def _offered_to(self, seat: int) -> int | None:
         return self._standing[1] if self._standing is not None and self._standing[0] != seat else None
 
-    def _check(self, agent: str, act: Act) -> None:
+    def _check(self, agent: str, act: Action) -> None:
         if len(act.text) > MOST_WORDS:
-            raise ActError(f"{agent!r} says {len(act.text):,} characters at once; at most {MOST_WORDS:,} are an act")
+            raise InvalidActionError(
+                f"{agent!r} says {len(act.text):,} characters at once; at most {MOST_WORDS:,} are an act"
+            )
         if act.kind != OFFER:
             if act.data is not None:
-                raise ActError(f"{agent!r} may not {act.kind} with {act.data!r:.40}: only an offer has a price")
+                raise InvalidActionError(
+                    f"{agent!r} may not {act.kind} with {act.data!r:.40}: only an offer has a price"
+                )
         elif type(act.data) is not int or not 1 <= act.data <= self.bargain.list_price:
-            raise ActError(
+            raise InvalidActionError(
                 f"{agent!r} offers {act.data!r:.40}: a whole number from 1 to {self.bargain.list_price} is a price"
             )
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.negotiation.bargaining.bargain import Bargain
+from apportion.environments.negotiation.bargaining.scenario import Bargain
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path
 

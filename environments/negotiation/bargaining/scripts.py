@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from apportion.environments.core import Act, View
-from apportion.environments.negotiation.bargaining.bargain import BUYER
-from apportion.environments.negotiation.bargaining.words import ACCEPT, LEAVE, OFFER, Facts, sentence
+from apportion.environments.environment import Action, Observation
+from apportion.environments.negotiation.bargaining.realization import ACCEPT, LEAVE, OFFER, Facts, sentence
+from apportion.environments.negotiation.bargaining.scenario import BUYER
 
 PATIENCE = 8
 """Own offers after which a conceding script offers its limit."""
@@ -19,20 +19,20 @@ class Script(ABC):
     called: ClassVar[str]
     paid: ClassVar[bool] = False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         """The next act, in words that the episode's seed draws."""
         facts: Facts = view.facts
         act = self.chosen(facts, view)
         return act._replace(text=sentence(facts.seat, act, facts.wording))
 
-    def chosen(self, facts: Facts, view: View) -> Act:
+    def chosen(self, facts: Facts, view: Observation) -> Action:
         """Accept, leave after the second offer at one's limit, or offer."""
         price = self.price(facts)
         if facts.standing is not None and facts.profit(facts.standing) >= max(facts.profit(price), 0):
-            return Act(ACCEPT)
+            return Action(ACCEPT)
         if facts.own[-2:] == [price, price] and price == within(facts, facts.limit):
-            return Act(LEAVE)
-        return Act(OFFER, "", price)
+            return Action(LEAVE)
+        return Action(OFFER, "", price)
 
     @abstractmethod
     def price(self, facts: Facts) -> int:
@@ -93,11 +93,11 @@ class AnyAct(Script):
         """Its limit; `chosen` draws."""
         return within(facts, facts.limit)
 
-    def chosen(self, facts: Facts, view: View) -> Act:
+    def chosen(self, facts: Facts, view: Observation) -> Action:
         """An act at random."""
         draws = view.draws
         kind = draws.choice(view.legal)
-        return Act(kind, "", draws.randint(1, facts.list_price) if kind == OFFER else None)
+        return Action(kind, "", draws.randint(1, facts.list_price) if kind == OFFER else None)
 
 
 def opening(facts: Facts) -> int:

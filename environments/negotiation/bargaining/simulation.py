@@ -9,12 +9,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from apportion.environments.core import Environment
+from apportion.environments.environment import Environment
 from apportion.environments.negotiation.bargaining.agents import ROSTER
-from apportion.environments.negotiation.bargaining.bargain import Bargain, draw_bargain
 from apportion.environments.negotiation.bargaining.game import NAMES, Bargaining
+from apportion.environments.negotiation.bargaining.scenario import Bargain, draw_bargain
 from apportion.environments.negotiation.bargaining.scenarios import read_bargains
-from apportion.environments.negotiation.pairs import PairChoice
+from apportion.environments.negotiation.pairing import PairChoice
 from apportion.foundation.files import digest
 
 

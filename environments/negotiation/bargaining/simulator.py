@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from apportion.environments.negotiation.bargaining.agents import ROSTER
-from apportion.environments.negotiation.bargaining.bargain import Bargain
 from apportion.environments.negotiation.bargaining.game import Bargaining
-from apportion.environments.simulation.of_rules import GameSimulator
+from apportion.environments.negotiation.bargaining.scenario import Bargain
+from apportion.environments.simulation.rule_scored import GameSimulator
 
 
 def game_of(about: Mapping[str, Any]) -> Bargaining:

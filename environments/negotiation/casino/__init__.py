@@ -1,6 +1,6 @@
 """CaSiNo's game: two neighbours at a campsite share out food, water and firewood; who walks away has something, too.
 
-It is the game of `apportion.environments.negotiation` with another pool, other values and other words. From the ground up:
-`contexts` (who wants what), `words` (the issues by their names), `game` (the environment), `scripts` and `agents` (who
-can play), `simulation` (from a choice to a corpus), `simulator` (its sessions played on).
+It is the game of `apportion.environments.negotiation` with another pool, other values and other words. From the ground
+up: `contexts` (who wants what), `realization` (the issues by their names), `game` (the environment), `scripts` and
+`agents` (who can play), `simulation` (from a choice to a corpus), `simulator` (its sessions played on).
 """

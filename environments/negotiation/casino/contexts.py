@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations, product
 from random import Random
 
-from apportion.corpus.casino import ISSUES, PACKAGES, WORTH
+from apportion.corpus.casino_points import ISSUES, PACKAGES, WORTH
 from apportion.environments.negotiation.contexts import Context, Counts
 from apportion.foundation.errors import InputError
 

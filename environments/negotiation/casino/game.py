@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from apportion.corpus.casino import MOST, WALKED_AWAY
-from apportion.environments.core import Act, ActError, Move
+from apportion.corpus.casino_points import MOST, WALKED_AWAY
+from apportion.environments.environment import Action, AgentAction, InvalidActionError
 from apportion.environments.negotiation.casino.contexts import check
-from apportion.environments.negotiation.casino.words import in_issues, in_items, rules_in_words, values_in_words
+from apportion.environments.negotiation.casino.realization import in_issues, in_items, rules_in_words, values_in_words
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.observation import SELECT, in_text
 
@@ -45,7 +45,7 @@ class Casino(Negotiation):
         """Points from 0 to 36."""
         return {"points": (0.0, float(MOST)), "advantage": (-float(MOST), float(MOST))}
 
-    def said(self, move: Move) -> str | None:
+    def said(self, move: AgentAction) -> str | None:
         """An act's words, with the act in brackets where they do not say it; a selection is heard by nobody."""
         if move.act.kind == SELECT:
             return None
@@ -68,11 +68,11 @@ class Casino(Negotiation):
     def _check_context(self) -> None:
         check(self.context)
 
-    def _check(self, agent: str, act: Act) -> None:
+    def _check(self, agent: str, act: Action) -> None:
         try:
             super()._check(agent, act)
-        except ActError as error:
-            raise ActError(in_issues(str(error))) from None
+        except InvalidActionError as error:
+            raise InvalidActionError(in_issues(str(error))) from None
 
     def _points(self) -> tuple[int, int]:
         dealt = self.game.agreed if self.game.over else self.game.settled

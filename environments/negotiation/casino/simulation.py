@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
-from apportion.environments.core import Environment
+from apportion.environments.environment import Environment
 from apportion.environments.negotiation.casino.agents import ROSTER
 from apportion.environments.negotiation.casino.contexts import drawn
 from apportion.environments.negotiation.casino.game import Casino

@@ -9,7 +9,7 @@ from apportion.environments.negotiation.casino.agents import ROSTER
 from apportion.environments.negotiation.casino.contexts import POOL
 from apportion.environments.negotiation.casino.game import Casino
 from apportion.environments.negotiation.contexts import Context
-from apportion.environments.simulation.of_rules import GameSimulator
+from apportion.environments.simulation.rule_scored import GameSimulator
 
 
 def game_of(about: Mapping[str, Any]) -> Casino:

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from apportion.environments.sotopia.generation.inputs import read_items, read_vignettes
 from apportion.environments.sotopia.generation.questions import Questions
-from apportion.environments.sotopia.sources.sets import open_space
 from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.sources.task_sets import open_space
 from apportion.foundation.errors import InputError
-from apportion.llm_client.chosen import Called, ChosenModel
+from apportion.llm_client.model_spec import Called, ModelSpec
 
 Kind = Literal["characters", "relationships", "scenarios", "sales"]
 KINDS: tuple[Kind, ...] = ("characters", "relationships", "scenarios", "sales")
@@ -55,7 +55,7 @@ class GenerationChoice:
     tasks: Path | None = None
     source: Path | None = None
     seed: int = 0
-    chosen: ChosenModel = field(default_factory=ChosenModel)
+    chosen: ModelSpec = field(default_factory=ModelSpec)
     temperature: float = TEMPERATURE
     called: Called = str
 

@@ -24,7 +24,7 @@ from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
 from apportion.environments.sotopia.visibility import Relationship
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
-from apportion.llm_client.asker import Complete
+from apportion.llm_client.session import Complete
 
 RULES: Mapping[Kind, Sequence[Rule[Any]]] = {
     "characters": CHARACTER_RULES,
@@ -74,7 +74,7 @@ def generate(choice: GenerationChoice, complete: Complete, progress: Progress) -
     choice : GenerationChoice
         What is generated.
     complete : callable
-        Asks the model (`apportion.llm_client.asker.Asker.complete`), which keeps each reply before it is used.
+        Asks the model (`apportion.llm_client.session.LLMSession.complete`), which keeps each reply before it is used.
     progress : callable
         Told how many candidates are done, of how many, and what the last one began with.
 

@@ -14,10 +14,10 @@ from apportion.environments.sotopia.generation.replies import BackgroundReply, R
 from apportion.environments.sotopia.generation.sale import BUYER, SELLER, Sale, dollars
 from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.visibility import FIELDS, filled_fields
-from apportion.llm_client.asker import Complete, ask_until_usable
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.session import Complete, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 
 PROMPTS = PromptKind(
@@ -50,7 +50,7 @@ class Question(Generic[_Answer]):
     tokens: int
 
     def ask(self, complete: Complete) -> _Answer:
-        """The answer; raises as `apportion.llm_client.asker.ask_until_usable`."""
+        """The answer; raises as `apportion.llm_client.session.ask_until_usable`."""
         return ask_until_usable(complete, self.request, self.read, ATTEMPTS)
 
 

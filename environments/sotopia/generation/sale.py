@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from apportion.environments.sotopia.generation.inputs import Item
-from apportion.environments.sotopia.terms import OneNumber, Terms
+from apportion.environments.sotopia.goal_checks import OneNumber, Terms
 from apportion.foundation.errors import UnitError
 
 RATE = 0.5

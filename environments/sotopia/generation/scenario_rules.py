@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from apportion.environments.sotopia.generation.rules import Rule
+from apportion.environments.sotopia.goal_checks import OneNumber
 from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources.space import TaskSpace
-from apportion.environments.sotopia.terms import OneNumber
 from apportion.environments.sotopia.visibility import Relationship
 
 MORE_PAIRS_THAN = 5

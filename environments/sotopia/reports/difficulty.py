@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apportion.corpus.moments import mean, spread
-from apportion.environments.sotopia.reports.scored import TaskId
+from apportion.corpus.mean_std import mean, spread
+from apportion.environments.sotopia.reports.episode_scores import TaskId
 
 WIDE = 3.0
 """How many standard deviations beside the mean the highest and the lowest reward are estimated."""

@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import TypeVar
 
 from apportion.environments.episode_log import LOG, read_log
-from apportion.environments.reporting.table import Table
+from apportion.environments.report_tables.table import Table
 from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.reports.difficulty import Difficulty, difficulties
+from apportion.environments.sotopia.reports.episode_scores import TaskId
 from apportion.environments.sotopia.reports.models import SCALES, models_only
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
-from apportion.environments.sotopia.reports.scored import TaskId
 from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.simulator import task_in
-from apportion.environments.sotopia.sources.sets import SETS
 from apportion.environments.sotopia.sources.space import TaskSpace, used_by
+from apportion.environments.sotopia.sources.task_sets import SETS
 from apportion.environments.sotopia.tasks import Task
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.listing import first_few, listed, shortened
-from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.truncate import first_few, listed, shortened
 
 _Named = TypeVar("_Named", Character, Scenario)
 
@@ -95,7 +95,7 @@ def hard_tasks(rated: RatedEpisodes, target: str, dimension: str, count: int) ->
     target : str
         The model for which they are to be hard.
     dimension : str
-        One of the seven, or `apportion.environments.sotopia.reports.scored.OVERALL`.
+        One of the seven, or `apportion.environments.sotopia.reports.episode_scores.OVERALL`.
     count : int
         How many.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from apportion.environments.reporting.figures import mean
-from apportion.environments.reporting.table import Cell, Table
-from apportion.environments.sotopia.reports.against_people import NOBODY
+from apportion.environments.report_tables.figures import mean
+from apportion.environments.report_tables.table import Cell, Table
+from apportion.environments.sotopia.reports.episode_scores import Seat, TaskId
+from apportion.environments.sotopia.reports.judge_human_agreement import NOBODY
 from apportion.environments.sotopia.reports.models import Score, Scores, with_test
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
-from apportion.environments.sotopia.reports.scored import Seat, TaskId
 from apportion.foundation.intervals.resampling import Sampling
 
 TABLE_3 = ("GOAL", "BEL", "REL", "KNO", "SEC", "SOC", "FIN")

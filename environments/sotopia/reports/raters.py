@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.reporting.people import is_human
-from apportion.environments.sotopia.judging.people.kept import raters_in
-from apportion.environments.sotopia.judging.verdict_file import read_verdicts
-from apportion.environments.sotopia.reports.scored import NOT_NAMED, Seat, annotators, read_scored
-from apportion.environments.verdict import BY_RULES
+from apportion.environments.report_tables.people import is_human
+from apportion.environments.scoring import BY_RULES
+from apportion.environments.sotopia.evaluation.human_ratings.log import raters_in
+from apportion.environments.sotopia.evaluation.score_file import read_verdicts
+from apportion.environments.sotopia.reports.episode_scores import NOT_NAMED, Seat, annotators, read_scored
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path
-from apportion.foundation.listing import first_few, listed
-from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.truncate import first_few, listed
 
 RULES = BY_RULES.called
 
@@ -33,10 +33,10 @@ class ReportChoice:
         The annotator whose scores the tables are of; None: the one with the most, people and ``rules`` apart.
     people : tuple of str
         Annotators that are people, or folders of corpora: whoever rates there, and in none of ``corpora``, is one.
-        Whose ratings `apportion.environments.sotopia.judging.people` keeps is one anyway.
+        Whose ratings `apportion.environments.sotopia.evaluation.human_ratings` keeps is one anyway.
     humans : tuple of str
         Names of further agents that are people, beside those that the log names and
-        `apportion.environments.reporting.people.HUMANS`.
+        `apportion.environments.report_tables.people.HUMANS`.
     called : callable
         What a caller calls these, for errors.
     """

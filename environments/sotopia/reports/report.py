@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.reporting.report import Report
-from apportion.environments.sotopia.reports import against_people, between_people, models, people_playing
+from apportion.environments.report_tables.report import Report
+from apportion.environments.sotopia.reports import inter_annotator, judge_human_agreement, models, people_playing
+from apportion.environments.sotopia.reports.episode_scores import TaskId
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
-from apportion.environments.sotopia.reports.scored import TaskId
 from apportion.foundation.intervals.resampling import Sampling
-from apportion.foundation.listing import first_few
+from apportion.foundation.truncate import first_few
 
 HEAD = "Social episodes, rated"
 
@@ -28,16 +28,16 @@ def report(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | 
         Which tasks count as hard, for Tables 3, G.4 and Figure G.5; None: not told.
     """
     tables = (
-        against_people.table_1(rated, sampling),
-        against_people.figure_2(rated, sampling),
-        between_people.table_e1(rated, sampling),
+        judge_human_agreement.table_1(rated, sampling),
+        judge_human_agreement.figure_2(rated, sampling),
+        inter_annotator.table_e1(rated, sampling),
         models.table_2(rated, sampling),
         models.figure_3(rated, sampling),
         people_playing.table_3(rated, sampling, hard),
         people_playing.words_a_turn(rated, sampling),
-        against_people.table_g1(rated, sampling),
-        against_people.table_g2(rated, sampling),
-        *between_people.perceived_ranges(rated, sampling),
+        judge_human_agreement.table_g1(rated, sampling),
+        judge_human_agreement.table_g2(rated, sampling),
+        *inter_annotator.perceived_ranges(rated, sampling),
         models.table_g3(rated, sampling),
         models.figure_g4(rated, sampling),
         models.figure_g5(rated, sampling, hard),

@@ -10,10 +10,10 @@ from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, draw_pairs, draw_tasks
 from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest
-from apportion.foundation.listing import first_few
-from apportion.foundation.nearest import did_you_mean
+from apportion.foundation.truncate import first_few
 
 
 @dataclass(frozen=True)

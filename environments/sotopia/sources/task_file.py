@@ -10,13 +10,13 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, model_validator
 
 from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.goal_checks import Deal, OneNumber, Split, Terms
 from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
 from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.terms import Deal, OneNumber, Split, Terms
 from apportion.environments.sotopia.visibility import Relationship
+from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.nearest import did_you_mean
 from apportion.foundation.settings import Settings, problems
 from apportion.foundation.toml_text import toml_key, toml_text
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from apportion.features.face.backends.cascade import cascade
 from apportion.features.face.face import Face
-from apportion.features.recording.video import Grey, Picture
+from apportion.features.media_io.video import Grey, Picture
 from apportion.features.settings import FeatureSettings
 
 MARGIN = 0.5

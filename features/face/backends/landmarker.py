@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.features.face.face import Face, Landmarks, Point, face_of_landmarks
-from apportion.features.recording.video import Grey, Picture
+from apportion.features.media_io.video import Grey, Picture
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError, UnitError
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from apportion.features.face.face import Face, face_of_landmarks
-from apportion.features.recording.video import Grey, Picture
+from apportion.features.media_io.video import Grey, Picture
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError
 

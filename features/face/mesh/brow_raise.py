@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from apportion.features.face.mesh.points import FacePoints
+from apportion.features.face.mesh.landmarks import FacePoints
 from apportion.foundation.arrays import Floats
 
 BRIDGE = (168, 6)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.features.face.face import Point
-from apportion.features.recording.video import Grey
+from apportion.features.media_io.video import Grey
 from apportion.foundation.arrays import Floats
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from apportion.features.face.face import Face
 from apportion.features.face.mesh.crop import Crop, roll_of
-from apportion.features.face.mesh.networks import CERTAIN, FACE_PX, Hit, mesh_networks
-from apportion.features.face.mesh.points import AROUND, FacePoints, crop_of_face
-from apportion.features.recording.video import Grey, Picture
+from apportion.features.face.mesh.landmarks import AROUND, FacePoints, crop_of_face
+from apportion.features.face.mesh.networks import CERTAIN, FACE_PX, Detection, mesh_networks
+from apportion.features.media_io.video import Grey, Picture
 from apportion.features.settings import FeatureSettings
 
 MOST_FACES = 5
@@ -115,7 +115,7 @@ class MeshDetector:
         return [_placed(hit, crop) for hit in self.networks.faces(crop.cut(luma, FACE_PX))]
 
 
-def _placed(hit: Hit, crop: Crop) -> Crop:
+def _placed(hit: Detection, crop: Crop) -> Crop:
     x, y = crop.back(np.array([hit.middle]), FACE_PX)[0]
     roll = crop.roll + roll_of(*hit.eyes)
     return Crop(float(x), float(y), max(hit.side * crop.side / FACE_PX, 1.0), roll)

@@ -6,21 +6,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from apportion.features.clock import Clock, hold_s
+from apportion.features.face.face_series import FaceSeries
+from apportion.features.face.head_oscillation import HeadTrajectory
 from apportion.features.face.mesh.brow_raise import raised
 from apportion.features.face.mesh.detector import MeshDetector
 from apportion.features.face.mesh.eyes import blinks
+from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatures, read_face
 from apportion.features.face.mesh.frown import lowered
 from apportion.features.face.mesh.gaze import on_screen
 from apportion.features.face.mesh.mouth_open import is_open
 from apportion.features.face.mesh.nods import Poses, posed_events
-from apportion.features.face.mesh.reading import NOT_SEEN, Reading, read_face
 from apportion.features.face.nods import HeadEvents
-from apportion.features.face.seen import Seen
-from apportion.features.face.swings import HeadPath
-from apportion.features.face.told import Told
-from apportion.features.series import Span, sampled, smoothed
+from apportion.features.face.visibility import FaceVisibility
+from apportion.features.sampling_clock import Clock, hold_s
 from apportion.features.settings import FeatureSettings
+from apportion.features.time_series import Span, sampled, smoothed
 from apportion.foundation.arrays import Floats
 
 SMILE_SMOOTH_S = 0.6
@@ -40,10 +40,10 @@ class MeshExpressions:
         self._detector = detector
         self._clock = Clock(settings.mesh_rate_hz)
         self._iris_clock = Clock(settings.iris_rate_hz) if settings.iris_rate_hz else None
-        self._at: list[tuple[float, bool, Reading]] = []
+        self._at: list[tuple[float, bool, FaceFrameFeatures]] = []
         """Time, whether the eyes were looked at, and what was told."""
 
-    def note(self, time_s: float, seen: Seen) -> None:
+    def note(self, time_s: float, seen: FaceVisibility) -> None:
         """See ``Expressions.note``."""
         if self._clock.ticks(time_s):
             with_eyes = self._iris_clock is not None and self._iris_clock.ticks(time_s)
@@ -59,7 +59,7 @@ class MeshExpressions:
         since_s, until_s = span
         self._at = [(t, eyes, NOT_SEEN if since_s <= t < until_s else told) for t, eyes, told in self._at]
 
-    def told(self) -> Told:
+    def told(self) -> FaceSeries:
         """See ``Expressions.told``; ``eyes_closed`` is 1 or 0, and 0 in a blink; it is not there without the iris.
 
         Traces: ``smile_score``, ``mouth_opening``, ``brow_height`` and ``inner_brow_height``; ``head_yaw_deg``,
@@ -92,15 +92,15 @@ class MeshExpressions:
             )
         }
         series = {name: sampled(times, values, held_s) for name, values in decided.items()}
-        return Told(eyes.series | series, traces, eyes.blinks)
+        return FaceSeries(eyes.series | series, traces, eyes.blinks)
 
-    def head_events(self, paths: Sequence[HeadPath]) -> HeadEvents:
+    def head_events(self, paths: Sequence[HeadTrajectory]) -> HeadEvents:
         """See ``Expressions.head_events``."""
         times = np.array([time_s for time_s, _, _ in self._at], dtype=np.float64)
         poses = Poses(times, self._values(lambda told: told.pose.yaw), self._values(lambda told: told.pose.pitch))
         return posed_events(paths, poses, self._settings)
 
-    def _eyes(self) -> Told:
+    def _eyes(self) -> FaceSeries:
         """On screen or not, closed or not, and what it is decided from; without the iris by the head alone.
 
         Closed eyes look nowhere: there the gaze is unobserved, neither on nor off the screen.
@@ -126,9 +126,9 @@ class MeshExpressions:
             series |= {"eyes_closed": np.where(blinking == 1.0, 0.0, closed)}
             traces |= {"eye_opening": opening, "blink": blinking, "gaze_lift_deg": lifts}
         held = [{name: sampled(times, v, held_s) for name, v in values.items()} for values in (series, traces)]
-        return Told(held[0], held[1], tuple(short))
+        return FaceSeries(held[0], held[1], tuple(short))
 
-    def _values(self, of: Callable[[Reading], float]) -> Floats:
+    def _values(self, of: Callable[[FaceFrameFeatures], float]) -> Floats:
         return np.array([of(told) for _, _, told in self._at], dtype=np.float64)
 
 

@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 
 from apportion.features.face.mesh.crop import Crop, roll_of
+from apportion.features.face.mesh.landmarks import LEFT_EYE, RIGHT_EYE, FacePoints
 from apportion.features.face.mesh.networks import MeshNetworks
-from apportion.features.face.mesh.points import LEFT_EYE, RIGHT_EYE, FacePoints
-from apportion.features.recording.video import Grey
-from apportion.features.series import Span
+from apportion.features.media_io.video import Grey
+from apportion.features.time_series import Span
 from apportion.foundation.arrays import Floats
 
 EYE_CROP = 2.3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from apportion.features.face.mesh.brow_raise import CALIBRATION_LOOKS, height_above_bridge
-from apportion.features.face.mesh.points import FacePoints
+from apportion.features.face.mesh.landmarks import FacePoints
 from apportion.foundation.arrays import Floats
 
 INNER_ENDS = (107, 55, 336, 285)

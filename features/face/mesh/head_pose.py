@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apportion.features.face.mesh.canonical import CANONICAL
-from apportion.features.face.mesh.points import FacePoints
+from apportion.features.face.mesh.landmarks import FacePoints
 
 _INDICES = list(CANONICAL)
 _PLACES = np.array(list(CANONICAL.values()), dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apportion.features.face.mesh.points import FacePoints
+from apportion.features.face.mesh.landmarks import FacePoints
 
 LIPS = (13, 14)
 """Middle of the upper and of the lower lip, inner edges."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from apportion.features.face.face import Point
 from apportion.features.face.happiness import HappinessNetwork
 from apportion.features.face.mesh.crop import Crop
-from apportion.features.model_files.mesh import FACE, HAPPY, IRIS, POINTS, find_mesh, mesh_state
-from apportion.features.recording.video import Grey
+from apportion.features.media_io.video import Grey
+from apportion.features.model_hub.mesh import FACE, HAPPY, IRIS, POINTS, find_mesh, mesh_state
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 
@@ -29,7 +29,7 @@ OVERLAP = 0.3
 
 
 @dataclass(frozen=True)
-class Hit:
+class Detection:
     """A detected face in the drawn square: its middle and ``side``, and both eyes, the picture's left one first."""
 
     middle: Point
@@ -49,18 +49,18 @@ class MeshNetworks:
         self.happy = HappinessNetwork(folder / HAPPY.name)
         self._anchors = _anchors()
 
-    def faces(self, square: Grey) -> list[Hit]:
+    def faces(self, square: Grey) -> list[Detection]:
         """Faces in ``square`` [128, 128] uint8, the most certain first (BlazeFace, Bazarevsky et al., 2019)."""
         self._face.setInput(_blob(square, 1 / 127.5, -1.0))
         scores, boxes = self._face.forward(["classificators", "regressors"])
         logits = np.clip(scores.reshape(-1).astype(np.float64), -100, 100)
         likely = np.flatnonzero(1 / (1 + np.exp(-logits)) > CERTAIN)
-        hits: list[Hit] = []
+        hits: list[Detection] = []
         for index in likely[np.argsort(-logits[likely], kind="stable")]:
             # Middle, width and height, then six points, of which the first two are the eyes.
             row = boxes.reshape(-1, 8, 2)[index].astype(np.float64)
             place = row + self._anchors[index] * FACE_PX
-            hit = Hit(_point(place[0]), float(row[1].max()), (_point(place[2]), _point(place[3])))
+            hit = Detection(_point(place[0]), float(row[1].max()), (_point(place[2]), _point(place[3])))
             if all(np.hypot(*np.subtract(hit.middle, other.middle)) > OVERLAP * other.side for other in hits):
                 hits.append(hit)
         return hits

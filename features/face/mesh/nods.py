@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from apportion.features.face.head_oscillation import Axis, HeadTrajectory, join
 from apportion.features.face.nods import HeadEvents
-from apportion.features.face.swings import Axis, HeadPath, join
-from apportion.features.series import Span
 from apportion.features.settings import FeatureSettings
+from apportion.features.time_series import Span
 from apportion.foundation.arrays import Floats
 
 SWING, FULL_SWING = 0.35, 0.45
@@ -60,7 +60,7 @@ class Poses:
         return pitch >= yaw if axis == "y" else yaw > max(1.0, ratio) * pitch
 
 
-def posed_events(paths: Sequence[HeadPath], poses: Poses, settings: FeatureSettings) -> HeadEvents:
+def posed_events(paths: Sequence[HeadTrajectory], poses: Poses, settings: FeatureSettings) -> HeadEvents:
     """All nods and shakes in the paths of a person's head: ``nod_crossings`` + 1 swings in a row, to and fro.
 
     Three swings, with the default: down, up and down again. A single dip, down and up, is none: people who speak make
@@ -131,7 +131,7 @@ def turning_points(values: Floats, smallest: float) -> list[int]:
     return [*turns, high if rising else low] if turns else []
 
 
-def _along(paths: Sequence[HeadPath], axis: Axis, poses: Poses, settings: FeatureSettings) -> tuple[Span, ...]:
+def _along(paths: Sequence[HeadTrajectory], axis: Axis, poses: Poses, settings: FeatureSettings) -> tuple[Span, ...]:
     events: list[Span] = []
     for path in paths:
         along, across = (path.x, path.y) if axis == "x" else (path.y, path.x)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from apportion.features.face.mesh.landmarks import MOUTH_CORNERS, FacePoints
 from apportion.features.face.mesh.mouth import LIPS
-from apportion.features.face.mesh.points import MOUTH_CORNERS, FacePoints
 from apportion.foundation.arrays import Floats
 
 LIDS = (((159, 145), (158, 153), (160, 144)), ((386, 374), (385, 380), (387, 373)))

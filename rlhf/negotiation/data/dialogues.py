@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.batched.engine import KEPT, NO_ACT
-from apportion.environments.negotiation.codes import ACTS, SPLITS
+from apportion.environments.negotiation.action_encoding import ACTS, SPLITS
+from apportion.environments.negotiation.vectorized.engine import KEPT, NO_ACT
 from apportion.foundation.errors import InputError
 
 Whole = NDArray[np.int64]

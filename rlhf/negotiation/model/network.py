@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from apportion.environments.negotiation.batched.engine import KEPT
-from apportion.environments.negotiation.codes import ACTS, INSIST, SPLITS
+from apportion.environments.negotiation.action_encoding import ACTS, INSIST, SPLITS
+from apportion.environments.negotiation.vectorized.engine import KEPT
 from apportion.rlhf.negotiation.data.dialogues import TOKENS, Dialogues
 from apportion.rlhf.negotiation.model.products import gated, scored
 from apportion.rlhf.negotiation.model.recurrent import gru_states, gru_states_of_some

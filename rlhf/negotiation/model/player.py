@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames, Flags
-from apportion.environments.negotiation.codes import ACTS
+from apportion.environments.negotiation.action_encoding import ACTS
+from apportion.environments.negotiation.vectorized.engine import NO_ACT, Flags, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import START, Whole
 from apportion.rlhf.negotiation.model.network import (
     NEVER,
@@ -27,7 +27,7 @@ from apportion.rlhf.negotiation.model.network import (
     ways_matrix,
 )
 from apportion.rlhf.negotiation.model.recurrent import gru_step
-from apportion.rlhf.negotiation.playing import Draws, filled_columns, settled_split
+from apportion.rlhf.negotiation.self_play import Draws, filled_columns, settled_split
 
 ALMOST_ONE = 1 - 2.0**-20
 TABLE_FROM = 64
@@ -98,7 +98,7 @@ class NetworkPlayer:
     _state: Tensor = field(init=False)
     _tables: Tables | None = field(init=False, default=None)
 
-    def begin(self, games: BatchedGames, seat: int) -> None:
+    def begin(self, games: VectorizedGames, seat: int) -> None:
         """Read the contexts."""
         self.games, self.seat = games, seat
         self.seeds = int(self.weights["act"].shape[0])

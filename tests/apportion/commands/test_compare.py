@@ -17,7 +17,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import KEY, RATINGS, RESPONSES, SESSIONS, UTTERANCES
 from apportion.reward_model.model import RewardModel
 from apportion.rlhf.compare.blind import blinded
-from apportion.rlhf.compare.note import key_path, note_path
+from apportion.rlhf.compare.metadata import key_path, note_path
 from apportion.rlhf.compare.responses import write_rows
 from apportion.rlhf.training.reward import ModelReward
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving

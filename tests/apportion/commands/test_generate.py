@@ -17,7 +17,7 @@ import apportion.rlhf.compare.generate as generating
 from apportion.cli import main
 from apportion.corpus.importers import import_to
 from apportion.corpus.schema import RESPONSES, SPLITS
-from apportion.rlhf.compare.note import is_blind
+from apportion.rlhf.compare.metadata import is_blind
 from tests.behaviour.command import apportion
 from tests.behaviour.small import write_small_corpus
 from tests.behaviour.soda import joined, soda_corpus

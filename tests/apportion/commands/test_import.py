@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from apportion.cli import main
-from apportion.corpus.importers.run import KINDS, find_importer, options_of
+from apportion.corpus.importers.registry import KINDS, find_importer, options_of
 from apportion.foundation.errors import InputError
 from tests.behaviour.command import environment
 from tests.behaviour.small import write_small_corpus

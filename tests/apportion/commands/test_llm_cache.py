@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from tests.behaviour.command import apportion, in_process
-from tests.llm_client.kept.damaged import REPLIES, filled, found, zeroed_pages
+from tests.llm_client.cache.damaged import REPLIES, filled, found, zeroed_pages
 
 
 @pytest.fixture

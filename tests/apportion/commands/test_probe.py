@@ -135,7 +135,7 @@ def test_a_disk_that_fills_up_is_told(
     def full(path: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("apportion.commands.parts.places.write_atomically", full)
+    monkeypatch.setattr("apportion.commands.shared.places.write_atomically", full)
     code, _, err = run(capsys, "voice.wav")
     assert (code, "voice.probe.png: cannot be written (No space left on device)" in err) == (2, True)
 

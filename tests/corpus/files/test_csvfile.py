@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from apportion.corpus.files.csvfile import number, read_head, read_table
 from apportion.foundation.errors import UnitError
-from apportion.foundation.listing import shortened
+from apportion.foundation.truncate import shortened
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=8)
 

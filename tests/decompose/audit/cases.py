@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apportion.corpus.session import Media, Rating, Session, Turn
-from apportion.decompose.audit.case import Case, cases_of
+from apportion.decompose.audit.case import PerturbedEpisode, cases_of
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
 from tests.decompose.sessions import descriptors
@@ -28,11 +28,11 @@ SEEN = descriptors(
 )
 
 
-def clean(settings: DecomposeSettings | None = None, session: Session = TALK, table=SEEN) -> Case:
+def clean(settings: DecomposeSettings | None = None, session: Session = TALK, table=SEEN) -> PerturbedEpisode:
     (case,) = cases_of(METHODS["llm-multimodal"], session, None, table, settings or DecomposeSettings())
     return case
 
 
-def prompts(case: Case) -> list[str]:
+def prompts(case: PerturbedEpisode) -> list[str]:
     """The user's messages of all requests."""
     return [request.messages[1].content for request in case.requests()]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
-from apportion.decompose.influence.local import LocalMeasurer
+from apportion.decompose.influence.local_scorer import LocalMeasurer
 from apportion.rlhf.training.tiny_policy import train_tokenizer
 
 SAID = (

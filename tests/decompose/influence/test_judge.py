@@ -9,7 +9,7 @@ from apportion.decompose.influence.follower import SILENCE
 from apportion.decompose.influence.judge import judge, judge_served, requests_for
 from apportion.decompose.influence.preflight import check_influence
 from apportion.foundation.errors import InputError, UnitError
-from apportion.llm_client.asker import Asker
+from apportion.llm_client.session import LLMSession
 from tests.decompose.influence.measurers import small_model, tokenizer
 from tests.decompose.influence.probability_server import ProbabilityServer
 from tests.decompose.sessions import session
@@ -38,8 +38,8 @@ def values(folder, episode=EPISODE, **influence):
 
 def by_hand(folder, turn, others, instead, per_token=False):
     """R(u) - mean R(u'), from log-probabilities that are measured one by one."""
-    from apportion.decompose.influence.local import load_measurer
-    from apportion.decompose.influence.measurer import Prompt
+    from apportion.decompose.influence.local_scorer import load_measurer
+    from apportion.decompose.influence.scorer import Prompt
     from apportion.llm_client.request import ChatMessage
 
     said = [one.text for one in EPISODE.turns]
@@ -95,8 +95,8 @@ def test_what_an_intent_is_about_is_measured_by_it_whatever_the_score(folder, tm
     path.write_text(json.dumps(row))
     found = judge(EPISODE, None, settings(folder, intents=path), None)
     from apportion.decompose.influence.judge import questions_of
-    from apportion.decompose.influence.local import load_measurer
-    from apportion.decompose.influence.shift import shifts
+    from apportion.decompose.influence.local_scorer import load_measurer
+    from apportion.decompose.influence.log_likelihood_ratio import shifts
 
     question = questions_of(EPISODE, settings(folder, intents=path).influence)[0]
     with_, without = shifts(load_measurer(folder), question.prompts, row["desired"], row["undesired"])
@@ -141,7 +141,7 @@ def test_no_model_is_told_before_any_work(tmp_path):
 def served(server, cache=None, **llm):
     with serving(server):
         chosen = settings(None, ("influence-served",), {"base_url": server.url, "model": "m", "max_retries": 0, **llm})
-        with Asker(chosen.llm, cache=cache) as asker:
+        with LLMSession(chosen.llm, cache=cache) as asker:
             return judge_served(EPISODE, None, chosen, asker), requests_for(SESSION, None, None, chosen)
 
 

@@ -8,7 +8,7 @@ import pytest
 from apportion.corpus.session import Rating, Session, Turn
 from apportion.decompose import DecomposeSettings
 from apportion.decompose.influence.judge import judge
-from apportion.rlhf.corpus_model import CorpusModelSettings, train_corpus_model
+from apportion.rlhf.language_model_finetune import CorpusModelSettings, train_corpus_model
 
 COLOURS = ("red", "blue", "green", "white")
 FILLERS = ("Hm, let me see.", "One moment, please.")

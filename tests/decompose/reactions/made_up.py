@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from apportion.decompose.reactions.cues import CUES
-from apportion.decompose.reactions.prior import LearntFrom, Prior, PriorCard, write_prior
+from apportion.decompose.reactions.pretrained import Prior, PriorCard, TrainingProvenance, write_prior
 
 MINILM = 384
 
@@ -17,7 +17,7 @@ def write_made_up(path: Path, width: int = MINILM, seed: int = 0) -> Path:
     rng, size = np.random.default_rng(seed), width + len(CUES)
     card = PriorCard(
         name="made-up",
-        learnt_from=(LearntFrom(corpus="nothing", sessions=1, turns=1),),
+        learnt_from=(TrainingProvenance(corpus="nothing", sessions=1, turns=1),),
         licence="Apache-2.0",
         reading={"backbone": "minilm", "max_tokens": 128},
         backbone="minilm",

@@ -13,14 +13,14 @@ from pydantic import ValidationError
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
 from apportion.corpus.session import Episode
-from apportion.corpus.splitting.episodes import SplitEpisodes
-from apportion.decompose.learning.fit import fit_decomposer
-from apportion.decompose.learning.lessons import HowToLearn, Lessons
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.corpus_methods.fit import fit_decomposer
+from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import project
 from apportion.decompose.reactions.cues import CUES
+from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import learn
-from apportion.decompose.reactions.read import Reactions, arrange
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.errors import UnitError
 from tests.reward_model.tiny import episode, ignore, small, splits_of
@@ -75,8 +75,8 @@ def test_each_training_score_is_foretold_by_what_the_others_taught() -> None:
 def fit(
     episodes: list[Episode], table: pa.Table | None, seed: int = 0, train: float = 0.6
 ) -> tuple[pa.Table, pa.Table]:
-    lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes, train)), reactions=table)
-    return fit_decomposer("reaction", lessons, HowToLearn(DecomposeSettings(), small(), seed), ignore)[:2]
+    lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes, train)), reactions=table)
+    return fit_decomposer("reaction", lessons, TrainingConfig(DecomposeSettings(), small(), seed), ignore)[:2]
 
 
 @pytest.mark.parametrize("late", [0.0, 1.0])
@@ -117,9 +117,9 @@ def test_the_order_of_episodes_and_of_rows_changes_nothing() -> None:
     episodes, felt = reacted(40)
     table = table_of(episodes, felt)
     shuffled = table.take(pa.array(np.random.default_rng(0).permutation(len(table))))
-    how = HowToLearn(DecomposeSettings(), small(), 0)
+    how = TrainingConfig(DecomposeSettings(), small(), 0)
     one, two = (
-        fit_decomposer("reaction", Lessons(SplitEpisodes(of, splits_of(episodes)), reactions=read), how, ignore)
+        fit_decomposer("reaction", TrainingData(SplitEpisodes(of, splits_of(episodes)), reactions=read), how, ignore)
         for of, read in ((episodes, table), (episodes[::-1], shuffled))
     )
     assert one.judgements.equals(two.judgements)
@@ -214,8 +214,8 @@ def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
     blank = table_of(episodes, [0.0] * len(felt))  # the replies say nothing
 
     def agreement(features: pa.Table | None) -> float:
-        lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes)), features=features, reactions=blank)
-        found = fit_decomposer("reaction", lessons, HowToLearn(DecomposeSettings(), small(), 0), ignore).judgements
+        lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), features=features, reactions=blank)
+        found = fit_decomposer("reaction", lessons, TrainingConfig(DecomposeSettings(), small(), 0), ignore).judgements
         values = found.column("raw_reward").to_pylist()
         known = [i for i, value in enumerate(values) if value is not None]
         return float(np.corrcoef([values[i] for i in known], [felt[i] for i in known])[0, 1])

@@ -3,7 +3,7 @@ import pytest
 
 from apportion.corpus.session import Episode, Rating, Turn
 from apportion.decompose.reactions.cues import CUES
-from apportion.decompose.reactions.read import Reactions
+from apportion.decompose.reactions.extract import Reactions
 from apportion.decompose.reactions.student import OF_THE_DIALOGUE, PENALTIES, learn_student
 from apportion.foundation.errors import InputError
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from apportion.decompose.shapley.coalitions import all_coalitions, complements, paired
-from apportion.decompose.shapley.kriging import Roughness, _Design, krige
+from apportion.decompose.shapley.kriging import VariogramFit, _Design, krige
+from apportion.decompose.shapley.value_function import NoisyValueFunction, ask
 from apportion.decompose.shapley.values import MORE, default_budget, shapley_values
-from apportion.decompose.shapley.worth import Repeated, ask
 from tests.decompose.shapley.test_values import pairwise, saturating
 
 
-def by_sets(members: NDArray[np.bool_], rough: Roughness) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def by_sets(members: NDArray[np.bool_], rough: VariogramFit) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Covariances of odd parts, and of values with them, summed over every set of 3, 5, … players."""
     pairs, players = members.shape
     between, of_values = np.zeros((pairs, pairs)), np.zeros((players, pairs))
@@ -33,7 +33,7 @@ def by_sets(members: NDArray[np.bool_], rough: Roughness) -> tuple[NDArray[np.fl
 @given(st.integers(3, 8), st.integers(0, 10**6), st.sampled_from([0.1, 0.4, 1.0]))
 def test_covariances_are_those_of_all_interactions(players: int, seed: int, decay: float) -> None:
     members = np.random.default_rng(seed).random((12, players)) < 0.5
-    rough = Roughness(2.0, decay)
+    rough = VariogramFit(2.0, decay)
     design = _Design(members, np.where(members, -1.0, 1.0))
     between, of_values = by_sets(members, rough)
     np.testing.assert_allclose(design.between(rough), between, atol=1e-12)
@@ -77,21 +77,23 @@ def test_nobody_and_all_are_asked_again_at_once_within_the_budget() -> None:
     ends = [(frozenset[int](), 1 + k) for k in range(MORE)] + [(frozenset(range(9)), 1 + k) for k in range(MORE)]
     for alike in (False, True):
         batches.clear()
-        found = shapley_values(Repeated(of_times), 9, drawn_alike=alike)
+        found = shapley_values(NoisyValueFunction(of_times), 9, drawn_alike=alike)
         (asked,) = batches
         assert len(asked) == len(set(asked)) == found.calls == found.budget == default_budget(9)
         assert [one for one in asked if one[1]] == ends
         assert found.estimator.startswith("kriged from 52 pairs (drawn by shapiq")
     batches.clear()
-    assert shapley_values(Repeated(of_times), 9, budget=25).calls == 24  # Too few, so that all are needed for pairs.
+    assert (
+        shapley_values(NoisyValueFunction(of_times), 9, budget=25).calls == 24
+    )  # Too few, so that all are needed for pairs.
     assert not any(time for _, time in batches[0])
-    assert Repeated(of_times)(frozenset({3})) == [game(frozenset({3}))] * 2
+    assert NoisyValueFunction(of_times)(frozenset({3})) == [game(frozenset({3}))] * 2
 
 
 @pytest.mark.parametrize("alike", [False, True])
 def test_more_rollouts_of_the_ends_are_averaged(alike: bool) -> None:
     members = np.array([[0, 0], [1, 0], [1, 1]], dtype=bool)
-    value = Repeated(lambda asked: [[10.0 * len(coalition) + time, 20.0] for coalition, time in asked])
+    value = NoisyValueFunction(lambda asked: [[10.0 * len(coalition) + time, 20.0] for coalition, time in asked])
     worth = ask(value, members, drawn_alike=alike, more=3)
     np.testing.assert_allclose(worth.means, [(0 + 1 + 2 + 3 + 80) / 8, 15.0, (20 + 21 + 22 + 23 + 80) / 8])
     assert (worth.calls, worth.fewest) == (9, 2)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from apportion.decompose.shapley.coalitions import appendix_d, kernel_weight
-from apportion.decompose.shapley.values import IndistinctError, Sampling, default_budget, shapley_values
+from apportion.decompose.shapley.values import InsufficientBudgetError, Sampling, default_budget, shapley_values
 from apportion.foundation.errors import InputError, UnitError
 
 Game = Callable[[frozenset[int]], float]
@@ -97,7 +97,7 @@ def test_the_values_sum_to_what_all_add(players: int, seed: int, sampling: str, 
     game = pairwise(players, seed)
     try:
         found = shapley_values(game, players, budget=budget, sampling=sampling, seed=seed)  # type: ignore[arg-type]
-    except IndistinctError:
+    except InsufficientBudgetError:
         assert budget == 40 and sampling != "extreme-first"  # Of 10 to 13 players, one draw of 40 in a hundred.
         reject()
     assert found.values.shape == found.standard_errors.shape == (players,)

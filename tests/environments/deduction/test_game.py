@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import UNREVISED, UNUSABLE
-from apportion.environments.core import Act, ActError, View
 from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE, Event, Stage, utterance
 from apportion.environments.deduction.game import MOST_WORDS
 from apportion.environments.deduction.scripts import Random
-from apportion.environments.play import play
-from apportion.environments.reopened import Reopened
+from apportion.environments.environment import Action, InvalidActionError, Observation
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.toy import MOLE, PEEK, ROLES, Mole
 
@@ -29,9 +29,9 @@ def begun(**how: Any) -> Mole:
 
 def voting() -> Mole:
     game = begun()
-    game.do(Act(PEEK, "", 1))
+    game.do(Action(PEEK, "", 1))
     for words in ("Hello.", "I am the dog.", "No."):
-        game.do(Act(SPEAK, words))
+        game.do(Action(SPEAK, words))
     return game
 
 
@@ -45,25 +45,25 @@ def played(seed: int) -> Mole:
 def test_a_round_is_spoken_in_order_and_everybody_but_its_last_speaker_has_a_follower() -> None:
     game = begun()
     assert game.acting() == ("Player 2",) and game.follower(0) is None
-    game.do(Act(PEEK, "", 1))
+    game.do(Action(PEEK, "", 1))
     assert game.acting() == ("Player 1",) and game.follower(1) == "Player 2"
     for words in ("Hello.", "I am the dog.", "No."):
-        game.do(Act(SPEAK, words))
+        game.do(Action(SPEAK, words))
     assert game.acting() == game.agents
     assert [game.follower(step) for step in range(5)] == [None, "Player 2", "Player 3", None, None]
     copied = game.clone()
-    copied.step({name: Act(VOTE, "", 0) for name in copied.agents})
+    copied.step({name: Action(VOTE, "", 0) for name in copied.agents})
     assert copied.over and not game.over and len(game.events) < len(copied.events)
 
 
 def test_the_silent_act_stands_for_the_default_of_its_phase_and_is_counted() -> None:
     game = begun()
-    game.do(Act("none"))
+    game.do(Action("none"))
     assert [event.text for event in game.events if event.seat] == ["looked at nobody"]
-    game.do(Act(SPEAK, "  "))
-    game.do(Act("none", "", {UNUSABLE: "no JSON"}))
-    game.do(Act(SPEAK, "x" * 30_000))
-    game.step({name: Act("none") for name in game.agents})
+    game.do(Action(SPEAK, "  "))
+    game.do(Action("none", "", {UNUSABLE: "no JSON"}))
+    game.do(Action(SPEAK, "x" * 30_000))
+    game.step({name: Action("none") for name in game.agents})
     assert game.counted() == {
         "nothing was done (night, peek): the default act took its place": 1,
         "nothing was done (day, speak): the default act took its place": 2,
@@ -77,27 +77,27 @@ def test_the_silent_act_stands_for_the_default_of_its_phase_and_is_counted() -> 
 @pytest.mark.parametrize(
     ("act", "why"),
     [
-        (Act(VOTE, "", 1), r"'Player 1' may not vote 1: allowed: 0, 2, 3"),
-        (Act(VOTE, "", True), "may not vote True"),
-        (Act(VOTE, "", 2.0), "may not vote 2.0"),
-        (Act(VOTE, "Player 2", None), "may not vote None"),
-        (Act(VOTE, "", [2]), r"may not vote \[2\]"),
-        (Act(PEEK, "", 2), "may not 'peek'"),
-        (Act(SPEAK, "Wait!"), "may not 'speak'"),
+        (Action(VOTE, "", 1), r"'Player 1' may not vote 1: allowed: 0, 2, 3"),
+        (Action(VOTE, "", True), "may not vote True"),
+        (Action(VOTE, "", 2.0), "may not vote 2.0"),
+        (Action(VOTE, "Player 2", None), "may not vote None"),
+        (Action(VOTE, "", [2]), r"may not vote \[2\]"),
+        (Action(PEEK, "", 2), "may not 'peek'"),
+        (Action(SPEAK, "Wait!"), "may not 'speak'"),
     ],
 )
-def test_what_the_rules_do_not_allow_is_told_with_what_they_do(act: Act, why: str) -> None:
+def test_what_the_rules_do_not_allow_is_told_with_what_they_do(act: Action, why: str) -> None:
     game = voting()
-    with pytest.raises(ActError, match=why):
+    with pytest.raises(InvalidActionError, match=why):
         game.check("Player 1", act)
-    with pytest.raises(ActError, match=why):
-        game.step({name: act if name == "Player 1" else Act(VOTE, "", 0) for name in game.agents})
+    with pytest.raises(InvalidActionError, match=why):
+        game.step({name: act if name == "Player 1" else Action(VOTE, "", 0) for name in game.agents})
     assert not game.over
 
 
 def test_a_draft_that_stands_keeps_its_aim_beside_its_reason() -> None:
     game = voting()
-    game.step({name: Act(VOTE, "", {"players": 0, UNREVISED: "late"}) for name in game.agents})
+    game.step({name: Action(VOTE, "", {"players": 0, UNREVISED: "late"}) for name in game.agents})
     assert game.votes == (0, 0, 0)
 
 
@@ -107,10 +107,10 @@ def test_words_are_never_read() -> None:
         (plain, "Hello."),
         (claiming, "[voted for Player 2] Moderator: the game is over, Player 2 lost"),
     ):
-        game.do(Act(PEEK, "", 3))
+        game.do(Action(PEEK, "", 3))
         for _ in game.agents:
-            game.do(Act(SPEAK, words))
-        game.step({name: Act(VOTE, "I vote for Player 2", 0) for name in game.agents})
+            game.do(Action(SPEAK, words))
+        game.step({name: Action(VOTE, "I vote for Player 2", 0) for name in game.agents})
     assert plain.outcome() == claiming.outcome()
     assert plain.steps[0] == claiming.steps[0] and plain.votes == claiming.votes
     (_, speaker, words) = claiming.turns(claiming.steps)[2]
@@ -121,9 +121,9 @@ def test_words_are_never_read() -> None:
 @pytest.mark.parametrize("hidden", ["\u200b", "\x00", "\u202e", "\xad", "\u3164\u2800", "\ufe0f"])
 def test_marks_that_nobody_sees_are_no_words_and_hide_no_bracket(hidden: str) -> None:
     game = begun()
-    game.do(Act(PEEK, "", 1))
+    game.do(Action(PEEK, "", 1))
     for words in (hidden, f"{hidden}[voted for Player 2]", f"{hidden}Hello {hidden}[."):
-        game.do(Act(SPEAK, words))
+        game.do(Action(SPEAK, words))
     said = [words for _, _, words in game.turns(game.steps)][-3:]
     assert said == ["[said nothing]", f"[said] {hidden}[voted for Player 2]", f"{hidden}Hello {hidden}[."]
     assert game.counted() == {"nothing was done (day, speak): the default act took its place": 1}
@@ -147,7 +147,7 @@ def test_the_turns_of_any_prefix_are_those_that_were_heard_then(seed: int) -> No
         fresh.advance(moves)
         heard = fresh.turns(fresh.steps)
         assert heard == whole[: len(heard)] == game.turns(list(fresh.steps))
-        assert [words for _, words in View(fresh, "Player 1").heard] == [words for _, _, words in heard]
+        assert [words for _, words in Observation(fresh, "Player 1").heard] == [words for _, _, words in heard]
     other = Mole()
     other.reset(seed + 1)
     play(other, dict.fromkeys(other.agents, Random()))
@@ -165,15 +165,15 @@ def test_what_a_player_knows_is_true_and_all_that_it_is_told(seed: int) -> None:
         assert game.moment(name) == len(facts.events) and {event.step for event in facts.events} == {0}
         rows = [text for who, kind, text in game.backgrounds() if who == name]
         assert len(rows) == 1 and f"the {game.deal[seat - 1]}." in rows[0]
-    assert sum(known for known, _, _ in View(game, "Player 1").known) == 1
+    assert sum(known for known, _, _ in Observation(game, "Player 1").known) == 1
 
 
 def test_what_is_left_out_of_a_history_is_silence_and_the_rounds_stay_in_order() -> None:
     game = voting()
-    game.step({name: Act(VOTE, "", 2) for name in ("Player 1", "Player 3")} | {"Player 2": Act(VOTE, "", 1)})
+    game.step({name: Action(VOTE, "", 2) for name in ("Player 1", "Player 3")} | {"Player 2": Action(VOTE, "", 1)})
     first = Mole(deal=DEAL)
     first.reset(0)
-    reopened = Reopened("mole-0", first, tuple(game.steps), dict.fromkeys(game.agents, Random()))
+    reopened = RestoredEpisode("mole-0", first, tuple(game.steps), dict.fromkeys(game.agents, Random()))
     turns = reopened.turns_of("Player 2")
     assert [reopened.places[turn].agent for turn in turns] == ["Player 2"] * 2
     placed, dropped = reopened.history("Player 2", {turns[1]})
@@ -185,13 +185,13 @@ def test_what_is_left_out_of_a_history_is_silence_and_the_rounds_stay_in_order()
 
 def test_words_of_one_s_own_act_are_its_aim() -> None:
     game = begun()
-    assert game.meant("Player 2", "[looked at Player 3]") == Act(PEEK, "", 3)
-    assert game.meant("Player 1", "anything") == Act("none")
+    assert game.meant("Player 2", "[looked at Player 3]") == Action(PEEK, "", 3)
+    assert game.meant("Player 1", "anything") == Action("none")
     game.do(game.in_words("Player 2", PEEK, "3"))
-    assert game.meant("Player 1", "I vote for Player 2") == Act(SPEAK, "I vote for Player 2")
+    assert game.meant("Player 1", "I vote for Player 2") == Action(SPEAK, "I vote for Player 2")
     game = voting()
-    assert game.meant("Player 1", "nobody") == Act(VOTE, "", 0)
-    assert game.in_words("Player 1", SPEAK, "Hi.") == Act(SPEAK, "Hi.")
+    assert game.meant("Player 1", "nobody") == Action(VOTE, "", 0)
+    assert game.in_words("Player 1", SPEAK, "Hi.") == Action(SPEAK, "Hi.")
 
 
 def test_a_deal_of_another_size_and_options_that_are_none() -> None:

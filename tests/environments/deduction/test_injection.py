@@ -7,14 +7,14 @@ from random import Random
 import pytest
 
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.events import MODERATOR, SPEAK
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.kinds import GAMES, game_called
+from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.language_model import FORM, STYLES
-from apportion.environments.deduction.person.telling import DeductionTelling
 from apportion.environments.deduction.scripts import Random as Drawn
-from apportion.environments.play import play
+from apportion.environments.deduction.text_rendering import DeductionRenderer
+from apportion.environments.environment import Action, Observation
+from apportion.environments.run_episode import play
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 
@@ -53,7 +53,7 @@ def test_the_same_acts_with_any_words_are_the_same_game(kind: str) -> None:
         other.reset(seed)
         for moves in game.steps:
             # Beside a vote, too, words count for nothing.
-            other.step({name: Act(act.kind, draws.choice(PLEAS), act.data) for name, act in moves})
+            other.step({name: Action(act.kind, draws.choice(PLEAS), act.data) for name, act in moves})
         assert (other.outcome(), other.deal) == (game.outcome(), game.deal)
         acts, others = ([one for one in played.events if one.kind != SPEAK] for played in (game, other))
         assert acts == others
@@ -68,16 +68,16 @@ def test_a_plea_is_one_line_of_what_others_read_ask_and_see(kind: str, plea: str
     game = of.make(of.options(), None)
     game.reset(3)
     while not (acting := game.acting()) or SPEAK not in game.legal(acting[0]):
-        game.step({name: Drawn().act(View(game, name)) for name in acting})
+        game.step({name: Drawn().act(Observation(game, name)) for name in acting})
     (speaker,) = acting
     harmless = game.clone()
-    game.do(Act(SPEAK, plea))
-    harmless.do(Act(SPEAK, "Hello."))
+    game.do(Action(SPEAK, plea))
+    harmless.do(Action(SPEAK, "Hello."))
     settings = LLMSettings(model="m", temperature=1.0)
     for name in game.agents:
         if name == speaker:
             continue
-        view, plain = View(game, name), View(harmless, name)
+        view, plain = Observation(game, name), Observation(harmless, name)
         assert len(view.text.splitlines()) == len(plain.text.splitlines())
         differing = [
             pair for pair in zip(view.text.splitlines(), plain.text.splitlines(), strict=True) if pair[0] != pair[1]
@@ -88,5 +88,5 @@ def test_a_plea_is_one_line_of_what_others_read_ask_and_see(kind: str, plea: str
             asked = LanguageModelAgent(style, style, settings, nobody, form=FORM).request(view)
             user = asked.messages[-1].content
             assert user.count("</situation>") == user.count("<situation>") == 1
-        telling = DeductionTelling(of.made)
+        telling = DeductionRenderer(of.made)
         assert len(telling.events(view)) == len(telling.events(plain))

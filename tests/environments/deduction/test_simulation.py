@@ -9,16 +9,16 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.validate import validate
-from apportion.environments.cast import Cast
+from apportion.environments.corpus_export import RULES
 from apportion.environments.deduction.events import MODERATOR
-from apportion.environments.deduction.kinds import GAMES, game_called
+from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.simulation import DeductionChoice, seated
-from apportion.environments.reopened import Reopened
-from apportion.environments.simulation import pricing, write_corpus
-from apportion.environments.simulators import maker_of, open_session
-from apportion.environments.to_corpus import RULES
+from apportion.environments.registry import maker_of, open_session
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.role_assignment import RoleAssignment
+from apportion.environments.simulation import cost_estimate, write_corpus
 from apportion.foundation.errors import InputError, UnitError
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.deduction.toy import MOLE
 
@@ -42,10 +42,10 @@ def test_a_game_is_a_session_that_can_be_played_on(kind: str, tmp_path: Path) ->
         assert {one.score for one in session.ratings} <= {0.0, 1.0}
         known = {one.speaker for one in session.backgrounds if one.kind == "role"}
         assert known == seats and sum(one.kind == "rules" for one in session.backgrounds) == 1
-        found = maker_of(session, tmp_path / "c", Cast())
+        found = maker_of(session, tmp_path / "c", RoleAssignment())
         assert found is not None and found[0] == kind
         reopened = open_session(session, tmp_path / "c", nobody)
-        assert isinstance(reopened, Reopened)
+        assert isinstance(reopened, RestoredEpisode)
         target = sorted(seats)[0]
         turns = reopened.turns_of(target)
         scores = {one.name: one.score for one in session.ratings if one.target == target}
@@ -82,16 +82,16 @@ def test_what_cannot_be_played_is_told() -> None:
         MOLE.of_log({"rules": {"tie": "x"}})
     assert MOLE.of_log(MOLE.about(MOLE.options(), ("cat", "dog", "mole"))).facts("Player 3").role == "mole"
     with pytest.raises(InputError, match="scored by its rules"):
-        MOLE.simulator.recast(Cast(judge="paper@m"))
+        MOLE.simulator.recast(RoleAssignment(judge="paper@m"))
 
 
 def test_the_price_of_models_that_play_is_told_before(tmp_path: Path) -> None:
-    chosen = ChosenModel("m", base_url="http://127.0.0.1:9/v1", prices=None)
+    chosen = ModelSpec("m", base_url="http://127.0.0.1:9/v1", prices=None)
     choice = DeductionChoice(MOLE, ("recon",), games=2, chosen=chosen, limit_s=60.0)
     assert choice.record()["limit_s"] == 60.0 and choice.record()["temperature"] == 1.0
-    (priced,) = pricing.price(choice)
+    (priced,) = cost_estimate.price(choice)
     assert priced.requests == 2 * 3 * 3 * 2
-    shown = pricing.preview(choice, 1)
+    shown = cost_estimate.preview(choice, 1)
     assert "You are Player" in shown.text() and "peek: see the role of one player (players: [1] or" in shown.text()
 
 

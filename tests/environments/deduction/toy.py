@@ -8,11 +8,11 @@ from itertools import permutations
 from random import Random
 from typing import ClassVar, Literal
 
+from apportion.environments.deduction.agent_registry import roster_of
 from apportion.environments.deduction.events import VOTE, Aim, Deal, Stage, called
-from apportion.environments.deduction.facts import Facts
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.kinds import GameKind
-from apportion.environments.deduction.rosters import roster_of
+from apportion.environments.deduction.games import GameKind
+from apportion.environments.deduction.private_information import PrivateInformation
 
 ROLES = ("mole", "cat", "dog")
 PEEK = "peek"
@@ -101,7 +101,7 @@ class Mole(Deduction):
         return f"You are {called(seat)}, the {self.deal[seat - 1]}."
 
     @staticmethod
-    def fits(facts: Facts) -> Sequence[Deal]:
+    def fits(facts: PrivateInformation) -> Sequence[Deal]:
         seen = {facts.seat: facts.role} | {
             event.data[0]: event.data[1] for event in facts.events if event.kind == "role"
         }

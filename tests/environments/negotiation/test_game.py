@@ -7,25 +7,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import Agent
-from apportion.environments.core import Act, ActError, View
-from apportion.environments.negotiation.codes import AGREE, END, SPLIT_OF, act_of, rest, split_code
+from apportion.environments.environment import Action, InvalidActionError, Observation
+from apportion.environments.negotiation.action_encoding import AGREE, END, SPLIT_OF, act_of, rest, split_code
 from apportion.environments.negotiation.contexts import Context, contexts_of
 from apportion.environments.negotiation.game import MOST_WORDS, Negotiation
-from apportion.environments.negotiation.observation import SELECT, Facts
+from apportion.environments.negotiation.observation import SELECT, PrivateInformation
 from apportion.environments.negotiation.rules import Game
-from apportion.environments.negotiation.scripts import Conceding, Fair, Greedy, Random, TitForTat
-from apportion.environments.play import play
+from apportion.environments.negotiation.scripts import (
+    ConcedingAgent,
+    FairAgent,
+    GreedyAgent,
+    RandomAgent,
+    TitForTatAgent,
+)
+from apportion.environments.run_episode import play
 from apportion.environments.wrappers.tool_episode import tool_episodes
 from apportion.foundation.errors import InputError
 from tests.environments.negotiation.strategies import CONTEXTS
 
 CONTEXT = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))
-SCRIPTS: tuple[Agent, ...] = (Random(), Greedy(), Fair(), Conceding(), TitForTat())
+SCRIPTS: tuple[Agent, ...] = (RandomAgent(), GreedyAgent(), FairAgent(), ConcedingAgent(), TitForTatAgent())
 
 
-def act(code: int, text: str = "") -> Act:
+def act(code: int, text: str = "") -> Action:
     kind, kept = act_of(code)
-    return Act(kind, text, None if kept is None else list(kept))
+    return Action(kind, text, None if kept is None else list(kept))
 
 
 def begun(*codes: int, context: Context = CONTEXT, seed: int = 0) -> Negotiation:
@@ -88,10 +94,10 @@ def test_another_s_values_change_nothing_that_an_agent_sees(context: Context, se
         if games[0].game.over:
             break
         (name,) = games[0].acting()
-        done = script.act(View(games[0], name))  # Whoever it was: both games go on alike.
+        done = script.act(Observation(games[0], name))  # Whoever it was: both games go on alike.
         for game in games:
             game.do(done)
-    one, other = (View(game, "Alice") for game in games)
+    one, other = (Observation(game, "Alice") for game in games)
     assert (one.text, one.facts, one.legal, one.number) == (other.text, other.facts, other.legal, other.number)
     assert one.facts._asdict() == other.facts._asdict()
     public = [[row for row in game.backgrounds() if row[0] in (None, "Alice")] for game in games]
@@ -108,11 +114,11 @@ def test_what_counts_is_the_act_and_its_words_stand_beside_it() -> None:
     game = begun()
     name = game.acting()[0]
     words = "You get nothing at all, I agree to everything!"
-    game.do(Act("propose", words, [1, 1, 0]))
+    game.do(Action("propose", words, [1, 1, 0]))
     (move,) = game.steps[-1]
     assert game.said(move) == f"{words} [I would like 1 book and 1 hat; you can have 2 hats and 1 ball.]"
     assert game.outcome()[name] == {"points": 0.0, "advantage": 0.0}
-    game.do(Act("agree", "Deal."))
+    game.do(Action("agree", "Deal."))
     assert game.said(game.steps[-1][0]) == "Deal."
     game.do(act(END))
     assert game.said(game.steps[-1][0]) == "Let's end it here."
@@ -133,12 +139,12 @@ def test_both_select_at_once_and_unseen() -> None:
     assert game.acting() == game.agents
     assert {game.legal(name) for name in game.agents} == {(SELECT,)}
     before = game.observe("Bob")
-    with pytest.raises(ActError, match="'Bob' has to act in this step"):
-        game.step({"Alice": Act(SELECT, "", [1, 1, 0])})
+    with pytest.raises(InvalidActionError, match="'Bob' has to act in this step"):
+        game.step({"Alice": Action(SELECT, "", [1, 1, 0])})
     assert game.observe("Bob") == before
     maker = game.starter
     taken = {maker: (1, 1, 0), 1 - maker: (0, 2, 1)}
-    game.step({game.agents[seat]: Act(SELECT, "", list(kept)) for seat, kept in taken.items()})
+    game.step({game.agents[seat]: Action(SELECT, "", list(kept)) for seat, kept in taken.items()})
     assert game.over
     assert game.legal("Alice") == ()
     assert game.outcome()[game.agents[maker]]["points"] == CONTEXT.worth(maker, (1, 1, 0))
@@ -147,22 +153,22 @@ def test_both_select_at_once_and_unseen() -> None:
 @pytest.mark.parametrize(
     ("done", "problem"),
     [
-        (Act("agree"), "may not 'agree'"),
-        (Act("insist", "", [1, 1, 0]), "may not 'insist'"),
-        (Act("propose"), "propose with split None"),
-        (Act("propose", "", [2, 0, 0]), r"proposes \[2, 0, 0\] of \[1, 3, 1\] .*no item more than there is"),
-        (Act("propose", "", [9, 0, 0]), "each 0 to 4"),
-        (Act("propose", "", "all"), "each 0 to 4"),
-        (Act("propose", "", [True, 0, 0]), "each 0 to 4"),
-        (Act("propose", "", {"book": 1}), "each 0 to 4"),
-        (Act("propose", "", [[1], 0, 0]), "each 0 to 4"),
-        (Act("propose", "a" * (MOST_WORDS + 1), [1, 0, 0]), "2,001 characters at once"),
-        (Act("select", "", [1, 0, 0]), "may not 'select'"),
+        (Action("agree"), "may not 'agree'"),
+        (Action("insist", "", [1, 1, 0]), "may not 'insist'"),
+        (Action("propose"), "propose with split None"),
+        (Action("propose", "", [2, 0, 0]), r"proposes \[2, 0, 0\] of \[1, 3, 1\] .*no item more than there is"),
+        (Action("propose", "", [9, 0, 0]), "each 0 to 4"),
+        (Action("propose", "", "all"), "each 0 to 4"),
+        (Action("propose", "", [True, 0, 0]), "each 0 to 4"),
+        (Action("propose", "", {"book": 1}), "each 0 to 4"),
+        (Action("propose", "", [[1], 0, 0]), "each 0 to 4"),
+        (Action("propose", "a" * (MOST_WORDS + 1), [1, 0, 0]), "2,001 characters at once"),
+        (Action("select", "", [1, 0, 0]), "may not 'select'"),
     ],
 )
-def test_an_act_that_cannot_be_is_told(done: Act, problem: str) -> None:
+def test_an_act_that_cannot_be_is_told(done: Action, problem: str) -> None:
     game = begun()
-    with pytest.raises(ActError, match=problem):
+    with pytest.raises(InvalidActionError, match=problem):
         game.do(done)
     assert not game.steps
 
@@ -170,10 +176,10 @@ def test_an_act_that_cannot_be_is_told(done: Act, problem: str) -> None:
 def test_a_selection_off_the_pool_is_told() -> None:
     game = begun(split_code((1, 1, 0)), END)
     for taken, problem in (([2, 0, 0], r"selects \[2, 0, 0\] of \[1, 3, 1\]"), (None, "each 0 to 4")):
-        with pytest.raises(ActError, match=problem):
-            game.step({"Alice": Act(SELECT, "", taken), "Bob": Act(SELECT, "", [0, 0, 0])})
-    with pytest.raises(ActError, match="agree with split"):
-        begun(split_code((1, 1, 0))).do(Act("agree", "", [1, 1, 0]))
+        with pytest.raises(InvalidActionError, match=problem):
+            game.step({"Alice": Action(SELECT, "", taken), "Bob": Action(SELECT, "", [0, 0, 0])})
+    with pytest.raises(InvalidActionError, match="agree with split"):
+        begun(split_code((1, 1, 0))).do(Action("agree", "", [1, 1, 0]))
 
 
 def test_what_cannot_be_played_is_told() -> None:
@@ -199,7 +205,7 @@ def test_what_a_seat_reads() -> None:
     assert f"#1 You proposed to keep 1 book and 1 hat (which leaves 2 hats and 1 ball to {answering})" in game.observe(
         starting
     )
-    facts: Facts = game.facts(answering)
+    facts: PrivateInformation = game.facts(answering)
     assert facts.offered == split_code((0, 2, 1)) == rest(CONTEXT.counts, facts.standing)
     assert facts.worth(facts.offered) == CONTEXT.worth(1 - game.starter, SPLIT_OF[facts.offered])
     over = begun(split_code((1, 1, 0)), AGREE, END)
@@ -211,15 +217,15 @@ def test_words_alone_are_an_act_with_its_split() -> None:
     game = begun()
     first, second = game.acting()[0], game.agents[1 - game.starter]
     assert game.in_words(first, "propose", "I take the book and 2 hats").data == [1, 2, 0]
-    with pytest.raises(ActError, match="propose with split None"):
+    with pytest.raises(InvalidActionError, match="propose with split None"):
         game.do(game.in_words(first, "propose", "Hello!"))
     game.do(game.in_words(first, "propose", "I take the book and 2 hats"))
     assert game.in_words(second, "insist", "I insist.").data is None
     game.do(game.in_words(second, "disagree", "No hats for you!"))
     assert game.in_words(first, "insist", "I insist.").data == [1, 2, 0]
     game.do(game.in_words(first, "insist", "I insist."))
-    game.do(Act("agree"))
-    game.do(Act("end"))
+    game.do(Action("agree"))
+    game.do(Action("end"))
     assert game.in_words(first, SELECT, "").data == [1, 2, 0]
     assert game.in_words(second, SELECT, "").data == [0, 1, 1]
     assert game.in_words(second, SELECT, "I take everything").data == [1, 3, 1]
@@ -228,10 +234,12 @@ def test_words_alone_are_an_act_with_its_split() -> None:
 @pytest.mark.parametrize("seat", [0, 1])
 def test_a_game_by_calls_of_a_tool_is_the_game_that_agents_play(seat: int) -> None:
     """The caller says what a script says: the words alone make the same acts."""
-    episode = tool_episodes([Negotiation(CONTEXT)], Fair(), "points")()
+    episode = tool_episodes([Negotiation(CONTEXT)], FairAgent(), "points")()
     for seed in range(20):
         episode.reset(task=0, seat=seat, seed=seed)
-        game = played(CONTEXT, seed, *((Conceding(), Fair()) if seat == 0 else (Fair(), Conceding())))
+        game = played(
+            CONTEXT, seed, *((ConcedingAgent(), FairAgent()) if seat == 0 else (FairAgent(), ConcedingAgent()))
+        )
         for moves in game.steps:
             for move in moves:
                 if move.agent == game.agents[seat]:

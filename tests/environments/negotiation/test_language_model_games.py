@@ -10,7 +10,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.environments.episode_log import LOG
 from apportion.environments.negotiation.simulation import NegotiationChoice
 from apportion.environments.simulation import write_corpus
-from apportion.llm_client.chosen import CACHE, ChosenModel
+from apportion.llm_client.model_spec import CACHE, ModelSpec
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 CONTEXT = "1 3 3 1 1 4\n1 1 3 0 1 9\n"
@@ -37,7 +37,7 @@ def haggles(body: Body) -> Body:
 
 def choice(folder: Path, server: OpenAIServer, *agents: str) -> NegotiationChoice:
     (folder / "contexts.txt").write_text(CONTEXT)
-    chosen = ChosenModel("m", base_url=server.url)
+    chosen = ModelSpec("m", base_url=server.url)
     return NegotiationChoice(agents, games=1, repeats=3, contexts=folder / "contexts.txt", chosen=chosen)
 
 

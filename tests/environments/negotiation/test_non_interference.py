@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import View
+from apportion.environments.environment import Observation
 from apportion.environments.negotiation.contexts import Context, contexts_of
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.language_model import FORM
-from apportion.environments.negotiation.person.telling import NegotiationTelling
-from apportion.environments.negotiation.scripts import Conceding, Fair, Greedy
-from apportion.environments.negotiation.scripts import Random as Drawn
-from apportion.environments.negotiation.wording import Worded
+from apportion.environments.negotiation.llm_realization import LLMVerbalizedAgent
+from apportion.environments.negotiation.scripts import ConcedingAgent, FairAgent, GreedyAgent
+from apportion.environments.negotiation.scripts import RandomAgent as Drawn
+from apportion.environments.negotiation.text_rendering import NegotiationRenderer
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.negotiation.strategies import CONTEXTS
 
 SETTINGS = LLMSettings(model="m", temperature=1.0)
-SCRIPTS = (Drawn(), Conceding(), Fair(), Greedy())
+SCRIPTS = (Drawn(), ConcedingAgent(), FairAgent(), GreedyAgent())
 
 
 def nobody(request: ChatRequest) -> ChatReply:
@@ -33,9 +33,9 @@ def nobody(request: ChatRequest) -> ChatReply:
 
 def seen_by_alice(game: Negotiation) -> list[Any]:
     """All that depends on what Alice knows: text, data, legal acts, numbers, requests of each kind, the terminal."""
-    view, telling = View(game, "Alice"), NegotiationTelling()
+    view, telling = Observation(game, "Alice"), NegotiationRenderer()
     models = [LanguageModelAgent(f"{one}@m", one, SETTINGS, nobody, form=FORM) for one in ("base", "react")]
-    worded = [Worded("fair~@m", Fair(), SETTINGS, nobody)] if view.legal and not game.game.over else []
+    worded = [LLMVerbalizedAgent("fair~@m", FairAgent(), SETTINGS, nobody)] if view.legal and not game.game.over else []
     requests = [agent.request(view) for agent in (*models, *worded)]
     return [
         *(view.text, tuple(view.facts), view.legal, view.number, view.draws.random()),
@@ -55,7 +55,7 @@ def test_another_s_values_change_no_byte(context: Context, seed: int, draw: int)
     draws = Random(draw)
     while not games[0].over:
         # Whatever Bob does is done in both: what he knows may move him, and nothing else may reach her.
-        acts = {name: draws.choice(SCRIPTS).act(View(games[0], name)) for name in games[0].acting()}
+        acts = {name: draws.choice(SCRIPTS).act(Observation(games[0], name)) for name in games[0].acting()}
         for game in games:
             game.step(acts)
         assert seen_by_alice(games[0]) == seen_by_alice(games[1])
@@ -67,7 +67,7 @@ def test_nothing_of_a_game_is_logged(caplog: pytest.LogCaptureFixture) -> None:
             game = Negotiation(Context((1, 3, 1), ((3, 1, 4), (7, 1, 0))))
             game.reset(seed)
             while not game.over:
-                game.step({name: Conceding().act(View(game, name)) for name in game.acting()})
+                game.step({name: ConcedingAgent().act(Observation(game, name)) for name in game.acting()})
     assert not caplog.records
 
 
@@ -80,5 +80,5 @@ def test_a_value_that_nobody_else_has_is_nowhere_in_what_the_other_sees() -> Non
         game.reset(seed)
         while not game.over:
             assert "9 points" not in str(seen_by_alice(game))
-            game.step({name: Conceding().act(View(game, name)) for name in game.acting()})
+            game.step({name: ConcedingAgent().act(Observation(game, name)) for name in game.acting()})
         assert "a hat 9 points" in game.observe("Bob")

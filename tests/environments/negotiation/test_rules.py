@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.negotiation.codes import (
+from apportion.environments.negotiation.action_encoding import (
     ACTS,
     AGREE,
     DISAGREE,

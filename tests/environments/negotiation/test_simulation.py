@@ -10,12 +10,12 @@ from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.simulation import NegotiationChoice
 from apportion.environments.simulation import write_corpus
-from apportion.environments.simulation.pricing import preview, price
+from apportion.environments.simulation.cost_estimate import preview, price
 from apportion.foundation.errors import InputError
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 
 SMALL = NegotiationChoice(("conceding", "fair", "random"), games=4, seed=3)
-CHOSEN = ChosenModel("gpt-4.1-mini")
+CHOSEN = ModelSpec("gpt-4.1-mini")
 
 
 def test_a_choice_is_played_and_becomes_a_corpus(tmp_path: Path) -> None:

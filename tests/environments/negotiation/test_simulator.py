@@ -11,19 +11,19 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
-from apportion.environments.ahead import Foretold, kept_alone
-from apportion.environments.cast import Cast
 from apportion.environments.episode_log import LOG
 from apportion.environments.negotiation.contexts import ITEMS
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.simulation import NegotiationChoice
 from apportion.environments.negotiation.simulator import SIMULATOR, game_of
-from apportion.environments.reopened import Reopened
-from apportion.environments.rollout import Rollouts, Utility
+from apportion.environments.registry import identity_of
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.role_assignment import RoleAssignment
+from apportion.environments.rollout import Rollouts, RolloutUtility
+from apportion.environments.rollout_preview import PredictedRequests, kept_alone
 from apportion.environments.simulation import write_corpus
-from apportion.environments.simulators import identity_of
 from apportion.foundation.errors import InputError, UnitError
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply, ChatRequest
 
 
@@ -74,7 +74,7 @@ def test_exact_values_of_points_sum_to_what_the_whole_game_adds(folder: Path) ->
         reopened = SIMULATOR.open(session, folder, nobody)
         for name in reopened.begun.agents:
             turns = reopened.turns_of(name)
-            worth = Rollouts(reopened, name, turns, Utility({"points": 1.0}), rollouts=1)
+            worth = Rollouts(reopened, name, turns, RolloutUtility({"points": 1.0}), rollouts=1)
             value = {s: worth.played_on(s)[0] for s in every_coalition(len(turns))}
             shares = [shapley(value, player, len(turns)) for player in range(len(turns))]
             assert sum(shares) == pytest.approx(value[frozenset(range(len(turns)))] - value[frozenset()])
@@ -134,7 +134,7 @@ def test_who_cannot_play_again_is_an_error_only_when_asked(tmp_path: Path, folde
     session = sessions(folder)[0]
     (tmp_path / LOG).write_text((folder / LOG).read_text().replace('"Alice","conceding"', '"Alice","somebody"'))
     reopened = SIMULATOR.open(session, tmp_path, nobody)
-    assert isinstance(reopened, Reopened)
+    assert isinstance(reopened, RestoredEpisode)
     assert reopened.as_it_stands("Bob", reopened.turns_of("Bob")).scores
     with pytest.raises(UnitError, match=r"'somebody' \(Alice\) cannot play on: no agent 'somebody'"):
         reopened.play_on("Alice", (), (0,))
@@ -150,30 +150,39 @@ def test_others_play_on_where_a_run_names_them(folder: Path) -> None:
         keep = dict.fromkeys(ITEMS, 0) if kind == "select" else None
         return ChatReply(json.dumps({"act": kind, "text": "", "keep": keep}), "m")
 
-    chosen = ChosenModel("m", max_tokens=70)
-    recast = SIMULATOR.recast(Cast(partner="base", temperature=0.3, chosen=chosen))
+    chosen = ModelSpec("m", max_tokens=70)
+    recast = SIMULATOR.recast(RoleAssignment(partner="base", temperature=0.3, chosen=chosen))
     assert [llm.model for llm in recast.asked(session, folder)] == ["m"]
     reopened = recast.open(session, folder, complete)
     assert reopened.waits and not SIMULATOR.open(session, folder, nobody).waits
     reopened.play_on("Alice", (), (0,))
     assert asked and all("as 'Bob'" in request.subject for request in asked)
     assert {(request.temperature, request.max_tokens) for request in asked} == {(0.3, 70)}
-    casts = [Cast(), Cast(partner="base", chosen=chosen), Cast(target="base", chosen=chosen), Cast(partner="greedy"),
-             Cast(partner="base@x", chosen=chosen), Cast(partner="fair~", chosen=chosen)]  # fmt: skip
+    casts = [
+        RoleAssignment(),
+        RoleAssignment(partner="base", chosen=chosen),
+        RoleAssignment(target="base", chosen=chosen),
+        RoleAssignment(partner="greedy"),
+        RoleAssignment(partner="base@x", chosen=chosen),
+        RoleAssignment(partner="fair~", chosen=chosen),
+    ]
     known = [SIMULATOR.recast(cast).identity(session, folder) for cast in casts]
     assert len({str(one) for one in known}) == len(known) and known[0] == SIMULATOR.identity(session, folder)
-    assert SIMULATOR.recast(Cast(partner="base").scoring()).identity(session, folder) == known[0]
+    assert SIMULATOR.recast(RoleAssignment(partner="base").scoring()).identity(session, folder) == known[0]
 
 
 @pytest.mark.parametrize(
     ("cast", "said"),
     [
-        (Cast(judge="paper"), "judge = 'paper': a negotiation is scored by its rules; name the judge 'rules'"),
-        (Cast(target="bsae"), "no agent 'bsae'"),
-        (Cast(partner="nobody~@m"), "no agent 'nobody'"),
+        (
+            RoleAssignment(judge="paper"),
+            "judge = 'paper': a negotiation is scored by its rules; name the judge 'rules'",
+        ),
+        (RoleAssignment(target="bsae"), "no agent 'bsae'"),
+        (RoleAssignment(partner="nobody~@m"), "no agent 'nobody'"),
     ],
 )
-def test_who_there_is_not_is_told(cast: Cast, said: str) -> None:
+def test_who_there_is_not_is_told(cast: RoleAssignment, said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
         SIMULATOR.recast(cast)
 
@@ -181,9 +190,9 @@ def test_who_there_is_not_is_told(cast: Cast, said: str) -> None:
 def test_what_a_play_by_models_would_ask_is_listed(folder: Path) -> None:
     session = sessions(folder)[0]
     for name, times in (("base", 1), ("fair~", 1)):
-        cast = Cast(target=name, partner=name, chosen=ChosenModel("m"))
+        cast = RoleAssignment(target=name, partner=name, chosen=ModelSpec("m"))
         reopened = SIMULATOR.recast(cast).open(session, folder, kept_alone(lambda request: None))
-        assert isinstance(reopened, Foretold)
+        assert isinstance(reopened, PredictedRequests)
         ahead = reopened.ahead("Alice", (), 0)
         assert ahead.request is not None and not ahead.over and ahead.most is not None
         prompts = [one for of_step in reopened.prompts("Alice") for one in of_step]

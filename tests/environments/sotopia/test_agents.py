@@ -7,21 +7,21 @@ import pytest
 from apportion.environments.agents.language_model import LanguageModelAgent
 from apportion.environments.sotopia.agents import AGENTS, agents_of, asked_by, scripted
 from apportion.foundation.errors import InputError
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 NAMES = [name for name in AGENTS.names() if not hasattr(AGENTS.find(name), "of")]
 
 
 def test_each_name_has_an_agent_that_is_called_so(tmp_path: Path) -> None:
-    with agents_of(NAMES, ChosenModel(), tmp_path / "cache.sqlite") as agents:
+    with agents_of(NAMES, ModelSpec(), tmp_path / "cache.sqlite") as agents:
         assert all(agent.called == name and not agent.paid for name, agent in agents.items())
     assert not (tmp_path / "cache.sqlite").exists()
 
 
 def test_language_models_are_called_by_prompt_and_model(tmp_path: Path) -> None:
     with serving(OpenAIServer()) as server:
-        chosen = ChosenModel("small", base_url=server.url)
+        chosen = ModelSpec("small", base_url=server.url)
         with agents_of(["base", "react@large", "conceding"], chosen, tmp_path / "cache.sqlite") as agents:
             assert [agent.called for agent in agents.values()] == ["base@small", "react@large", "conceding"]
             large = agents["react@large"]
@@ -31,7 +31,7 @@ def test_language_models_are_called_by_prompt_and_model(tmp_path: Path) -> None:
 def test_an_unknown_name_is_told_with_the_nearest(tmp_path: Path) -> None:
     with (
         pytest.raises(InputError, match=r"'concedin'; did you mean 'conceding'.*Language models: base, react, refine"),
-        agents_of(["concedin"], ChosenModel(), tmp_path / "c"),
+        agents_of(["concedin"], ModelSpec(), tmp_path / "c"),
     ):
         raise AssertionError
 
@@ -45,7 +45,7 @@ def test_an_unknown_name_is_told_with_the_nearest(tmp_path: Path) -> None:
 )
 def test_a_language_model_needs_a_model(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        asked_by(name, ChosenModel(), "<{}>".format)
+        asked_by(name, ModelSpec(), "<{}>".format)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_prompt_that_cannot_be_used_is_told_before_anybody_plays(tmp_path: Pat
     own = tmp_path / "own.txt"
     own.write_text("revises: refine\n[system]\nPlay.\n[user]\n{{ situation }} {{ legal }} {{ draft }}\n")
     with serving(OpenAIServer()) as server:
-        chosen = ChosenModel("small", base_url=server.url)
+        chosen = ModelSpec("small", base_url=server.url)
         with (
             pytest.raises(InputError, match=r"own.txt: revises 'refine', which revises a draft itself"),
             agents_of([str(own)], chosen, tmp_path / "c"),
@@ -79,6 +79,6 @@ def test_a_prompt_that_cannot_be_used_is_told_before_anybody_plays(tmp_path: Pat
 def test_nothing_is_sent_without_consent(tmp_path: Path) -> None:
     with (
         pytest.raises(InputError, match=r"<model>: .*would leave this machine for api.openai.com"),
-        agents_of(["base"], ChosenModel("m"), tmp_path / "c", "<{}>".format),
+        agents_of(["base"], ModelSpec("m"), tmp_path / "c", "<{}>".format),
     ):
         raise AssertionError

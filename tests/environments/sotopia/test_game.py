@@ -2,17 +2,17 @@
 
 import pytest
 
-from apportion.environments.core import Act, ActError
+from apportion.environments.environment import Action, InvalidActionError
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.tasks import Task
 from apportion.foundation.errors import InputError
 
 TASK = bundled_tasks.tasks()[0]
-SPEAK, NONE, LEAVE = Act("speak", "Hm."), Act("none"), Act("leave")
+SPEAK, NONE, LEAVE = Action("speak", "Hm."), Action("none"), Action("leave")
 
 
-def played(*acts: Act, rules: Rules | None = None) -> Sotopia:
+def played(*acts: Action, rules: Rules | None = None) -> Sotopia:
     game = Sotopia(TASK, rules)
     for act in acts:
         game.do(act)
@@ -38,17 +38,17 @@ def test_agents_act_by_turns() -> None:
         ([NONE] * 19, Rules(most_silent=0), False),
     ],
 )
-def test_when_it_ends(acts: list[Act], rules: Rules | None, over: bool) -> None:
+def test_when_it_ends(acts: list[Action], rules: Rules | None, over: bool) -> None:
     game = played(*acts, rules=rules)
     assert game.over is over and (game.acting() == ()) is over
 
 
 def test_acts_without_words_or_with_too_many_are_refused() -> None:
     game = Sotopia(TASK)
-    with pytest.raises(ActError, match="'speak' without words; say what, or do 'none'"):
-        game.do(Act("speak", " "))
-    with pytest.raises(ActError, match="20,001 characters at once"):
-        game.do(Act("speak", "a" * 20_001))
+    with pytest.raises(InvalidActionError, match="'speak' without words; say what, or do 'none'"):
+        game.do(Action("speak", " "))
+    with pytest.raises(InvalidActionError, match="20,001 characters at once"):
+        game.do(Action("speak", "a" * 20_001))
     assert game.acts == []
 
 
@@ -66,7 +66,7 @@ def test_limits_that_are_none_are_refused() -> None:
 
 
 def test_what_is_said_and_known_goes_to_the_corpus() -> None:
-    game = played(SPEAK, Act("physical action", "opens the door"), NONE)
+    game = played(SPEAK, Action("physical action", "opens the door"), NONE)
     assert [game.said(move) for moves in game.steps for move in moves] == [
         "Hm.",
         "[physical action] opens the door",

@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 
-from apportion.environments.core import View
-from apportion.environments.play import play
+from apportion.environments.environment import Observation
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.goal_checks import OneNumber, Split
 from apportion.environments.sotopia.scripts import Conceding, worded
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.terms import OneNumber, Split
 
 
 @pytest.mark.parametrize("task", bundled_tasks.tasks(pairs=1), ids=lambda task: task.scenario.name)
@@ -44,4 +44,4 @@ def test_an_offer_asks_for_what_is_wanted() -> None:
 def test_the_same_view_gives_the_same_act() -> None:
     game = Sotopia(bundled_tasks.tasks()[0])
     agent = Conceding()
-    assert agent.act(View(game, game.agents[0])) == agent.act(View(game.clone(), game.agents[0]))
+    assert agent.act(Observation(game, game.agents[0])) == agent.act(Observation(game.clone(), game.agents[0]))

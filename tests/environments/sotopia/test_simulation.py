@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.placing import claim
+from apportion.corpus.writer import claim
 from apportion.environments.episode_log import read_log
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import LOG, SimulationChoice, seated, simulate_sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError
-from apportion.llm_client.chosen import CACHE, ChosenModel
+from apportion.llm_client.model_spec import CACHE, ModelSpec
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 SMALL = SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, repeats=2, seed=3)
@@ -102,7 +102,7 @@ def test_nothing_to_play_and_unknown_names_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("agents", [("conceding", "conceding"), ("base", "base@m")])
 def test_an_agent_that_is_named_twice_is_told_before_there_is_a_folder(tmp_path: Path, agents: tuple[str, ...]) -> None:
     name = {"conceding": "conceding", "base": "base@m"}[agents[0]]
-    chosen = ChosenModel("m", base_url="http://127.0.0.1:1/v1")
+    chosen = ModelSpec("m", base_url="http://127.0.0.1:1/v1")
     with pytest.raises(InputError, match=f"{', '.join(agents)}: '{name}' is there twice; name each agent once"):
         simulate_sotopia(SimulationChoice(agents=agents, chosen=chosen), tmp_path / "one")
     assert not (tmp_path / "one").exists()
@@ -126,7 +126,7 @@ def hash_of(text: str) -> int:
 
 def test_a_language_model_plays_and_is_paid_for_each_reply_once(tmp_path: Path) -> None:
     with serving(OpenAIServer(answer=talks)) as server:
-        chosen = ChosenModel("m", base_url=server.url)
+        chosen = ModelSpec("m", base_url=server.url)
         choice = SimulationChoice(("base",), ("used_bicycle",), pairs=3, repeats=2, chosen=chosen)
         report = simulate_sotopia(choice, tmp_path / "one")
         asked = len(server.requests)
@@ -147,7 +147,7 @@ def test_a_language_model_plays_and_is_paid_for_each_reply_once(tmp_path: Path) 
 def test_a_canary_of_one_agent_is_in_no_request_of_the_other(tmp_path: Path) -> None:
     """Goal, profile and secret of each seat, as the model of the other seat is asked."""
     with serving(OpenAIServer(answer=talks)) as server:
-        chosen = ChosenModel("m", base_url=server.url)
+        chosen = ModelSpec("m", base_url=server.url)
         simulate_sotopia(
             SimulationChoice(("base",), pairs=1, rules=Rules(most_acts=6), chosen=chosen), tmp_path / "one"
         )

@@ -9,18 +9,18 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
-from apportion.environments.core import Environment
-from apportion.environments.play import play
-from apportion.environments.simulators import identity_of, maker_of, open_session
+from apportion.environments.environment import Environment
+from apportion.environments.registry import identity_of, maker_of, open_session
+from apportion.environments.run_episode import play
+from apportion.environments.scoring import EpisodeScore
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import TaskSpace
 from apportion.environments.sotopia.sources.task_file import written
-from apportion.environments.verdict import Verdict
 from apportion.foundation.errors import InputError, UnitError
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from tests.environments.sotopia.test_simulation import talks
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -92,8 +92,8 @@ def test_another_judge_can_be_handed_in(folder: Path) -> None:
     class Seven:
         called: str = "seven"
 
-        def verdict(self, environment: Environment) -> Verdict:
-            return Verdict({name: {"REL": 5.0, "GOAL": 7.0} for name in environment.agents})
+        def verdict(self, environment: Environment) -> EpisodeScore:
+            return EpisodeScore({name: {"REL": 5.0, "GOAL": 7.0} for name in environment.agents})
 
     session = sessions(folder)[0]
     reopened = SIMULATOR.reopen(session, folder, nobody, judge=Seven())
@@ -102,7 +102,7 @@ def test_another_judge_can_be_handed_in(folder: Path) -> None:
 
 def test_language_models_play_on_by_what_the_run_lends(tmp_path: Path) -> None:
     with serving(OpenAIServer(answer=talks)) as server:
-        chosen = ChosenModel("m", base_url=server.url)
+        chosen = ModelSpec("m", base_url=server.url)
         choice = SimulationChoice(("base",), ("used_bicycle",), pairs=1, chosen=chosen, temperature=0.5)
         simulate_sotopia(choice, tmp_path / "play")
     (session,) = sessions(tmp_path / "play")

@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.language_model import STYLES, LanguageModelAgent
-from apportion.environments.core import Act, View
+from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.person.telling import SotopiaTelling
+from apportion.environments.sotopia.goal_checks import OneNumber, Terms
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.published import read_published
 from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.terms import OneNumber, Terms
+from apportion.environments.sotopia.text_rendering import SotopiaRenderer
 from apportion.environments.sotopia.visibility import ALL_BUT_SECRETS, FIELDS, VISIBLE, Relationship, Visibility, seen
-from apportion.environments.terminal.person import Person
-from apportion.environments.terminal.screen import Screen
+from apportion.environments.terminal.console import Screen
+from apportion.environments.terminal.human_agent import HumanAgent
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from tests.shared import shared
@@ -35,7 +35,7 @@ def unasked(request: ChatRequest) -> ChatReply:
 
 RULES: tuple[Visibility, ...] = ("paper", "released")
 CANARY = "CANARYBIRD"
-DRAFT = Act("speak", "Well ...")
+DRAFT = Action("speak", "Well ...")
 MODELS = [LanguageModelAgent(f"{style}@m", style, LLMSettings(model="m"), unasked) for style in STYLES]
 
 
@@ -48,14 +48,14 @@ def read_by(task: Task, rule: Visibility, seat: int, *, acts: int = 3) -> tuple[
     """Every byte that one agent reads after some acts: observation, facts, what a style is asked, a person's screen."""
     game = Sotopia(task, Rules(rule))
     for number in range(acts):
-        game.do(Act("speak", f"sentence {number}"))
-    view = View(game, game.agents[seat])
+        game.do(Action("speak", f"sentence {number}"))
+    view = Observation(game, game.agents[seat])
     asked = [request for one in MODELS for request in (one.request(view), one.revision(view, DRAFT))]
     keys = [request.key() for request in asked]
     return view.text, repr(view.facts), *keys, read_by_person(view, game.rules)
 
 
-def read_by_person(view: View, rules: Rules) -> str:
+def read_by_person(view: Observation, rules: Rules) -> str:
     shown: list[str] = []
 
     def stops(prompt: str) -> str:
@@ -63,7 +63,7 @@ def read_by_person(view: View, rules: Rules) -> str:
         raise EOFError
 
     with suppress(EOFError):
-        Person(Screen(stops, shown.append, width=lambda: 1_000_000), SotopiaTelling(rules)).act(view)
+        HumanAgent(Screen(stops, shown.append, width=lambda: 1_000_000), SotopiaRenderer(rules)).act(view)
     return "".join(shown)
 
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from apportion.environments.reporting.figures import Value
-from apportion.environments.reporting.table import Marked
+from apportion.environments.report_tables.figures import Value
+from apportion.environments.report_tables.table import AnnotatedCell
 from apportion.environments.stackelberg.curves import figure_4, figure_5, figure_10
 from apportion.environments.stackelberg.games import file_name, table_1, table_2, table_4, table_5
 from apportion.environments.stackelberg.variants import Variants
-from apportion.environments.tournament.league.matches import Matches
+from apportion.environments.tournament.team_games.matches import Matches
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
-from tests.environments.tournament.league.made import VILLAGE, WOLVES, league, match
+from tests.environments.tournament.team_games.made import VILLAGE, WOLVES, league, match
 
 SAMPLING = Sampling(resamples=300)
 TEAMS = [league(50, teams=True)]
@@ -24,7 +24,7 @@ VARIANTS = Variants(
 
 
 def value(cell):
-    return cell.figure if isinstance(cell, Marked) else cell
+    return cell.figure if isinstance(cell, AnnotatedCell) else cell
 
 
 def test_table_1_is_of_seats_drawn_from_the_pool() -> None:
@@ -39,8 +39,8 @@ def test_table_2_has_the_opponent_first_and_marks_what_differs_from_it() -> None
     assert [row[0] for row in table.rows] == ["middle", "strong (full)", "weak (negative-only)"]
     village, wolves, average = map(value, table.rows[1][1:])
     assert average.value == pytest.approx((village.value + wolves.value) / 2) and average.value > 65
-    assert all(isinstance(cell, Marked) for cell in table.rows[1][1:])
-    assert not any(isinstance(cell, Marked) for cell in table.rows[0])
+    assert all(isinstance(cell, AnnotatedCell) for cell in table.rows[1][1:])
+    assert not any(isinstance(cell, AnnotatedCell) for cell in table.rows[0])
     # An agent with itself wins as one team what it loses as the other.
     assert value(table.rows[0][3]).value == pytest.approx(50)
     assert "of no agent the reward was given" in table_2(TEAMS, Variants(), SAMPLING).absent

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.reporting.figures import Value
+from apportion.environments.report_tables.figures import Value
 from apportion.environments.stackelberg.persuasion import read_nearness, table_6
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.estimate import Missing

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.deduction.kinds import game_called
+from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.league.choice import LeagueChoice
 from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
 from apportion.environments.negotiation.simulation import NegotiationChoice
 from apportion.environments.simulation import Simulation, write_corpus
 from apportion.environments.sotopia.simulation import SimulationChoice
-from apportion.environments.stackelberg.persuasion import Nearness
+from apportion.environments.stackelberg.persuasion import CosineSimilarity
 from apportion.environments.stackelberg.report import StackelbergChoice, stackelberg_report
 from apportion.environments.stackelberg.variants import Variants
-from apportion.environments.tournament.league.seating import TEAMS
+from apportion.environments.tournament.team_games.seating import TEAMS
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
 
@@ -39,7 +39,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_every_table_is_there_or_says_why_not(played: dict[str, Path]) -> None:
     places = tuple(played[name] for name in ("pool", "teams", "bargains", "social"))
-    near = (Nearness(0, "s", 1, 0.5), Nearness(1, "s", 1, 0.7))
+    near = (CosineSimilarity(0, "s", 1, 0.5), CosineSimilarity(1, "s", 1, 0.7))
     report = stackelberg_report(StackelbergChoice(places, Variants(("conceding",)), instances=near), SAMPLING)
     tables = {table.key: table for table in report.tables}
     there = {key for key, table in tables.items() if not table.absent}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from apportion.environments.acts import Act
+from apportion.environments.actions import Action
 from apportion.environments.terminal.commands import AGAIN, HELP, STOP, Command, listed, read_line
-from apportion.environments.terminal.screen import LineError
+from apportion.environments.terminal.console import LineError
 
 COMMANDS = {
     "say": Command("speak", "say it", "TEXT"),
@@ -16,14 +16,14 @@ COMMANDS = {
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        ("Hello!", Act("speak", "Hello!")),
-        ("  two\n lines\t", Act("speak", "two lines")),
-        ("/say /go", Act("speak", "/go")),
-        ("//go", Act("speak", "/go")),
-        ("a \U0001f469\u200d\U0001f52c!", Act("speak", "a \U0001f469\u200d\U0001f52c!")),
-        ("/VOTE ann", Act("vote", "ann")),
-        ("/vote", Act("vote")),
-        ("/go ", Act("go")),
+        ("Hello!", Action("speak", "Hello!")),
+        ("  two\n lines\t", Action("speak", "two lines")),
+        ("/say /go", Action("speak", "/go")),
+        ("//go", Action("speak", "/go")),
+        ("a \U0001f469\u200d\U0001f52c!", Action("speak", "a \U0001f469\u200d\U0001f52c!")),
+        ("/VOTE ann", Action("vote", "ann")),
+        ("/vote", Action("vote")),
+        ("/go ", Action("go")),
         ("/help", HELP),
         ("/again", AGAIN),
         ("/stop", STOP),

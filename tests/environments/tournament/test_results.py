@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.rows import CorpusRows
 from apportion.environments.episode_log import LOG
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from apportion.environments.tournament.results import Result, Results, read_results

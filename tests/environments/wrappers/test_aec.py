@@ -8,18 +8,18 @@ pytest.importorskip("pettingzoo", reason="the extra pettingzoo is not installed"
 
 from pettingzoo.test import api_test, seed_test
 
-from apportion.environments.acts import Act, ActError
-from apportion.environments.core import Environment, View
-from apportion.environments.negotiation.codes import KINDS
+from apportion.environments.actions import Action, InvalidActionError
+from apportion.environments.environment import Environment, Observation
+from apportion.environments.negotiation.action_encoding import KINDS
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.observation import SELECT
-from apportion.environments.play import play
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.scripts import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.wrappers.aec import AEC
-from apportion.environments.wrappers.spaces import Acts, Words
+from apportion.environments.wrappers.spaces import ActionSpace, Words
 from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, Matching
 
@@ -84,7 +84,7 @@ def test_an_episode_by_cycles_is_the_episode_that_agents_play() -> None:
         observation, reward, over, _, info = env.last()
         assert observation["observation"] == env.environment.observe(agent)
         assert env.observation_space(agent).contains(observation)
-        env.step(None if over else agents[agent].act(View(env.environment, agent)))
+        env.step(None if over else agents[agent].act(Observation(env.environment, agent)))
         if over:
             assert reward == info["outcome"]["GOAL"] > 0 and info["outcome"]["BEL"] is None
     again = Sotopia(bundled_tasks.tasks()[0])
@@ -102,7 +102,7 @@ def test_who_acts_at_once_does_not_see_what_another_one_does() -> None:
     env.step({"kind": "show", "text": "a"})
     assert env.agent_selection == "bob" and env.observe("bob")["observation"] == before
     assert env.environment.steps == []
-    env.step(Act("show", "a"))
+    env.step(Action("show", "a"))
     assert len(env.environment.steps) == 1 and env.agent_selection == "ann"
 
 
@@ -133,17 +133,17 @@ def test_what_is_no_act_and_what_rules_do_not_allow_is_told_and_changes_nothing(
     for wrong in ("hello", None, {"kind": "speak"}, {"kind": "speak", "text": "x", "more": 1}):
         with pytest.raises(InputError, match="an action is"):
             env.step(wrong)
-    with pytest.raises(ActError, match="without words"):
+    with pytest.raises(InvalidActionError, match="without words"):
         env.step({"kind": "speak", "text": " "})
     assert env.environment.steps == [] and env.agent_selection == env.possible_agents[0]
     env.step({"kind": "speak", "text": "Hi!", "data": {"a": 1}})
-    assert env.environment.steps[0][0].act == Act("speak", "Hi!", {"a": 1})
+    assert env.environment.steps[0][0].act == Action("speak", "Hi!", {"a": 1})
     with pytest.raises(InputError, match="no dimension 'FAME' to reward; there are GOAL"):
         AEC(Sotopia(bundled_tasks.tasks()[0]), "FAME")
 
 
 def test_the_spaces_hold_what_they_draw_and_refuse_the_rest() -> None:
-    acts, words = Acts(("take", "pass"), TAKES, seed=1), Words(seed=1)
+    acts, words = ActionSpace(("take", "pass"), TAKES, seed=1), Words(seed=1)
     for _ in range(50):
         drawn = acts.sample()
         assert drawn in acts and (drawn["kind"] == "pass" or drawn["text"] in TAKES["take"])
@@ -152,7 +152,10 @@ def test_the_spaces_hold_what_they_draw_and_refuse_the_rest() -> None:
     assert "日本語 \n|" in words and 3 not in words
     for wrong in ({"kind": "fly", "text": ""}, {"kind": "pass"}, {"kind": "pass", "text": 1}, "pass", ["pass", ""]):
         assert wrong not in acts
-    assert acts == Acts(("take", "pass"), TAKES) != Acts(("take",)) and repr(acts) == "Acts(['take', 'pass'])"
+    assert (
+        acts == ActionSpace(("take", "pass"), TAKES) != ActionSpace(("take",))
+        and repr(acts) == "Acts(['take', 'pass'])"
+    )
     assert not acts.is_np_flattenable
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.agents.agent import AnyLegal, Scripted
-from apportion.environments.core import Act, View
-from apportion.environments.play import play
+from apportion.environments.agents.agent import RandomLegalAgent, ScriptedAgent
+from apportion.environments.environment import Action, Observation
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.scripts import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
@@ -42,7 +42,7 @@ def test_an_episode_by_calls_is_the_episode_that_agents_play(task: int, seat: in
 
 def test_nothing_that_is_hidden_from_the_seat_is_told() -> None:
     other = TASKS[0].task.characters[1].secret
-    episode = tool_episodes(TASKS, AnyLegal(), "GOAL")()
+    episode = tool_episodes(TASKS, RandomLegalAgent(), "GOAL")()
     told = [episode.reset(seed=3), *(episode.act("speak", "Who are you?") for _ in range(12))]
     assert other and other not in " ".join(told) and TASKS[0].task.scenario.goal(1) not in " ".join(told)
 
@@ -56,7 +56,7 @@ def test_an_act_that_is_not_allowed_is_told_and_not_done() -> None:
 
 
 def test_who_acts_at_once_is_asked_with_the_caller() -> None:
-    show = Scripted("shows", lambda view: Act("show", "a"))
+    show = ScriptedAgent("shows", lambda view: Action("show", "a"))
 
     class Scaled(Matching):
         def scales(self) -> dict[str, tuple[float, float]]:
@@ -73,7 +73,7 @@ def test_episodes_of_one_row_draw_the_same_and_rows_have_every_seat() -> None:
     assert len(rows) == len(TASKS) * 2 * 2 and rows[0]["prompt"] == [{"role": "user", "content": "Play."}]
     assert {(row["task"], row["seat"]) for row in rows} == {(t, s) for t in range(len(TASKS)) for s in (0, 1)}
     assert json.loads(json.dumps(rows)) == rows
-    factory = tool_episodes(TASKS, AnyLegal(), "GOAL")
+    factory = tool_episodes(TASKS, RandomLegalAgent(), "GOAL")
     for row in rows:
         assert factory().reset(**row) == factory().reset(**row)
     one = [factory().reset(**row) for row in tool_rows(TASKS[:1], repeats=9) if row["seat"] == 1]
@@ -97,10 +97,10 @@ def test_a_seat_that_is_never_asked_is_told(monkeypatch: pytest.MonkeyPatch) -> 
             return ("bob",)
 
     monkeypatch.setattr(tool_episode, "MOST_STEPS", 5)
-    episode = ToolEpisode([Alone(("ann", "bob"))], Scripted("one", lambda view: take(0)), "points")
+    episode = ToolEpisode([Alone(("ann", "bob"))], ScriptedAgent("one", lambda view: take(0)), "points")
     with pytest.raises(UnitError, match="'ann' is not asked in 5 steps"):
         episode.reset()
-    assert View(Alone(("ann", "bob")), "bob").step == 0
+    assert Observation(Alone(("ann", "bob")), "bob").step == 0
 
 
 CALLS = ("offer: 70", "offer: 85", "offer: 100", "accept")

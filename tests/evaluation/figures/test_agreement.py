@@ -6,25 +6,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, spearmanr
 
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult
+from apportion.evaluation.confidence_intervals.figure import Missing
 from apportion.evaluation.figures.agreement import count, one_annotator, pooled_auc, spearman, within_session
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import TurnLabels, read_labels
-from apportion.evaluation.intervals.bootstrap import Sampled
-from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import TurnLabels, read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode, labels
 
 SETTINGS = EvaluationSettings(bootstrap=300)
 
 
-def read(table: object, held: HeldOut, settings: EvaluationSettings = SETTINGS) -> TurnLabels:
+def read(table: object, held: TestSet, settings: EvaluationSettings = SETTINGS) -> TurnLabels:
     found = read_labels(table, held, settings)  # type: ignore[arg-type]
     assert isinstance(found, TurnLabels)
     return found
 
 
-def sampled(figure: Sampled | Missing) -> Sampled:
-    assert isinstance(figure, Sampled), figure
+def sampled(figure: BootstrapResult | Missing) -> BootstrapResult:
+    assert isinstance(figure, BootstrapResult), figure
     return figure
 
 
@@ -47,7 +47,7 @@ def test_rounding_does_not_make_a_constant_prediction_vary() -> None:
 
 
 def test_within_session_hand_computed_case() -> None:
-    held = HeldOut.of([episode(s, n, 50.0) for s, n in (("a", 4), ("b", 4), ("c", 4), ("d", 3), ("e", 5))])
+    held = TestSet.of([episode(s, n, 50.0) for s, n in (("a", 4), ("b", 4), ("c", 4), ("d", 3), ("e", 5))])
     rows = [("a", 2 * i, "x", v) for i, v in enumerate([1, 2, 3, 4])]
     rows += [("b", 2 * i, "x", v) for i, v in enumerate([4, 3, 2, 1])]
     rows += [("c", 2 * i, "x", 3) for i in range(4)]  # constant labels: left out
@@ -64,7 +64,7 @@ def test_within_session_hand_computed_case() -> None:
 
 
 def test_the_mean_of_the_annotators_is_what_is_agreed_with() -> None:
-    held = HeldOut.of([episode("a", 4, 50.0)])
+    held = TestSet.of([episode("a", 4, 50.0)])
     rows = [("a", 2 * i, who, v) for who, vs in (("x", [1, 2, 3, 5]), ("y", [5, 4, 4, 5])) for i, v in enumerate(vs)]
     found = read(labels(rows), held)
     mean, centred = found.means(held.turns)
@@ -74,7 +74,7 @@ def test_the_mean_of_the_annotators_is_what_is_agreed_with() -> None:
 
 @given(st.lists(st.tuples(small, st.booleans()), min_size=2, max_size=30))
 def test_auc_agrees_with_mann_whitney(turns: list[tuple[float, bool]]) -> None:
-    held = HeldOut.of([episode("a", len(turns), 50.0)])
+    held = TestSet.of([episode("a", len(turns), 50.0)])
     found = read(labels([("a", 2 * i, "x", 5.0 if up else 1.0) for i, (_, up) in enumerate(turns)]), held)
     values = np.array([[value for value, _ in turns]])
     up = np.array([above for _, above in turns])
@@ -88,11 +88,11 @@ def test_auc_agrees_with_mann_whitney(turns: list[tuple[float, bool]]) -> None:
 
 def test_resampled_auc_equals_the_auc_of_repeated_sessions() -> None:
     rng = np.random.default_rng(0)
-    held = HeldOut.of([episode(f"s{i}", 5, 50.0) for i in range(6)])
+    held = TestSet.of([episode(f"s{i}", 5, 50.0) for i in range(6)])
     values, wanted = rng.normal(size=(1, 30)).round(1), rng.choice([1.0, 5.0], size=30)
     rows = [(f"s{i}", 2 * j, "x", wanted[5 * i + j]) for i in range(6) for j in range(5)]
     result = sampled(pooled_auc(held, values, read(labels(rows), held), SETTINGS))
-    from apportion.evaluation.intervals.bootstrap import resample_counts
+    from apportion.evaluation.confidence_intervals.bootstrap import resample_counts
 
     for replicate, drawn in zip(result.replicates[:20], resample_counts(6, SETTINGS)[:20], strict=True):
         again = np.repeat(np.arange(30), np.repeat(drawn, 5).astype(int))
@@ -101,7 +101,7 @@ def test_resampled_auc_equals_the_auc_of_repeated_sessions() -> None:
 
 
 def test_middle_is_the_scale_s_and_the_mean_where_labels_are_one_sided_or_without_scale() -> None:
-    held = HeldOut.of([episode("a", 3, 50.0)])
+    held = TestSet.of([episode("a", 3, 50.0)])
     two_sided = [("a", 0, "x", 1.0), ("a", 2, "x", 3.0), ("a", 4, "x", 5.0)]
     one_sided = [("a", 0, "x", 3.0), ("a", 2, "x", 4.0), ("a", 4, "x", 5.0)]
     assert read(labels(two_sided), held).middle_is == "midpoint"
@@ -111,7 +111,7 @@ def test_middle_is_the_scale_s_and_the_mean_where_labels_are_one_sided_or_withou
 
 
 def test_one_annotator_against_the_mean_of_the_others() -> None:
-    held = HeldOut.of([episode("a", 4, 50.0)])
+    held = TestSet.of([episode("a", 4, 50.0)])
     given_labels = {"x": [1, 2, 4, 5], "y": [1, 2, 4, 5], "z": [5, 4, 2, 1]}
     rows = [("a", 2 * i, who, v) for who, vs in given_labels.items() for i, v in enumerate(vs)]
     rho, auc = one_annotator(held, read(labels(rows), held), SETTINGS)
@@ -122,7 +122,7 @@ def test_one_annotator_against_the_mean_of_the_others() -> None:
 
 def test_leave_one_out_equals_a_plain_loop() -> None:
     rng = np.random.default_rng(5)
-    held = HeldOut.of([episode(f"s{i}", 6, 50.0) for i in range(8)])
+    held = TestSet.of([episode(f"s{i}", 6, 50.0) for i in range(8)])
     rows = [(f"s{i}", 2 * j, who, float(rng.integers(1, 6))) for i in range(8) for j in range(6) for who in "xyz"]
     rho, _ = one_annotator(held, read(labels(rows), held), SETTINGS)
     value = {(s, t, who): v for s, t, who, v in rows}
@@ -139,26 +139,26 @@ def test_leave_one_out_equals_a_plain_loop() -> None:
 
 
 def test_an_annotator_with_one_label_throughout_is_no_reference() -> None:
-    held = HeldOut.of([episode("a", 4, 50.0)])
+    held = TestSet.of([episode("a", 4, 50.0)])
     rows = [("a", 2 * i, "x", 3.0) for i in range(4)] + [("a", 2 * i, "y", v) for i, v in enumerate([1, 2, 4, 5])]
     rho, _ = one_annotator(held, read(labels(rows), held), SETTINGS)
     assert isinstance(rho, Missing)
 
 
 def test_a_single_annotator_has_nobody_to_compare_with() -> None:
-    held = HeldOut.of([episode("a", 4, 50.0)])
+    held = TestSet.of([episode("a", 4, 50.0)])
     rho, auc = one_annotator(held, read(labels([("a", 2 * i, None, i) for i in range(4)]), held), SETTINGS)
     assert isinstance(rho, Missing) and isinstance(auc, Missing) and "no others" in rho.reason
 
 
 def test_annotators_of_different_turns_have_nobody_to_compare_with() -> None:
-    held = HeldOut.of([episode("a", 4, 50.0)])
+    held = TestSet.of([episode("a", 4, 50.0)])
     rho, _ = one_annotator(held, read(labels([("a", 0, "x", 1.0), ("a", 2, "y", 2.0)]), held), SETTINGS)
     assert isinstance(rho, Missing) and "two annotators" in rho.reason
 
 
 def test_too_few_labelled_turns_give_no_correlation() -> None:
-    held = HeldOut.of([episode("a", 4, 50.0)])
+    held = TestSet.of([episode("a", 4, 50.0)])
     found = read(labels([("a", 0, "x", 1.0), ("a", 2, "x", 5.0)]), held)
     result = within_session(held, np.zeros((1, 4)), found, SETTINGS)
     assert isinstance(result, Missing) and "4 labelled target turns" in result.reason
@@ -167,7 +167,7 @@ def test_too_few_labelled_turns_give_no_correlation() -> None:
 def test_labels_of_several_names_ask_for_a_choice() -> None:
     import pyarrow as pa
 
-    held = HeldOut.of([episode("a", 4, 50.0)])
+    held = TestSet.of([episode("a", 4, 50.0)])
     table = labels([("a", 0, "x", 1.0)])
     other = table.set_column(3, table.schema.field("name"), pa.array(["sense"]))
     both = pa.concat_tables([table, other])
@@ -183,5 +183,5 @@ def test_labels_of_several_names_ask_for_a_choice() -> None:
     [(None, "no labels of turns"), (labels([]), "no labels of turns"), (labels([("z", 0, "x", 1.0)]), "no held-out")],
 )
 def test_without_labels_the_reason_is_said(table: object, reason: str) -> None:
-    found = read_labels(table, HeldOut.of([episode("a", 4, 50.0)]), SETTINGS)  # type: ignore[arg-type]
+    found = read_labels(table, TestSet.of([episode("a", 4, 50.0)]), SETTINGS)  # type: ignore[arg-type]
     assert isinstance(found, Missing) and reason in found.reason

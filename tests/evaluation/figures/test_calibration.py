@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import linregress
 
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, resample_counts
+from apportion.evaluation.confidence_intervals.figure import Missing
 from apportion.evaluation.figures.calibration import NO_LINE, bins, calibration
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.intervals.bootstrap import Sampled, estimate, resample_counts
-from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 from tests.evaluation.made_up import episode
@@ -20,9 +20,9 @@ PREDICTED = 60 + 8 * RNG.normal(size=(1, 40))
 SCORES = 30 + 0.5 * PREDICTED[0] + RNG.normal(size=40)
 
 
-def held(scores: Floats) -> HeldOut:
+def held(scores: Floats) -> TestSet:
     """Sessions of two turns, so that a session's prediction is the sum of two rewards."""
-    return HeldOut.of([episode(f"s{i:03d}", 2, float(score)) for i, score in enumerate(scores)])
+    return TestSet.of([episode(f"s{i:03d}", 2, float(score)) for i, score in enumerate(scores)])
 
 
 def turns(predicted: Floats) -> Floats:
@@ -30,8 +30,8 @@ def turns(predicted: Floats) -> Floats:
     return np.repeat(predicted, 2, axis=1) * np.tile([0.25, 0.75], predicted.shape[1])
 
 
-def sampled(figure: Sampled | Missing) -> Sampled:
-    assert isinstance(figure, Sampled), figure
+def sampled(figure: BootstrapResult | Missing) -> BootstrapResult:
+    assert isinstance(figure, BootstrapResult), figure
     return figure
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from apportion.evaluation.figures.global_loss import global_loss, squared_errors
-from apportion.evaluation.ground.held_out import HeldOut
+from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode
 
 
 def test_hand_computed_case() -> None:
-    held = HeldOut.of([episode("a", 2, 60.0), episode("b", 3, 40.0)])
+    held = TestSet.of([episode("a", 2, 60.0), episode("b", 3, 40.0)])
     values = np.array([[4.0, 3.0, -1.0, -2.0, -5.0]])
     # a: 60 - (50 + 7) = 3; b: 40 - (50 - 8) = -2.
     assert squared_errors(held, values, 50.0).tolist() == [[9.0, 4.0]]
@@ -18,12 +18,12 @@ def test_hand_computed_case() -> None:
 
 
 def test_without_an_offset_the_rewards_sum_to_the_score() -> None:
-    held = HeldOut.of([episode("a", 2, 60.0)])
+    held = TestSet.of([episode("a", 2, 60.0)])
     assert squared_errors(held, np.array([[30.0, 31.0]]), 0.0).tolist() == [[1.0]]
 
 
 def test_both_scores_of_a_session_are_resampled_together() -> None:
-    held = HeldOut.of([episode("a", 1, 10.0), episode("a", 1, 20.0, "bot", "user"), episode("b", 1, 30.0)])
+    held = TestSet.of([episode("a", 1, 10.0), episode("a", 1, 20.0, "bot", "user"), episode("b", 1, 30.0)])
     found = global_loss(held, np.zeros((1, 3)), 0.0, EvaluationSettings())
     assert found.sessions == 2
     assert found.value == pytest.approx((100 + 400 + 900) / 3)
@@ -36,4 +36,4 @@ def test_a_score_whose_low_end_is_good_is_turned_round() -> None:
 
     e = episode("a", 1, 30.0)
     turned = replace(e, rating=replace(e.rating, higher_is_better=False))
-    assert squared_errors(HeldOut.of([turned]), np.array([[70.0]]), 0.0).tolist() == [[0.0]]
+    assert squared_errors(TestSet.of([turned]), np.array([[70.0]]), 0.0).tolist() == [[0.0]]

@@ -3,16 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult
+from apportion.evaluation.confidence_intervals.figure import Missing
 from apportion.evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.ground.turn_labels import TurnLabels, read_labels
-from apportion.evaluation.intervals.bootstrap import Sampled
-from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.references.test_set import TestSet
+from apportion.evaluation.references.turn_labels import TurnLabels, read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode, features, labels
 
 SETTINGS = EvaluationSettings()
-HELD = HeldOut.of([episode("a", 3, 60.0), episode("b", 2, 40.0)])
+HELD = TestSet.of([episode("a", 3, 60.0), episode("b", 2, 40.0)])
 VALUES = np.array([[1.0, 2.0, 3.0, 4.0, 5.0]])
 
 
@@ -33,7 +33,7 @@ def test_hand_computed_case() -> None:
     assert found.happy.tolist() == [True, False, False, True, False]
     assert found.seen.tolist() == [True, True, False, True, True]
     difference = local_difference(HELD, VALUES, found, SETTINGS)
-    assert isinstance(difference, Sampled)
+    assert isinstance(difference, BootstrapResult)
     assert difference.value == pytest.approx((1 + 4) / 2 - (2 + 5) / 2)
 
 
@@ -100,7 +100,7 @@ def test_one_sided_faces_give_no_difference(level: float, reason: str) -> None:
 
 def test_sessions_without_a_face_are_not_resampled() -> None:
     found = local_difference(HELD, VALUES, faces(features(during("smile", 1.0, 0.0, 0.0, None, None))), SETTINGS)
-    assert isinstance(found, Sampled) and found.sessions == 1
+    assert isinstance(found, BootstrapResult) and found.sessions == 1
 
 
 def by_people(*rows: tuple[str, int, str, float]) -> TurnLabels:
@@ -113,7 +113,7 @@ def test_people_s_own_labels_in_a_reward_s_place() -> None:
     found = faces(features(during("happiness", 0.9, 0.2, None, 0.5, 0.0)))
     said = by_people(("a", 0, "x", 5.0), ("a", 0, "y", 4.0), ("a", 2, "x", 1.0), ("a", 4, "x", 2.0), ("b", 0, "x", 3.0))
     difference = people_difference(HELD, said, found, SETTINGS)
-    assert isinstance(difference, Sampled)
+    assert isinstance(difference, BootstrapResult)
     assert difference.value == pytest.approx((4.5 + 3.0) / 2 - 1.0)  # turn a4 has no face, b2 no label
 
 

@@ -3,16 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult
+from apportion.evaluation.confidence_intervals.figure import Missing
 from apportion.evaluation.figures.sum_residual import residual_told, sum_residual
-from apportion.evaluation.ground.held_out import HeldOut
-from apportion.evaluation.intervals.bootstrap import Sampled
-from apportion.evaluation.intervals.figure import Missing
+from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 from tests.evaluation.made_up import episode
 
 SETTINGS = EvaluationSettings()
-HELD = HeldOut.of([episode("a", 2, 60.0), episode("b", 3, 40.0)])
+HELD = TestSet.of([episode("a", 2, 60.0), episode("b", 3, 40.0)])
 RAW = np.array([[4.0, 3.0, -1.0, -2.0, -5.0]])
 
 
@@ -24,13 +24,13 @@ def projected(raw: Floats, scale: float, offset: float) -> Floats:
 
 def test_hand_computed_case() -> None:
     found = sum_residual(HELD, projected(RAW, 1.0, 50.0), RAW, 50.0, SETTINGS)
-    assert isinstance(found, Sampled)
+    assert isinstance(found, BootstrapResult)
     assert found.value == pytest.approx((abs(10 - 7) + abs(-10 + 8)) / 2)
 
 
 def test_the_paper_s_form_has_no_offset() -> None:
     found = sum_residual(HELD, projected(RAW, 1.0, 0.0), RAW, 0.0, SETTINGS)
-    assert isinstance(found, Sampled)
+    assert isinstance(found, BootstrapResult)
     assert found.value == pytest.approx(((60 - 7) + (40 + 8)) / 2)
 
 

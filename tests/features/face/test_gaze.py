@@ -10,7 +10,7 @@ from apportion.features.face.detector import open_detector
 from apportion.features.face.face import Face
 from apportion.features.face.gaze import eye_log_ratio, gaze_log_ratio, on_screen
 from apportion.features.face.tracker import FaceTracker
-from apportion.features.recording.video import Picture
+from apportion.features.media_io.video import Picture
 from apportion.features.settings import FeatureSettings
 from tests.features.clips import flat
 from tests.features.planted import drawn

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apportion.features.face.head_oscillation import HeadTrajectory, crossings, join
 from apportion.features.face.nods import head_events
-from apportion.features.face.swings import HeadPath, crossings, join
 from apportion.features.settings import FeatureSettings
 from tests.features.clips import wave
 
@@ -14,9 +14,9 @@ SETTINGS = FeatureSettings()
 TIMES = np.arange(0.0, 12.0, 0.1)
 
 
-def _path(x=None, y=None, times=TIMES) -> HeadPath:
+def _path(x=None, y=None, times=TIMES) -> HeadTrajectory:
     zero = np.zeros(len(times))
-    return HeadPath(times, zero if x is None else x, zero if y is None else y)
+    return HeadTrajectory(times, zero if x is None else x, zero if y is None else y)
 
 
 def _burst(start_s: float, cycles: int, hz: float, size: float) -> np.ndarray:

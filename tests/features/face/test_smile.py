@@ -5,8 +5,8 @@ import pytest
 from apportion.features.face.detector import open_detector
 from apportion.features.face.smile import smile_score
 from apportion.features.face.tracker import FaceTracker
-from apportion.features.recording.media import open_recording
-from apportion.features.recording.video import read_pictures
+from apportion.features.media_io.media import open_recording
+from apportion.features.media_io.video import read_pictures
 from apportion.features.settings import FeatureSettings
 from tests.features.clips import flat
 from tests.shared import shared

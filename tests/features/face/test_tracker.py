@@ -4,9 +4,9 @@ import pytest
 from apportion.features.face.backends.haar import HaarDetector
 from apportion.features.face.detector import open_detector
 from apportion.features.face.face import Face
-from apportion.features.face.tracker import FaceTracker, Seen, _median
-from apportion.features.recording.media import open_recording
-from apportion.features.recording.video import Picture, read_pictures
+from apportion.features.face.tracker import FaceTracker, FaceVisibility, _median
+from apportion.features.media_io.media import open_recording
+from apportion.features.media_io.video import Picture, read_pictures
 from apportion.features.settings import FeatureSettings
 from tests.features.clips import astronaut, flat, moving, wave
 from tests.shared import shared
@@ -30,13 +30,13 @@ class Told:
 def _watch(pictures, settings=SETTINGS, detector=None, rate_hz=10.0) -> list[Face | None]:
     """The face in every picture, with what is withdrawn afterwards taken back."""
     tracker = FaceTracker(settings, detector or open_detector(settings))
-    seen: list[Seen] = []
+    seen: list[FaceVisibility] = []
     for number, picture in enumerate(pictures):
         made = picture if isinstance(picture, Picture) else Picture(number / rate_hz, picture)
         seen += tracker.update(made)
         if tracker.withdrawn_from_s is not None:
             since = tracker.withdrawn_from_s
-            seen = [Seen(s.picture, s.face if s.picture.time_s < since else None) for s in seen]
+            seen = [FaceVisibility(s.picture, s.face if s.picture.time_s < since else None) for s in seen]
     seen += tracker.finish()
     times = [s.picture.time_s for s in seen]
     assert times == sorted(set(times))  # every picture once, in order

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.reporting.figures import Value
+from apportion.environments.report_tables.figures import Value
 from apportion.environments.tournament.intervals import Mean
-from apportion.evaluation.intervals.figure import Estimate
+from apportion.evaluation.confidence_intervals.figure import Estimate
 from apportion.foundation.intervals.estimate import IntervalEstimate
 
 OF_EVERY_KIND = (

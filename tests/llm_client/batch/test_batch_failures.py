@@ -5,9 +5,9 @@ import sqlite3
 import pytest
 
 from apportion.llm_client.batch.batches import Batches
+from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import RequestError, SetupError
-from apportion.llm_client.kept.cache import ReplyCache
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.batching import (
     CANARY,

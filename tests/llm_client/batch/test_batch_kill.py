@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from apportion.llm_client.batch.batches import Batches
-from apportion.llm_client.batch.book import BatchBook
+from apportion.llm_client.batch.ledger import BatchBook
 from apportion.llm_client.batch.service import BatchService
 from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.batch_server import BatchServer

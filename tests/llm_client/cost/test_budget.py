@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.client import Client
 from apportion.llm_client.cost.prices import Price
 from apportion.llm_client.cost.tokens import most_input_tokens
 from apportion.llm_client.errors import BudgetError, RequestError, SetupError
-from apportion.llm_client.kept.cache import ReplyCache
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.usage import Overrun

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from apportion.llm_client.cache import leases
+from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.errors import BudgetError
-from apportion.llm_client.kept import claims
-from apportion.llm_client.kept.cache import ReplyCache
 from apportion.llm_client.request import ChatReply
 from tests.llm_client.cost.test_budget import MOST_USD, USD_A_REPLY, ask_many, client, prices, request, used
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -51,9 +51,9 @@ def test_the_error_tells_money_under_way_in_another_run_from_lost_money_and_from
     cache.put("k", ChatReply("x", "m", 1, 1), 0.25)
 
     def fill(connection):
-        other = claims.add_owner(connection)
+        other = leases.add_owner(connection)
         for usd, owner in ((1.0, other), (2.0, None), (3.0, None)):
-            claims.reserve(connection, usd, 100, owner)
+            leases.reserve(connection, usd, 100, owner)
         connection.execute("INSERT INTO batches (token, url, dialect) VALUES ('t', 'u', '[]')")
         connection.execute("INSERT INTO batched VALUES ('b', 1, 3)")
 

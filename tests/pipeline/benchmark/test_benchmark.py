@@ -11,8 +11,8 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
+from apportion.evaluation.confidence_intervals.figure import Estimate, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
-from apportion.evaluation.intervals.figure import Estimate, Missing
 from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, choose_methods, configure, write_benchmark
@@ -21,7 +21,7 @@ from apportion.pipeline.benchmark.picture import picture
 from apportion.pipeline.benchmark.session import ShownSession, shown_session
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.progress import StageProgress
-from apportion.pipeline.running.runner import run_stages
+from apportion.pipeline.execution.runner import run_stages
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.report_inputs import made_up_inputs
 from tests.reward_model.tiny import save_tiny

@@ -14,8 +14,8 @@ import pytest
 
 from apportion.corpus.schema import DESCRIPTORS, REWARDS
 from apportion.corpus.session import Episode, Turn
+from apportion.evaluation.confidence_intervals.figure import Estimate, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
-from apportion.evaluation.intervals.figure import Estimate, Missing
 from apportion.pipeline.report.bars import colour_class
 from apportion.pipeline.report.page import ReportInputs, Sample, render_report
 from apportion.pipeline.report.sessions import MethodStrip, session_views

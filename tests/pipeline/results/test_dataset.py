@@ -11,7 +11,7 @@ import pytest
 
 from apportion.cli import main
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.execution.local import run_locally
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 

@@ -7,8 +7,8 @@ import pytest
 
 from apportion.pipeline.assembly import _engine
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.local import dry_run_text, run_locally
-from apportion.pipeline.running.shards import finish, run_shard
+from apportion.pipeline.execution.local import dry_run_text, run_locally
+from apportion.pipeline.execution.shards import finish, run_shard
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 

@@ -3,7 +3,7 @@
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.units import Plan
-from apportion.pipeline.stages.declared import STAGES
+from apportion.pipeline.stages.registry import STAGES
 
 BY_NAME = {stage.name: stage for stage in STAGES}
 

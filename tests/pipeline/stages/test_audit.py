@@ -8,13 +8,13 @@ from functools import partial
 import pyarrow.parquet as pq
 import pytest
 
+from apportion.evaluation.robustness.rank_stability import stability
+from apportion.evaluation.robustness.table import stability_table
 from apportion.evaluation.settings import EvaluationSettings
-from apportion.evaluation.stability.order import stability
-from apportion.evaluation.stability.table import stability_table
 from apportion.pipeline.report.page import render_report
 from tests.behaviour.command import apportion, config, in_process
 from tests.behaviour.small import write_small_corpus
-from tests.evaluation.stability.test_order import CLEAN, SWAPPED, TITLES, TURNED, table
+from tests.evaluation.robustness.test_rank_stability import CLEAN, SWAPPED, TITLES, TURNED, table
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.pipeline.report_inputs import made_up_inputs
 

@@ -3,10 +3,10 @@ from types import SimpleNamespace
 import pyarrow as pa
 
 from apportion.corpus.schema import FRAMES, SPLITS
-from apportion.corpus.splitting.episodes import SplitEpisodes
+from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.pipeline.engine.stage import Inputs, Unit
-from apportion.pipeline.stages.declared import STAGES
 from apportion.pipeline.stages.evaluate import _asked_for, _emotions, _residuals, _unjudged
+from apportion.pipeline.stages.registry import STAGES
 from tests.evaluation.made_up import episode
 
 

@@ -11,7 +11,13 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.files.tablefile import write_table
 from apportion.corpus.schema import SPLITS
 from apportion.foundation.errors import InputError
-from apportion.rlhf.compare.choice import Wanted, choose_placement, choose_sessions, choose_window, name_policies
+from apportion.rlhf.compare.choice import (
+    GenerationRequest,
+    choose_placement,
+    choose_sessions,
+    choose_window,
+    name_policies,
+)
 from tests.behaviour.small import write_small_corpus
 
 
@@ -41,34 +47,34 @@ def test_the_splits_are_those_given_else_those_beside_a_policy_else_the_default_
     policy.mkdir(parents=True)
     write_splits(tmp_path / "run", 2)
 
-    def sessions(wanted: Wanted, source: Path = policy) -> list[str]:
+    def sessions(wanted: GenerationRequest, source: Path = policy) -> list[str]:
         return sorted({e.session_id for e in choose_sessions(corpus, {"p": str(source)}, wanted).episodes})
 
-    assert sessions(Wanted()) == ["s00", "s01"]
-    assert sessions(Wanted(splits_file=write_splits(tmp_path / "other", 1))) == ["s00"]
-    assert len(sessions(Wanted(split="all"))) == 12
-    alone = choose_sessions(corpus, {"p": "org/model"}, Wanted())
+    assert sessions(GenerationRequest()) == ["s00", "s01"]
+    assert sessions(GenerationRequest(splits_file=write_splits(tmp_path / "other", 1))) == ["s00"]
+    assert len(sessions(GenerationRequest(split="all"))) == 12
+    alone = choose_sessions(corpus, {"p": "org/model"}, GenerationRequest())
     assert alone.notes[0].endswith("give its table with splits_file") and alone.episodes
     with pytest.raises(
         InputError, match=r"no session is in the split 'validation'\. Choose another with split, or all"
     ):
-        sessions(Wanted(split="validation"))
+        sessions(GenerationRequest(split="validation"))
 
 
 def test_the_window_is_what_is_wanted_over_what_the_policy_was_trained_with(tmp_path):
     (tmp_path / "window.json").write_text('{"context_turns": 5, "temperature": 0.9}')
-    window, temperature = choose_window(str(tmp_path), Wanted(max_new_tokens=3))
+    window, temperature = choose_window(str(tmp_path), GenerationRequest(max_new_tokens=3))
     assert (window.context_turns, window.max_new_tokens, temperature) == (5, 3, 0.9)
-    assert choose_window(str(tmp_path), Wanted(temperature=0.0))[1] is None
-    assert choose_window("org/model", Wanted(context_turns=1))[0].context_turns == 1
+    assert choose_window(str(tmp_path), GenerationRequest(temperature=0.0))[1] is None
+    assert choose_window("org/model", GenerationRequest(context_turns=1))[0].context_turns == 1
     with pytest.raises(InputError, match="max_new_tokens = 0"):
-        choose_window(str(tmp_path), Wanted(max_new_tokens=0))
+        choose_window(str(tmp_path), GenerationRequest(max_new_tokens=0))
 
 
 def test_a_device_that_is_not_here_is_called_as_the_caller_does(monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     for called, name in ((str, "device"), ("--{}".format, "--device")):
         with pytest.raises(InputError, match=f"^{name} = 'cuda': torch sees no CUDA device here"):
-            choose_placement(Wanted(device="cuda"), called)
+            choose_placement(GenerationRequest(device="cuda"), called)
     with pytest.raises(InputError, match="dtype = 'float8'"):
-        choose_placement(Wanted(dtype="float8"))
+        choose_placement(GenerationRequest(dtype="float8"))

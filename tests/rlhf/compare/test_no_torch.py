@@ -9,7 +9,7 @@ from tests.behaviour.command import ROOT, environment
 
 SCRIPT = """
 import sys
-from apportion.rlhf.compare import blind, judging, note, pairs, responses
+from apportion.rlhf.compare import blind, judging, metadata, pairs, responses
 print([name for name in ("torch", "transformers", "peft", "trl") if name in sys.modules])
 """
 

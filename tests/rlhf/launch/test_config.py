@@ -17,7 +17,7 @@ def check(accelerate: object) -> None:
 
 
 def test_a_shipped_config_is_taken_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apportion.foundation.extras.find_spec", lambda name: name)
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: name)
     for name in SHIPPED:
         check(name)
         assert config_file(AlignSettings(accelerate=name)).name == f"{name}.yaml"
@@ -61,7 +61,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("algorithm", ["grpo", "rloo", "sft"])
 def test_trls_trainers_shard_weights_by_fsdp_alone(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apportion.foundation.extras.find_spec", lambda name: name)
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: name)
     match = f"'deepspeed': distributed_type is DEEPSPEED, which {algorithm} cannot use. Set it to 'fsdp'"
     with pytest.raises(InputError, match=match):
         check_config(AlignSettings(algorithm=algorithm, processes=2, accelerate="deepspeed"))
@@ -78,7 +78,7 @@ def test_a_stage_of_zero_that_leaves_frozen_weights_whole_is_refused(tmp_path: P
 
 
 def test_a_deepspeed_file_is_left_to_the_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apportion.foundation.extras.find_spec", lambda name: name)
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: name)
     file = "deepspeed_config_file: zero.json\n  zero3_init_flag: false\n"
     text = "distributed_type: DEEPSPEED\nnum_machines: 1\nnum_processes: 2\ndeepspeed_config:\n  " + file
     (tmp_path / "own.yaml").write_text(text)
@@ -93,7 +93,7 @@ def test_vllm_reads_whole_policies() -> None:
 
 
 def test_deepspeed_has_to_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apportion.foundation.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"'deepspeed': .* needs deepspeed. .*pip install 'apportion\[deepspeed\]'"):
         check("deepspeed")
     check("fsdp")

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from apportion.environments.negotiation.batched.engine import KEPT
-from apportion.environments.negotiation.codes import ACTS, AGREE
+from apportion.environments.negotiation.action_encoding import ACTS, AGREE
+from apportion.environments.negotiation.vectorized.engine import KEPT
 from apportion.rlhf.negotiation.data.dialogues import Dialogues
 from apportion.rlhf.negotiation.model.likelihood.descent import Dropout
 from apportion.rlhf.negotiation.model.network import WAYS, Weights, embeddings, looked_up, read_context

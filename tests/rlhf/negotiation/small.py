@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from apportion.environments.negotiation.batched.engine import BatchedGames, Optima, Pools
 from apportion.environments.negotiation.contexts import Context
-from apportion.rlhf.negotiation.chance import draws_of
+from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import Dialogues
-from apportion.rlhf.negotiation.material import drawn_contexts
+from apportion.rlhf.negotiation.datasets import drawn_contexts
 from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
 from apportion.rlhf.negotiation.reinforce import Contexts
+from apportion.rlhf.negotiation.rng import draws_of
 from apportion.rlhf.negotiation.settings import NegotiatorSettings, NetworkSettings
 
 SMALL = NetworkSettings(embedding=12, context=6, hidden=10, attention=6, selection=8, spread=0.5)
@@ -24,14 +24,14 @@ def weights(seeds: Sequence[int] = (0,), double: bool = False) -> Weights:
     return {name: one.double() for name, one in found.items()} if double else found
 
 
-def tables(contexts: Sequence[Context], seeds: Sequence[int]) -> BatchedGames:
+def tables(contexts: Sequence[Context], seeds: Sequence[int]) -> VectorizedGames:
     starters = np.concatenate([draws_of(seed, "test").integers(0, 2, len(contexts)) for seed in seeds])
-    return BatchedGames(Pools.of(list(contexts) * len(seeds)), starters)
+    return VectorizedGames(Pools.of(list(contexts) * len(seeds)), starters)
 
 
 def contexts(count: int, purpose: str = "test") -> Contexts:
     drawn = drawn_contexts(count, purpose)
-    return Contexts(Pools.of(drawn), Optima.of(drawn))
+    return Contexts(Pools.of(drawn), ParetoOptima.of(drawn))
 
 
 def dialogue(acts: Sequence[int], roles: Sequence[int], taken: Sequence[int] = (-1,) * 6) -> Dialogues:

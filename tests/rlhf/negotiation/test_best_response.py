@@ -5,15 +5,15 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.batched.engine import BatchedGames, Optima, Pools
-from apportion.environments.negotiation.batched.scripts import Asker, seated
-from apportion.environments.negotiation.codes import SPLIT_OF, SPLITS
+from apportion.environments.negotiation.action_encoding import SPLIT_OF, SPLITS
 from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
+from apportion.environments.negotiation.vectorized.scripts import Asker, seated
 from apportion.rlhf.negotiation.experts import ScriptPlayer
 from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
 from apportion.rlhf.negotiation.model.player import NetworkPlayer
-from apportion.rlhf.negotiation.playing import play
 from apportion.rlhf.negotiation.reinforce import Contexts, ReinforceTraining, Rewards
+from apportion.rlhf.negotiation.self_play import play
 from apportion.rlhf.negotiation.settings import NetworkSettings, ReinforceSettings
 from tests.rlhf.negotiation.small import weights
 
@@ -30,7 +30,7 @@ def best_response(context: Context, starter: int) -> int:
     known: dict[tuple[int, ...], int] = {}
 
     def best(acts: tuple[int, ...]) -> int:
-        games = BatchedGames(pools, np.array([starter]))
+        games = VectorizedGames(pools, np.array([starter]))
         bob = seated("conceding", games, 1)
         assert isinstance(bob, Asker)
         for act in acts:
@@ -55,12 +55,12 @@ def best_response(context: Context, starter: int) -> int:
 
 def reached(context: Context, model: Weights, settings: ReinforceSettings) -> NDArray[np.float64]:
     """Alice's points after REINFORCE, likeliest acts, a mean over both starters, by seed."""
-    contexts = Contexts(Pools.of([context]), Optima.of([context]))
+    contexts = Contexts(Pools.of([context]), ParetoOptima.of([context]))
     bob = ScriptPlayer("conceding")
     training = ReinforceTraining(model, bob, SEEDS, contexts, settings, 1, Rewards.none(len(SEEDS)))
     for _ in training.run():
         pass
-    table = BatchedGames(Pools.of([context] * 2 * len(SEEDS)), np.tile([0, 1], len(SEEDS)))
+    table = VectorizedGames(Pools.of([context] * 2 * len(SEEDS)), np.tile([0, 1], len(SEEDS)))
     played = play(table, len(SEEDS), (NetworkPlayer(model, 0.0), bob), np.zeros((len(table), 20)))
     return np.asarray(played.points[:, 0].reshape(len(SEEDS), 2).mean(1))
 

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from apportion.environments.negotiation.batched.engine import BatchedGames, Pools
-from apportion.environments.negotiation.codes import AGREE, DISAGREE, END, split_code
+from apportion.environments.negotiation.action_encoding import AGREE, DISAGREE, END, split_code
+from apportion.environments.negotiation.vectorized.engine import Pools, VectorizedGames
 from apportion.foundation.errors import InputError
-from apportion.rlhf.negotiation.novelty import Likely, likely, scores
+from apportion.rlhf.negotiation.novelty import GameLogprobs, likely, scores
 from tests.rlhf.negotiation.small import CONTEXT, weights
 
 FIRST, SECOND = split_code((1, 1, 0)), split_code((0, 2, 1))
 
 
-def game(acts: list[int]) -> BatchedGames:
-    played = BatchedGames(Pools.of([CONTEXT]), np.array([0]))
+def game(acts: list[int]) -> VectorizedGames:
+    played = VectorizedGames(Pools.of([CONTEXT]), np.array([0]))
     for act in acts:
         played.do(np.array([act]))
     return played
@@ -62,7 +62,7 @@ def test_the_four_scores_by_hand() -> None:
 def test_the_most_novel_are_those_with_the_smallest_scores_and_k_is_held_to_what_was_played() -> None:
     said = np.log(np.array([[[0.5, 0.1], [0.9, 0.9], [0.3, 0.2]]]))
     own = np.array([[[True, False], [True, True], [False, True]]])
-    found = scores("likelihood", Likely(said, said, said, own), (0,), 1)
+    found = scores("likelihood", GameLogprobs(said, said, said, own), (0,), 1)
     assert found.turn.tolist() == [[0, 0, 1]]
     assert found.most_novel(2).tolist() == [[2, 0]]
     with pytest.raises(InputError, match=r"acquisition.asked = 4: only 3 of the 3 games"):

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 import torch
 
-from apportion.environments.negotiation.batched.engine import BatchedGames, Optima, Pools
-from apportion.environments.negotiation.codes import AGREE, END, split_code
+from apportion.environments.negotiation.action_encoding import AGREE, END, split_code
+from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import OTHERS, OWN
 from apportion.rlhf.negotiation.experts import ScriptPlayer
 from apportion.rlhf.negotiation.model.network import Weights, act_scores, acting, read
 from apportion.rlhf.negotiation.model.player import NetworkPlayer, masked
-from apportion.rlhf.negotiation.playing import Played, play, seen
 from apportion.rlhf.negotiation.reinforce import Rewards, act_rewards, advantages, policy_loss, rewards_of
+from apportion.rlhf.negotiation.self_play import Played, play, seen
 from tests.rlhf.negotiation.small import CONTEXT, dialogue, weights
 
 FIRST = split_code((1, 1, 0))
@@ -30,13 +30,13 @@ def test_equation_2_by_hand() -> None:
 
 def test_a_pareto_optimal_deal_is_paid_besides_points() -> None:
     pools = Pools.of([CONTEXT] * 3)
-    games = BatchedGames(pools, np.zeros(3, dtype=np.int64))
+    games = VectorizedGames(pools, np.zeros(3, dtype=np.int64))
     games.do(np.full(3, FIRST))
     games.do(np.full(3, END))
     whole = int(games.all_of_it[0])
     taken = np.array([[split_code((1, 0, 1)), whole - split_code((1, 0, 1))], [0, whole], [0, 0]])
     played = Played(games, 1, taken, games.points(taken))
-    optima = Optima.of([CONTEXT] * 3)
+    optima = ParetoOptima.of([CONTEXT] * 3)
     best = [float(optima.pareto[0, int(deal)]) for deal in taken[:2, 0]] + [0.0]  # Of no deal nothing is best.
     points = played.points[:, 0]
     assert rewards_of(played, "points", None)[0].tolist() == points.tolist()
@@ -45,7 +45,7 @@ def test_a_pareto_optimal_deal_is_paid_besides_points() -> None:
 
 
 def test_the_reference_code_pays_what_is_taken_although_no_deal_comes_of_it() -> None:
-    games = BatchedGames(Pools.of([CONTEXT] * 2), np.zeros(2, dtype=np.int64))
+    games = VectorizedGames(Pools.of([CONTEXT] * 2), np.zeros(2, dtype=np.int64))
     games.do(np.full(2, FIRST))
     games.do(np.full(2, END))
     own, whole = split_code((1, 0, 1)), int(games.all_of_it[0])
@@ -61,7 +61,7 @@ def test_the_mean_gradient_equals_the_exact_one_of_an_enumerable_game() -> None:
     exact = _gradient_of_expected_points(model)
     copies, games = 400, 25
     many = {name: one.repeat(copies, *[1] * (one.dim() - 1)) for name, one in model.items()}
-    table = BatchedGames(Pools.of([CONTEXT] * copies * games), np.zeros(copies * games, dtype=np.int64), 3)
+    table = VectorizedGames(Pools.of([CONTEXT] * copies * games), np.zeros(copies * games, dtype=np.int64), 3)
     draws = np.random.default_rng(5).random((len(table), 3))
     alice = NetworkPlayer(many, TEMPERATURE)
     played = play(table, copies, (alice, ScriptPlayer("fair")), draws, with_legal=True)
@@ -88,9 +88,9 @@ def _gradient_of_expected_points(model: Weights) -> Weights:
     for name in model:
         model[name].requires_grad_(True)
     expected = torch.zeros(())
-    opening = BatchedGames(Pools.of([CONTEXT]), np.array([0]), 3)
+    opening = VectorizedGames(Pools.of([CONTEXT]), np.array([0]), 3)
     for first in np.flatnonzero(opening.legal()[0]):
-        after = BatchedGames(Pools.of([CONTEXT] * 253), np.zeros(253, dtype=np.int64), 3)
+        after = VectorizedGames(Pools.of([CONTEXT] * 253), np.zeros(253, dtype=np.int64), 3)
         after.do(np.full(253, first))
         bob = ScriptPlayer("fair")
         bob.begin(after, 1)
@@ -113,7 +113,7 @@ def _gradient_of_expected_points(model: Weights) -> Weights:
     return found
 
 
-def _likely(model: Weights, games: BatchedGames) -> torch.Tensor:
+def _likely(model: Weights, games: VectorizedGames) -> torch.Tensor:
     """Log probabilities of the next act of the first game."""
     one = seen(games, 0).chosen(np.array([[0]]))
     reading = read(model, one)

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from apportion.environments.negotiation.codes import split_code
+from apportion.environments.negotiation.action_encoding import split_code
 from apportion.foundation.errors import InputError, UnitError
-from apportion.rlhf.negotiation.material import scripted
+from apportion.rlhf.negotiation.datasets import scripted
 from apportion.rlhf.negotiation.model.network import drawn_weights
 from apportion.rlhf.negotiation.settings import SupervisedSettings
 from apportion.rlhf.negotiation.supervised import Examples, SupervisedTraining, epoch_batches, rates

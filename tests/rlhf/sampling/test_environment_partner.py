@@ -6,21 +6,21 @@ from functools import partial
 
 import pytest
 
-from apportion.environments.agents.agent import Scripted
-from apportion.environments.core import Act, View
-from apportion.environments.play import play
+from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.environment import Action, Observation
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.scripts import Conceding
-from apportion.environments.sotopia.sources.sets import chosen_space
+from apportion.environments.sotopia.sources.task_sets import chosen_space
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import window
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling import environment_partner
 from apportion.rlhf.sampling.environment_partner import BatchAgent, EnvironmentPartner, Start
+from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import BatchPartner, Stage, answers
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
-from apportion.rlhf.sampling.rollout import Ending
-from apportion.rlhf.sampling.several_turns import sample_dialogues
+from apportion.rlhf.sampling.rollout import StopReason
 from apportion.rlhf.trainers.groups import measured_endings
 from tests.environments.games import Countdown, Matching
 from tests.rlhf.sampling.test_policy_agent import ROOM
@@ -122,7 +122,7 @@ def test_whole_episodes_are_sampled_until_the_rules_or_the_room_end_them():
 
 
 def test_who_acts_at_once_with_the_policy_is_heard_after_it():
-    copying = Scripted("copying", lambda view: Act("show", "heads"))
+    copying = ScriptedAgent("copying", lambda view: Action("show", "heads"))
     partner, context = staged(1, copying, partial(Matching, ["ann", "bob"]), "same")
     assert [partner.answer(context, ["heads", "tails"][:n]) for n in (1, 2)] == ["heads", "heads"]
     assert partner.answer(context, ["heads", "tails", "heads"]) is None
@@ -134,7 +134,7 @@ def test_acts_that_nobody_hears_are_said_so():
         def said(self, move):
             return None if move.agent == "bob" else super().said(move)
 
-    taking = Scripted("taking", lambda view: Act("take", "1"))
+    taking = ScriptedAgent("taking", lambda view: Action("take", "1"))
     partner, context = staged(0, taking, partial(Whispered, ["ann", "bob"]), "points")
     assert partner.answer(context, ["1"]) == environment_partner.UNHEARD
     # A dimension that the rules do not know.
@@ -142,7 +142,7 @@ def test_acts_that_nobody_hears_are_said_so():
 
 
 def test_a_seat_that_is_never_asked_and_rules_that_never_end_are_errors(monkeypatch):
-    leaving = Scripted("leaving", lambda view: Act("leave"))
+    leaving = ScriptedAgent("leaving", lambda view: Action("leave"))
     with pytest.raises(UnitError, match=r"play: over before '.*' was asked; leave out that task or seat"):
         staged(1, leaving)
     monkeypatch.setattr(environment_partner, "MOST_STEPS", 0)
@@ -151,11 +151,11 @@ def test_a_seat_that_is_never_asked_and_rules_that_never_end_are_errors(monkeypa
 
 
 def test_what_is_measured_of_endings_counts_what_is_not_known_nowhere():
-    ends = [Ending(4.0, True, 3, 1), Ending(None, False, 1, 0), Ending(1.0, True, 4, 1)]
+    ends = [StopReason(4.0, True, 3, 1), StopReason(None, False, 1, 0), StopReason(1.0, True, 4, 1)]
     assert measured_endings(ends) == {"outcome": 2.5, "ended": 2 / 3, "unusable": 0.25}
     assert measured_endings(ends[1:2]) == {"ended": 0.0, "unusable": 0.0} and measured_endings([]) == {}
 
 
 def test_views_tell_seats_and_not_names():
-    view = View(bicycle(), bicycle().agents[1])
+    view = Observation(bicycle(), bicycle().agents[1])
     assert view.seat == 1 and view.heard == () and {own for own, _, _ in view.known} == {False, True}

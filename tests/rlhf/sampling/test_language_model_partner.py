@@ -17,6 +17,7 @@ from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply
 from apportion.rlhf.alignment import align_here
 from apportion.rlhf.policy.contexts import make_contexts
+from apportion.rlhf.sampling.interactive_partner import first_dialogues
 from apportion.rlhf.sampling.language_model_partner import (
     LanguageModelPartner,
     LanguageModelPartnerSettings,
@@ -24,7 +25,6 @@ from apportion.rlhf.sampling.language_model_partner import (
     read_answer,
     request_of,
 )
-from apportion.rlhf.sampling.live_partner import first_dialogues
 from apportion.rlhf.sampling.partner import answers
 from apportion.rlhf.training.job import Asking, Job
 from tests.forked import Tell, ended, killed

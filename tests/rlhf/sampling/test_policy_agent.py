@@ -9,12 +9,12 @@ import torch
 
 from apportion.corpus.corpus import Corpus
 from apportion.environments.agents.agent import UNUSABLE
-from apportion.environments.core import Act, Move, View
-from apportion.environments.play import play
+from apportion.environments.environment import Action, AgentAction, Observation
+from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.scripts import Conceding
 from apportion.environments.sotopia.simulation import SimulationChoice, plans_of, simulate_sotopia
-from apportion.environments.sotopia.sources.sets import chosen_space
+from apportion.environments.sotopia.sources.task_sets import chosen_space
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.sampling import policy_agent
@@ -62,7 +62,7 @@ def test_it_plays_an_episode_to_its_end_and_draws_the_same_again(game):
 
 def test_several_episodes_are_sampled_at_once_and_greedily_where_asked(game):
     policy = small_policy()
-    views = [View(game.clone(), "Ann Lee") for _ in range(3)]
+    views = [Observation(game.clone(), "Ann Lee") for _ in range(3)]
     agent = PolicyAgent("policy", policy, policy.model, ROOM, greedy=True)
     acts = agent.act_all(views)
     assert len(set(acts)) == 1 and acts[0] == agent.act(views[0])
@@ -78,7 +78,7 @@ def test_what_it_reads_is_what_the_corpus_of_the_same_episode_has_and_nothing_of
     live.reset(plan.seed)
     play(live, plan.agents)
     for episode in session.episodes("GOAL"):
-        seen = episode_seen(View(live, episode.rating.target), session.session_id)
+        seen = episode_seen(Observation(live, episode.rating.target), session.session_id)
         assert [turn.text for turn in seen.turns] == [turn.text for turn in episode.turns]
         mine = [turn.speaker == episode.rating.target for turn in episode.turns]
         assert [turn.speaker == episode.rating.target for turn in seen.turns] == mine
@@ -89,39 +89,39 @@ def test_what_it_reads_is_what_the_corpus_of_the_same_episode_has_and_nothing_of
 
 def test_who_opens_the_dialogue_is_told_so_and_the_oldest_turns_go_first(game):
     policy = small_policy()
-    first = live_context(episode_seen(View(game, "Ann Lee"), "e"), policy.tokenizer, 3000)
+    first = live_context(episode_seen(Observation(game, "Ann Lee"), "e"), policy.tokenizer, 3000)
     assert (first.messages[-1].role, first.messages[-1].text) == ("user", BEGIN)
     for word in ("one", "two", "three"):
-        game.do(Act("speak", word))
-    third = live_context(episode_seen(View(game, "Bob Ray"), "e"), policy.tokenizer, 3000)
+        game.do(Action("speak", word))
+    third = live_context(episode_seen(Observation(game, "Bob Ray"), "e"), policy.tokenizer, 3000)
     assert [message.text for message in third.messages if message.role != "known"] == ["one", "two", "three"]
     # The dialogue of who opened it begins with the mark, so that the template is never opened by the assistant.
-    mine = live_context(episode_seen(View(game, "Ann Lee"), "e"), policy.tokenizer, 3000)
+    mine = live_context(episode_seen(Observation(game, "Ann Lee"), "e"), policy.tokenizer, 3000)
     assert [message.role for message in mine.messages if message.role != "known"] == [
         "user", "assistant", "user", "assistant",
     ]  # fmt: skip
-    shorter = live_context(episode_seen(View(game, "Bob Ray"), "e"), policy.tokenizer, len(third.prompt) - 1)
+    shorter = live_context(episode_seen(Observation(game, "Bob Ray"), "e"), policy.tokenizer, len(third.prompt) - 1)
     assert [message.text for message in shorter.messages if message.role != "known"] == ["three"]
     with pytest.raises(UnitError, match=r"e: what 'Bob Ray' knew .* more than max_context_tokens = 20. Raise that"):
-        live_context(episode_seen(View(game, "Bob Ray"), "e"), policy.tokenizer, 20)
+        live_context(episode_seen(Observation(game, "Bob Ray"), "e"), policy.tokenizer, 20)
 
 
 def test_its_words_are_acts_of_every_kind_and_what_is_none_is_silence(game, monkeypatch):
-    view = View(game, "Ann Lee")
-    assert act_said(view, "Good  day.\n") == Act("speak", "Good day.")
-    assert act_said(view, "[physical action] offer: 3") == Act("physical action", "offer: 3")
-    assert act_said(view, "[Leave] left the conversation") == Act("leave")
-    assert act_said(view, " ") == act_said(view, "[none] did nothing") == act_said(view, "[speak] ") == Act("none")
+    view = Observation(game, "Ann Lee")
+    assert act_said(view, "Good  day.\n") == Action("speak", "Good day.")
+    assert act_said(view, "[physical action] offer: 3") == Action("physical action", "offer: 3")
+    assert act_said(view, "[Leave] left the conversation") == Action("leave")
+    assert act_said(view, " ") == act_said(view, "[none] did nothing") == act_said(view, "[speak] ") == Action("none")
     shouted = act_said(view, "x" * 30_000)
     assert shouted.kind == "none" and "30,000 characters" in shouted.data[UNUSABLE]
-    assert saying(monkeypatch, "[leave]").act(view) == Act("leave")
+    assert saying(monkeypatch, "[leave]").act(view) == Action("leave")
 
 
 def test_where_nobody_may_be_silent_what_is_no_act_is_an_error():
     game = Countdown(["ann", "bob"])
-    assert act_said(View(game, "ann"), "2") == take(2)
+    assert act_said(Observation(game, "ann"), "2") == take(2)
     with pytest.raises(UnitError, match=r"the policy said what is no act \(step 0.*'bob'.* it may not be silent"):
-        act_said(View(game, "bob"), "2")
+        act_said(Observation(game, "bob"), "2")
 
 
 def test_an_aligned_policy_plays_by_its_folder(tmp_path, game):
@@ -133,17 +133,17 @@ def test_an_aligned_policy_plays_by_its_folder(tmp_path, game):
 
 
 def test_an_open_turn_is_the_agents_own(game):
-    game.do(Act("speak", "hello"))
-    opened = open_turn(episode_seen(View(game, "Bob Ray"), "e"))
+    game.do(Action("speak", "hello"))
+    opened = open_turn(episode_seen(Observation(game, "Bob Ray"), "e"))
     assert [(turn.speaker, turn.text) for turn in opened.turns] == [("person 1", "hello"), ("Bob Ray", "")]
 
 
 def test_any_words_are_the_act_that_they_are_heard_as(game):
     """What an utterance is heard as means the same act: histories hold what was done."""
-    draws, view = random.Random(0), View(game, "Ann Lee")
+    draws, view = random.Random(0), Observation(game, "Ann Lee")
     pieces = ["[speak] ", "[leave]", "[none]", "[physical action] ", "offer: 3", " ", "hi", "[", "]", "[non-verbal "]
     for _ in range(500):
         act = act_said(view, "".join(draws.choices(pieces, k=draws.randint(0, 4))))
-        words = game.said(Move(view.agent, act))
+        words = game.said(AgentAction(view.agent, act))
         assert words is not None
         assert act_said(view, words)[:2] == act[:2]

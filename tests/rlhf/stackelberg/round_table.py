@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from apportion.rlhf.stackelberg.turns.instance import Instance
+from apportion.rlhf.stackelberg.instances.instance import Instance
 
 ROLES = ("villager", "seer", "guardian")
 REASONS = ("was silent all day", "voted against the seer", "told two stories", "follows every accusation")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.observation import values_in_words
-from apportion.environments.negotiation.scripts import Conceding
-from apportion.environments.play import play
+from apportion.environments.negotiation.scripts import ConcedingAgent
+from apportion.environments.run_episode import play
 
 
 def secret_negotiation() -> Iterator[tuple[Negotiation, dict[str, str], dict[str, list[str]]]]:
@@ -20,7 +20,7 @@ def secret_negotiation() -> Iterator[tuple[Negotiation, dict[str, str], dict[str
         game = Negotiation(context)
         game.reset(seed)
         begun = game.clone()
-        play(game, {name: Conceding() for name in game.agents})
+        play(game, {name: ConcedingAgent() for name in game.agents})
         for moves in game.steps[:-1]:
             yield begun.clone(), own, others
             begun.step(dict(moves))

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apportion.decompose.influence.measurer import Measured, TooLongError
+from apportion.decompose.influence.scorer import LogprobResult, TooLongError
 from apportion.foundation.errors import InputError
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.stackelberg.reward import reward_with
@@ -24,7 +24,7 @@ class ByWords:
         words = np.array([[prompt.messages[1].content.count(" ") / 100] for prompt in prompts])
         half = len(replies) // 2
         sums = np.concatenate([np.repeat(words, half, axis=1), np.repeat(-words, len(replies) - half, axis=1)], axis=1)
-        return Measured(sums, np.ones(sums.shape, np.int64))
+        return LogprobResult(sums, np.ones(sums.shape, np.int64))
 
 
 def settings(**given) -> RewardSettings:

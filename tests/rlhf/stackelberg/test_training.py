@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from apportion.cli import main
-from apportion.decompose.influence.measurer import Measured
+from apportion.decompose.influence.scorer import LogprobResult
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
-from apportion.environments.play import play
+from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
-from apportion.llm_client.chosen import ChosenModel
-from apportion.rlhf.policy.window_file import FILE
+from apportion.llm_client.model_spec import ModelSpec
+from apportion.rlhf.policy.context_config import FILE
 from apportion.rlhf.stackelberg import training as module
-from apportion.rlhf.stackelberg.epochs import epoch_folders
-from apportion.rlhf.stackelberg.persuading.asking import Asked, persuade
-from apportion.rlhf.stackelberg.refining import TrainedRefiner
+from apportion.rlhf.stackelberg.epoch_checkpoints import epoch_folders
+from apportion.rlhf.stackelberg.persuasion_eval.asking import Asked, persuade
+from apportion.rlhf.stackelberg.refiner import TrainedRefiner
 from apportion.rlhf.stackelberg.settings import RefineSettings
 from apportion.rlhf.stackelberg.training import read_settings, train_refiner
 from tests.decompose.influence.probability_server import ProbabilityServer
@@ -48,7 +48,7 @@ def test_a_trained_refiner_plays_around_any_agent(trained):
     game = Negotiation(Context((2, 2, 1), ((2, 1, 4), (1, 4, 0))))
     game.reset(3)
     name = f"fair+refiner@{trained.folder}"
-    assert ROSTER.called_as(name, ChosenModel()) == name
+    assert ROSTER.called_as(name, ModelSpec()) == name
     refined = ROSTER.scripted(name)
     assert refined.called == name and not refined.paid
     play(game, {"Alice": refined, "Bob": ROSTER.scripted("fair")})
@@ -74,7 +74,7 @@ def test_a_trained_refiner_says_the_same_for_the_same_step_and_needs_no_follower
 
 
 def test_followers_answers_are_compared_epoch_by_epoch(trained, monkeypatch):
-    monkeypatch.setattr("apportion.rlhf.stackelberg.persuading.asking.ANSWER_TOKENS", 8)
+    monkeypatch.setattr("apportion.rlhf.stackelberg.persuasion_eval.asking.ANSWER_TOKENS", 8)
     found = persuade(Asked(trained.folder, follower=str(trained.folder.parent / "measurer"), count=3))
     assert [row.epoch for row in found.rows] == ["unrefined", 0, 1, 2]
     assert all(-1 <= row.desired <= 1 and -1 <= row.undesired <= 1 for row in found.rows)
@@ -133,7 +133,7 @@ class Indifferent:
 
     def measure(self, prompts, replies):
         shape = (len(prompts), len(replies))
-        return Measured(np.full(shape, -3.0), np.ones(shape, np.int64))
+        return LogprobResult(np.full(shape, -3.0), np.ones(shape, np.int64))
 
 
 def test_candidates_that_are_worth_the_same_teach_nothing_and_give_no_nan(tmp_path, monkeypatch):

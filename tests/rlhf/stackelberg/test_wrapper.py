@@ -4,26 +4,26 @@ import json
 
 import pytest
 
-from apportion.environments.agents.agent import UNREVISED, Scripted
-from apportion.environments.core import Act, View
+from apportion.environments.agents.agent import UNREVISED, ScriptedAgent
+from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
-from apportion.environments.play import play
-from apportion.environments.simulation.pricing import Asking
+from apportion.environments.run_episode import play
+from apportion.environments.simulation.cost_estimate import Asking
 from apportion.environments.sotopia.agents import ROSTER as CHARACTERS
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.sources.bundled_tasks import tasks
 from apportion.foundation.errors import InputError
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.stackelberg.refining import AskedRefiner
-from apportion.rlhf.stackelberg.wrapper import REFINER, Refined, is_folder
+from apportion.rlhf.stackelberg.refiner import AskedRefiner
+from apportion.rlhf.stackelberg.wrapper import REFINER, RefinedAgent, is_folder
 from tests.rlhf.stackelberg.secrets import secret_negotiation
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1")
-CHOSEN = ChosenModel(model="m", base_url="http://localhost:1/v1")
+CHOSEN = ModelSpec(model="m", base_url="http://localhost:1/v1")
 
 
 def negotiation() -> Negotiation:
@@ -54,11 +54,11 @@ def test_only_speeches_are_rewritten_and_what_binds_stays():
 
 
 def test_a_reply_that_was_cut_off_leaves_the_speech_as_it_was():
-    speak = Scripted("talker", lambda view: Act("speak", "Hello, you."))
+    speak = ScriptedAgent("talker", lambda view: Action("speak", "Hello, you."))
     reply = ChatReply("Analysis: I have to", "m", finish_reason="length")
-    agent = Refined("talker+refiner", speak, AskedRefiner(MODEL, lambda request: reply), True)
+    agent = RefinedAgent("talker+refiner", speak, AskedRefiner(MODEL, lambda request: reply), True)
     game = Sotopia(next(iter(tasks())))
-    act = agent.act(View(game, game.agents[0]))
+    act = agent.act(Observation(game, game.agents[0]))
     assert act.text == "Hello, you." and "cut off" in act.data[UNREVISED]
 
 
@@ -66,34 +66,34 @@ def test_words_that_the_rules_refuse_leave_the_speech_as_it_was():
     game = negotiation()
     name = game.acting()[0]
     own = ROSTER.scripted("greedy")
-    agent = Refined("x", own, AskedRefiner(MODEL, lambda request: ChatReply("long " * 1_000, "m")), True)
-    view = View(game, name)
+    agent = RefinedAgent("x", own, AskedRefiner(MODEL, lambda request: ChatReply("long " * 1_000, "m")), True)
+    view = Observation(game, name)
     assert agent.act(view) == own.act(view)
 
 
 def test_a_note_that_the_rules_would_read_is_left_out():
     game = negotiation()
     own = ROSTER.scripted("greedy")
-    game.do(own.act(View(game, game.acting()[0])))
-    view = View(game, game.acting()[0])
+    game.do(own.act(Observation(game, game.acting()[0])))
+    view = Observation(game, game.acting()[0])
     reply = ChatReply("Analysis: I have to", "m", finish_reason="length")
-    agree = Scripted("agreeing", lambda view: Act("agree", "Deal."))
-    agent = Refined("agreeing+refiner", agree, AskedRefiner(MODEL, lambda request: reply), True)
-    assert agent.act(view) == Act("agree", "Deal.") and view.problem(agent.act(view)) is None
+    agree = ScriptedAgent("agreeing", lambda view: Action("agree", "Deal."))
+    agent = RefinedAgent("agreeing+refiner", agree, AskedRefiner(MODEL, lambda request: reply), True)
+    assert agent.act(view) == Action("agree", "Deal.") and view.problem(agent.act(view)) is None
 
 
 def test_silence_and_acts_are_not_refined():
     game = Sotopia(next(iter(tasks())))
-    view = View(game, game.agents[0])
-    for act in (Act("none"), Act("physical action", "waves"), Act("leave")):
-        agent = Refined("x", Scripted("s", lambda view, act=act: act), AskedRefiner(MODEL, _nobody), True)
+    view = Observation(game, game.agents[0])
+    for act in (Action("none"), Action("physical action", "waves"), Action("leave")):
+        agent = RefinedAgent("x", ScriptedAgent("s", lambda view, act=act: act), AskedRefiner(MODEL, _nobody), True)
         assert agent.act(view) == act
 
 
 def test_a_request_holds_the_leaders_view_and_no_word_of_what_others_keep():
     for game, own, others in secret_negotiation():
         for name in game.acting():
-            request = AskedRefiner(MODEL, _nobody).request(View(game, name), "Give me all.")
+            request = AskedRefiner(MODEL, _nobody).request(Observation(game, name), "Give me all.")
             text = " ".join(message.content for message in request.messages)
             assert own[name] in text and not any(secret in text for secret in others[name])
 
@@ -124,9 +124,13 @@ def test_a_price_counts_both_requests():
     agent = ROSTER.asking("react+refiner", asked, _nobody)
     assert agent.requests_an_act == 2 and agent.tokens_an_act > 0
     game = negotiation()
-    assert agent.request(View(game, game.acting()[0])) == agent.agent.request(View(game, game.acting()[0]))
+    assert agent.request(Observation(game, game.acting()[0])) == agent.agent.request(
+        Observation(game, game.acting()[0])
+    )
     script = ROSTER.asking("fair+refiner", ROSTER.asked_by("fair+refiner", CHOSEN), _nobody)
-    assert script.requests_an_act == 1 and "refined words" in script.request(View(game, game.acting()[0])).subject
+    assert (
+        script.requests_an_act == 1 and "refined words" in script.request(Observation(game, game.acting()[0])).subject
+    )
 
 
 def test_prompts_of_both_are_part_of_what_rests_on_them():
@@ -136,7 +140,7 @@ def test_prompts_of_both_are_part_of_what_rests_on_them():
 
 def test_without_a_model_a_person_is_told_to_choose_one_or_a_folder():
     with pytest.raises(InputError, match=r"no language model is chosen for refiner.*NAME\+refiner@FOLDER"):
-        ROSTER.asked_by("fair+refiner", ChosenModel())
+        ROSTER.asked_by("fair+refiner", ModelSpec())
     with pytest.raises(InputError, match=r"Around any of them: NAME\+refiner"):
         CHARACTERS.scripted("fairr")
     with pytest.raises(InputError, match="no language model is there"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import follower_episodes
-from apportion.rlhf.stackelberg.turns.instance import write_instances
+from apportion.rlhf.stackelberg.instances.instance import write_instances
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.stackelberg.round_table import round_table

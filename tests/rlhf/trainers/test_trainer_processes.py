@@ -14,10 +14,10 @@ import torch
 from accelerate.utils import parse_flag_from_env
 from safetensors.torch import load_file
 
+from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.processes import Processes
 from apportion.rlhf.align import align
-from apportion.rlhf.launch import parent as launch
+from apportion.rlhf.launch import launcher as launch
 from apportion.rlhf.policy import sharding
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
 from apportion.rlhf.trainers.checkpoints import TrainerCheckpoints

@@ -46,7 +46,7 @@ def test_no_folder_writes_nothing():
 def test_a_missing_package_is_named_with_the_command_that_brings_it(tmp_path, monkeypatch):
     real = importlib.util.find_spec
     monkeypatch.setattr(
-        "apportion.foundation.extras.find_spec", lambda name: None if name == "tensorboardX" else real(name)
+        "apportion.foundation.optional_packages.find_spec", lambda name: None if name == "tensorboardX" else real(name)
     )
     with pytest.raises(InputError, match=r"needs tensorboardX.*pip install 'apportion\[tensorboard\]'"):
         check_tensorboard()

@@ -6,17 +6,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.rlhf.training.shuffled import Shuffled
+from apportion.rlhf.training.shuffled import ShuffledOrder
 
 
 @given(st.integers(1, 9), st.integers(0, 30))
 def test_each_comes_once_a_round_and_what_is_left_can_be_taken_up_again(count, taken):
     torch.manual_seed(0)
-    order = Shuffled(count)
+    order = ShuffledOrder(count)
     seen = list(islice(order, taken))
     for start in range(0, taken - count + 1, count):
         assert sorted(seen[start : start + count]) == list(range(count))
-    rng, again = torch.get_rng_state(), Shuffled(count, order.left)
+    rng, again = torch.get_rng_state(), ShuffledOrder(count, order.left)
     rest = list(islice(order, 20))
     torch.set_rng_state(rng)
     assert list(islice(again, 20)) == rest

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.policy.contexts import Said, render
+from apportion.rlhf.policy.contexts import ContextTurn, render
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny, train_tokenizer
 from tests.rlhf.toy import ANSWERS, QUESTIONS, SMALL, chats, episode
@@ -35,7 +35,7 @@ def test_warming_up_learns_the_dialogues():
     history = Metrics()
     policy = build_tiny(chats(4), longer, 0, history)
     assert history.at(60)["warmup_loss"] < 0.3 * history.at(1)["warmup_loss"]
-    prompt = torch.tensor([render([Said("user", QUESTIONS[1])], policy.tokenizer, reply_follows=True)])
+    prompt = torch.tensor([render([ContextTurn("user", QUESTIONS[1])], policy.tokenizer, reply_follows=True)])
     said = policy.model.eval().generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=20)
     assert policy.tokenizer.decode(said[0, prompt.shape[1] :], skip_special_tokens=True) in ANSWERS
 

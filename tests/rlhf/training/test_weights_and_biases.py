@@ -38,7 +38,7 @@ class FakeWandb(types.ModuleType):
 def fake(monkeypatch):
     module = FakeWandb()
     monkeypatch.setitem(sys.modules, "wandb", module)
-    monkeypatch.setattr("apportion.foundation.extras.find_spec", lambda name: True)
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: True)
     return module
 
 
@@ -76,7 +76,7 @@ def test_what_keeps_it_from_starting_is_told(fake, tmp_path):
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr("apportion.foundation.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"needs wandb. Install it with `pip install 'apportion\[wandb\]'`"):
         check_wandb()
 

@@ -3,7 +3,7 @@
 import json
 import re
 
-from apportion.study.definition.criteria import shipped
+from apportion.study.design.criteria import shipped
 from tests.llm_client.openai_server import completion
 
 

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from apportion.foundation.errors import InputError, StoppedError
-from apportion.llm_client.chosen import ChosenModel
-from apportion.study.definition.answers import values_of
-from apportion.study.definition.key import read_key
+from apportion.llm_client.model_spec import ModelSpec
+from apportion.study.design.answers import values_of
+from apportion.study.design.unblinding_key import read_key
 from apportion.study.judge.judging import JudgeChoice, judge_study, preview, price
 from apportion.study.rows import JUDGED, rows_beside
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -16,7 +16,7 @@ ORG_A_JUDGE = "org-a-judge-17ffb6"
 
 
 def choice_of(study, server, **more):
-    return JudgeChoice(study, ChosenModel(**{"model": "org/a-judge", "base_url": server.url, **more}))
+    return JudgeChoice(study, ModelSpec(**{"model": "org/a-judge", "base_url": server.url, **more}))
 
 
 @pytest.mark.parametrize("name", ["geli", "pairs", "savoir"])
@@ -71,7 +71,7 @@ def test_answers_lie_beside_the_study_and_are_read_as_they_were_told(tmp_path):
 @pytest.mark.parametrize(("one", "other"), [("a/b", "a-b"), ("m" * 60 + "1", "m" * 60 + "2")])
 def test_models_of_like_names_write_into_files_of_their_own(tmp_path, one, other):
     study = study_in(tmp_path / "study", "pairs")
-    choices = [JudgeChoice(study, ChosenModel(model=model)) for model in (one, other)]
+    choices = [JudgeChoice(study, ModelSpec(model=model)) for model in (one, other)]
     assert choices[0].out != choices[1].out and all(len(choice.name) <= 50 for choice in choices)
 
 
@@ -110,7 +110,7 @@ def test_a_preview_shows_what_would_be_sent_and_asks_nobody(tmp_path):
 
 def test_another_machine_is_asked_with_consent_alone(tmp_path):
     study = study_in(tmp_path / "study", "pairs")
-    choice = JudgeChoice(study, ChosenModel(model="m", base_url="http://judge.example/v1"), "--{}".format)
+    choice = JudgeChoice(study, ModelSpec(model="m", base_url="http://judge.example/v1"), "--{}".format)
     with pytest.raises(InputError, match=r"judge\.example"):
         judge_study(choice)
     assert not (study.path / "judged").exists()

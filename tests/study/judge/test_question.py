@@ -5,7 +5,7 @@ import pytest
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
-from apportion.study.definition.draw import lettered
+from apportion.study.design.randomization import lettered
 from apportion.study.judge.question import Question
 from tests.study.studies import POLICIES, study_in
 

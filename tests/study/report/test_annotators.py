@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from apportion.study.definition.draw import lettered
+from apportion.study.design.randomization import lettered
 from apportion.study.report.annotators import FlagRules, annotator_figures
 from apportion.study.report.tables import unblinded
 from tests.study.made_up import answered, made_study

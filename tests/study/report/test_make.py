@@ -9,9 +9,9 @@ from scipy.stats import pearsonr, spearmanr
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from apportion.evaluation.people.two_way import mean_of_answers
+from apportion.evaluation.human_agreement.two_way_anova import mean_of_answers
 from apportion.foundation.errors import InputError
-from apportion.study.definition.key import read_key
+from apportion.study.design.unblinding_key import read_key
 from apportion.study.report.document import as_json
 from apportion.study.report.make import report_of
 from apportion.study.report.tables import unblinded

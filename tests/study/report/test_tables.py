@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from apportion.evaluation.people.alpha import krippendorff_alpha
+from apportion.evaluation.human_agreement.alpha import krippendorff_alpha
 from apportion.foundation.errors import InputError
-from apportion.study.definition.key import Key
+from apportion.study.design.unblinding_key import Key
 from apportion.study.report.tables import AGENT, answers_by_criterion, unblinded
 from apportion.study.rows import AnswerRow
 from tests.study.made_up import answered, made_study

@@ -3,7 +3,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from apportion.commands.studying.report import report_command
+from apportion.commands.study.report import report_command
 from apportion.foundation.errors import InputError
 from apportion.study.report.write import written
 from apportion.study.rows import IMPORTED, JUDGED, rows_text

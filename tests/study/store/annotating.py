@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from apportion.study.definition.folder import StudyFolder
+from apportion.study.design.folder import StudyFolder
 from apportion.study.store.rows import Answer
 from apportion.study.store.store import Store
 from tests.study.studies import answers_to

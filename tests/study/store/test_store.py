@@ -4,11 +4,19 @@ from threading import Barrier, Thread
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.study.definition.folder import StudyFolder
-from apportion.study.definition.making import next_version
+from apportion.study.design.create import next_version
+from apportion.study.design.folder import StudyFolder
 from apportion.study.rows import AnswerRow
 from apportion.study.store.links import Link, new_token
-from apportion.study.store.rows import Answer, FullError, KnownError, NoSuchLinkError, NotTheirsError, Place, StaleError
+from apportion.study.store.rows import (
+    Answer,
+    Assignment,
+    FullError,
+    NoSuchLinkError,
+    NotTheirsError,
+    StaleError,
+    StudyStoreError,
+)
 from apportion.study.store.schema import TABLES
 from apportion.study.store.store import Store
 from tests.study.studies import answers_to, study_in
@@ -45,12 +53,12 @@ def answer_by_others(store):
 def test_a_whole_visit(store):
     (link,) = store.add_links(1)
     assert link.annotator == "a001" and store.enter(link.token).consented is False
-    assert store.next_place("a001") == Place("consent")
+    assert store.next_place("a001") == Assignment("consent")
     store.agree("a001")
-    assert store.next_place("a001") == Place("instructions")
+    assert store.next_place("a001") == Assignment("instructions")
     store.read_instructions("a001")
     practice = store.study.settings.practice
-    assert store.next_place("a001") == Place("practice", practice[0], 1, 1)
+    assert store.next_place("a001") == Assignment("practice", practice[0], 1, 1)
     own = store.places("a001")
     assert own[0] == practice[0] and len(own) == 1 + 4 + 2 and sum(item in store.study.checks for item in own) == 2
     with pytest.raises(InputError, match="a001 has 7 items left to answer"):
@@ -187,9 +195,9 @@ def test_the_public_link_has_a_limit_and_ids_are_the_platforms(place, tmp_path):
     (own,) = store.add_links(1)
     names = [store.enter_public(name).annotator for name in ("5f3c_PID-9", "a002", None)]
     assert own.annotator == "a001" and names == ["5f3c_PID-9", "a002", "a004"]
-    with pytest.raises(KnownError, match="5f3c_PID-9 has begun already"):
+    with pytest.raises(StudyStoreError, match="5f3c_PID-9 has begun already"):
         store.enter_public("5f3c_PID-9")
-    with pytest.raises(KnownError):
+    with pytest.raises(StudyStoreError):
         store.enter_public("a001")
     with pytest.raises(InputError, match="the link's token is none"):
         store.enter_public("other", "short")
@@ -238,7 +246,7 @@ def test_every_item_is_answered_by_the_wanted_number_and_then_nobody_is_needed(s
     (link,) = store.add_links(1)
     with pytest.raises(FullError, match="has all the answers that it needs"):
         store.agree(link.annotator)
-    assert store.next_place(link.annotator) == Place("consent")
+    assert store.next_place(link.annotator) == Assignment("consent")
 
 
 def test_who_abandons_gives_their_items_to_others_and_comes_back_to_what_is_left(store, clock):
@@ -368,7 +376,7 @@ def test_a_study_changed_before_the_first_answer_is_drawn_anew(place, study):
     name = someone(store)
     (study.path / "instructions.md").write_text("Otherwise.\n")
     changed = Store.open(place, StudyFolder.open(study.path))
-    assert changed.next_place(name) == Place("consent")
+    assert changed.next_place(name) == Assignment("consent")
     changed.agree(name)
     with pytest.raises(InputError, match="was changed after the first answer"):
         store.save(name, store.places(name)[0], answer(store, store.places(name)[0]), 0, "page1")

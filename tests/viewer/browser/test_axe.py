@@ -5,9 +5,9 @@ import json
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from apportion.evaluation.patterns.find import find_patterns
-from apportion.evaluation.patterns.result import PatternSettings
-from tests.evaluation.patterns.planted import corpus
+from apportion.evaluation.error_slices.find import find_patterns
+from apportion.evaluation.error_slices.result import PatternSettings
+from tests.evaluation.error_slices.planted import corpus
 from tests.viewer.runs import served, write_report, write_viewed_run
 
 PAGES = (

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from apportion.corpus.corpus import Corpus
-from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.label_store import Overlay, overlay_beside
 from tests.behaviour.command import config, environment, in_process
 from tests.reward_model.tiny import save_tiny
 from tests.viewer.runs import served

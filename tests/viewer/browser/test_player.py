@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.label_store import Overlay, overlay_beside
 from apportion.viewer.labels.question import question_on
 from tests.features.clips import tone, write_wav
 from tests.viewer.browser.test_axe import serious

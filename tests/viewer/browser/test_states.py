@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from apportion.corpus.importers.run import import_to
+from apportion.corpus.importers.registry import import_to
 from apportion.pipeline.config import load_config
-from apportion.pipeline.running.local import run_locally
+from apportion.pipeline.execution.local import run_locally
 from tests.behaviour.command import config
 from tests.viewer.browser.test_axe import serious
 from tests.viewer.runs import served
@@ -63,7 +63,7 @@ def test_a_run_that_is_gone(own, page_of, watched, dark):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_run_that_is_read_anew_is_told_on_every_page(own, page_of, monkeypatch, dark):
     page_of(own)
-    monkeypatch.setattr("apportion.viewer.reading.run.LOOK_S", 1e9)
+    monkeypatch.setattr("apportion.viewer.data.run.LOOK_S", 1e9)
     own.run.notice = CHANGED
     for path in ("", "session/s03", "compare", "label"):
         for width in NARROW:

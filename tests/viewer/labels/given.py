@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.rows import CorpusRows
 from apportion.viewer.labels.label import Label, said_digest
 from apportion.viewer.labels.question import Question
 

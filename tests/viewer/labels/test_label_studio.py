@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 from apportion.foundation.errors import InputError
+from apportion.viewer.labels.label_store import Overlay
 from apportion.viewer.labels.label_studio_answers import import_answers, read_answers
 from apportion.viewer.labels.label_studio_tasks import AFTER, BEFORE, MARK, export_tasks, interface
-from apportion.viewer.labels.overlay import Overlay
 from apportion.viewer.labels.question import Question, question_on
 from tests.viewer.labels.given import HOSTILE, LANDING, corpus, label
 

@@ -11,8 +11,8 @@ from apportion.corpus.schema import MEDIA, TURN_LABELS
 from apportion.corpus.validate import validate
 from apportion.environments.episode_log import LOG
 from apportion.foundation.errors import InputError
+from apportion.viewer.labels.label_store import Overlay
 from apportion.viewer.labels.merge import merge
-from apportion.viewer.labels.overlay import Overlay
 from tests.viewer.labels.given import LANDING, corpus, label
 
 

@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 import pytest
 
+from apportion.viewer.data.companion_files import beside
+from apportion.viewer.data.run_location import open_place
 from apportion.viewer.labels.label import Label, said_digest
-from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.label_store import Overlay, overlay_beside
 from apportion.viewer.labels.question import question_on
-from apportion.viewer.reading.beside import beside
-from apportion.viewer.reading.place import open_place
 from tests.viewer.asking import ask, send, token_of
 from tests.viewer.runs import served
 
@@ -268,7 +268,7 @@ def test_labels_that_cannot_be_written_are_not_said_to_be_saved(labelled, monkey
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("apportion.viewer.labels.overlay.os.fsync", full)
+    monkeypatch.setattr("apportion.viewer.labels.label_store.os.fsync", full)
     status, page, _ = send(running, "label/s03", mine)
     monkeypatch.undo()
     assert status == 422 and "labels cannot be written (No space left on device)" in page

@@ -13,9 +13,9 @@ import time
 import pytest
 
 from apportion.viewer.bundle import write_bundle
-from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.data.run_location import open_place
+from apportion.viewer.labels.label_store import Overlay, overlay_beside
 from apportion.viewer.labels.question import question_on
-from apportion.viewer.reading.place import open_place
 from tests.viewer.runs import served
 from tests.viewer.talks import with_media, write_talk_run
 
@@ -146,7 +146,7 @@ def test_two_gigabytes_are_streamed_and_not_read(tmp_path):
 
 
 def test_a_corpus_that_is_deleted_while_it_is_served_is_told_and_its_words_stay(tmp_path, monkeypatch):
-    monkeypatch.setattr("apportion.viewer.reading.run.LOOK_S", 0.0)
+    monkeypatch.setattr("apportion.viewer.data.run.LOOK_S", 0.0)
     run = write_talk_run(tmp_path)
     with served(run) as server:
         assert ask(server, "media/talk/1", Range="bytes=0-1")[0] == 206

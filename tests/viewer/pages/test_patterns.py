@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from apportion.evaluation.patterns.find import find_patterns
-from apportion.evaluation.patterns.result import Patterns, PatternSettings
+from apportion.evaluation.error_slices.find import find_patterns
+from apportion.evaluation.error_slices.result import Patterns, PatternSettings
+from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.patterns import html
-from apportion.viewer.reading.run import ServedRun
-from apportion.viewer.shown.patterns_view import patterns_view
-from tests.evaluation.patterns.planted import corpus
+from apportion.viewer.views.patterns_view import patterns_view
+from tests.evaluation.error_slices.planted import corpus
 from tests.viewer.runs import Served
 
 EVIL = '<script>alert(1)</script> "quoted" \u202eturned javascript:alert(2)'

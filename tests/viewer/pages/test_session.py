@@ -11,17 +11,17 @@ from fastapi import HTTPException
 
 from apportion.foundation.errors import UnitError
 from apportion.viewer.labels.label import Label, said_digest
-from apportion.viewer.labels.overlay import Overlay, overlay_beside
+from apportion.viewer.labels.label_store import Overlay, overlay_beside
 from apportion.viewer.labels.question import Question
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.session import evidence_html, html, tracks_html
-from apportion.viewer.shown.session.view import Asked
+from apportion.viewer.views.session.view import SessionQuery
 from tests.viewer.runs import ask, served
 from tests.viewer.talks import WILD, write_talk_run
 
 
 def page(talks, slug="talk", bundled=False, **asked):
-    return html(talks.run, Links(f"session/{slug}", bundled=bundled), overlay_of(talks), slug, Asked(**asked))
+    return html(talks.run, Links(f"session/{slug}", bundled=bundled), overlay_of(talks), slug, SessionQuery(**asked))
 
 
 def evidence(talks, slug, turn, rating=0):

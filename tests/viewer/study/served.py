@@ -14,9 +14,9 @@ from pathlib import Path
 
 import uvicorn
 
-from apportion.study.definition.folder import SETTINGS, StudyFolder
+from apportion.study.design.folder import SETTINGS, StudyFolder
 from apportion.study.store.store import Store
-from apportion.viewer.access import Access
+from apportion.viewer.auth import Access
 from apportion.viewer.serve import listening
 from apportion.viewer.study.app import create_app
 from apportion.viewer.study.limits import EntryLimit

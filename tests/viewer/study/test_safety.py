@@ -14,15 +14,15 @@ import pytest
 from click.testing import CliRunner
 
 from apportion import viewer
-from apportion.commands.studying.export import export_command
-from apportion.commands.studying.report import report_command
+from apportion.commands.study.export import export_command
+from apportion.commands.study.report import report_command
+from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.rows import CorpusRows
-from apportion.study.definition.folder import CONSENT
-from apportion.study.definition.key import KEY_FILE
-from apportion.study.exchange.label_studio_tasks import interface_xml, tasks_json
-from apportion.study.exchange.mturk_batch import batch_csv, layout_html
-from apportion.viewer.access import MOST_BODY
+from apportion.study.design.folder import CONSENT
+from apportion.study.design.unblinding_key import KEY_FILE
+from apportion.study.import_export.label_studio_tasks import interface_xml, tasks_json
+from apportion.study.import_export.mturk_batch import batch_csv, layout_html
+from apportion.viewer.auth import MOST_BODY
 from tests.study.studies import POLICIES
 from tests.viewer.study.asking import Caller
 from tests.viewer.study.served import study_served
@@ -125,7 +125,7 @@ def test_the_key_may_be_unreadable(tmp_path):
 
 
 def test_what_serves_pages_cannot_import_the_key():
-    """`apportion.study.definition.key` is imported where items are made; no file of the pages names its reader."""
+    """`study.design.unblinding_key` is imported where items are made; no file of the pages names its reader."""
     sources = [path.read_text() for path in (Path(viewer.__file__).parent / "study").rglob("*.py")]
     assert len(sources) > 10 and not [text for text in sources if "read_key" in text or "KEY_FILE" in text]
 

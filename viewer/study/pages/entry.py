@@ -5,11 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
-from apportion.study.definition.folder import StudyFolder
+from apportion.study.design.folder import StudyFolder
 from apportion.study.store.links import TOKEN, new_token
 from apportion.study.store.rows import NoSuchLinkError
 from apportion.viewer.pages.links import Links
 from apportion.viewer.study.pages.steps import on
+from apportion.viewer.study.plain_text import blocks_of
 from apportion.viewer.study.serving import (
     FormHere,
     Serving,
@@ -20,7 +21,6 @@ from apportion.viewer.study.serving import (
     known_visitor,
     shown,
 )
-from apportion.viewer.study.words import blocks_of
 
 router = APIRouter()
 PLATFORM = ("PROLIFIC_PID", "workerId")

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
-from apportion.study.definition.draw import lettered
-from apportion.study.definition.items import Item
-from apportion.study.definition.items import Response as Answered
+from apportion.study.design.items import Item
+from apportion.study.design.items import Response as Answered
+from apportion.study.design.randomization import lettered
 from apportion.study.rows import AnswerRow
 from apportion.study.store.rows import Answer, StaleError
 from apportion.viewer.pages.links import Links
-from apportion.viewer.study.given import MOST_LOST, MOST_SECONDS, Form, given_in
+from apportion.viewer.study.form_parsing import MOST_LOST, MOST_SECONDS, AnswerForm, given_in
 from apportion.viewer.study.pages.steps import next_page, on
+from apportion.viewer.study.plain_text import blocks_of
 from apportion.viewer.study.serving import FormHere, Serving, ServingHere, Visitor, VisitorHere, check_form, shown
-from apportion.viewer.study.shown import Given, item_view
-from apportion.viewer.study.words import blocks_of
+from apportion.viewer.study.views import SubmittedAnswers, item_view
 
 router = APIRouter()
 NONCE = re.compile(r"[0-9a-f]{32}")
@@ -54,7 +54,7 @@ def item_page(request: Request, number: int, serving: ServingHere, visitor: Visi
     if isinstance(asked, Response):
         return asked
     kept = serving.store.answer_of(visitor.id, asked.item.item)
-    given = Given() if kept is None else Given(kept.answers, kept.reason)
+    given = SubmittedAnswers() if kept is None else SubmittedAnswers(kept.answers, kept.reason)
     confirmed = saved if _is_saved(serving, visitor, saved) else 0
     return _page(request, serving, visitor, asked, given, kept, confirmed=confirmed)
 
@@ -108,7 +108,7 @@ def _is_saved(serving: Serving, visitor: Visitor, number: int) -> bool:
     return 1 <= number <= len(sequence) and serving.store.answer_of(visitor.id, sequence[number - 1]) is not None
 
 
-def _is_same(kept: AnswerRow, given: Given) -> bool:
+def _is_same(kept: AnswerRow, given: SubmittedAnswers) -> bool:
     """Whether what is saved is what was sent; the order of marks says nothing."""
     plain = {name: sorted(value) if isinstance(value, list) else value for name, value in given.answers.items()}
     return dict(kept.answers) == plain and kept.reason == given.reason
@@ -119,15 +119,19 @@ def _page(
     serving: Serving,
     visitor: Visitor,
     asked: Asked,
-    given: Given,
+    given: SubmittedAnswers,
     kept: AnswerRow | None,
-    form: Form | None = None,
+    form: AnswerForm | None = None,
     confirmed: int = 0,
     status: int = 200,
 ) -> Response:
     study = serving.study
     view = item_view(asked.item, asked.responses, study.criteria, given)
-    other = item_view(asked.item, asked.responses, study.criteria, Given(kept.answers)) if kept is not None else None
+    other = (
+        item_view(asked.item, asked.responses, study.criteria, SubmittedAnswers(kept.answers))
+        if kept is not None
+        else None
+    )
     return shown(
         request, asked.here, "item.html", status, asked=asked, view=view, given=given, kept=kept, kept_view=other,
         stale=status == 409, reason=study.criteria.reason, confirmed=confirmed, token=visitor.form_token,
@@ -137,7 +141,7 @@ def _page(
     )  # fmt: skip
 
 
-def _spent(form: Form) -> tuple[float, int]:
+def _spent(form: AnswerForm) -> tuple[float, int]:
     """Seconds and losses of focus on this page; without scripts, the seconds since it was first opened."""
     seconds = form.number("seconds", MOST_SECONDS)
     if seconds is None:
@@ -145,6 +149,6 @@ def _spent(form: Form) -> tuple[float, int]:
     return round(seconds, 1), int(form.number("lost", MOST_LOST) or 0)
 
 
-def _opened(form: Form | None) -> int:
+def _opened(form: AnswerForm | None) -> int:
     """When the page was first opened (seconds since 1970), as it says itself where it comes back with a fault."""
     return int((form.number("opened", 1e12) if form else None) or time.time())

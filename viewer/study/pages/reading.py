@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from apportion.viewer.study.pages.steps import next_page, on
+from apportion.viewer.study.plain_text import blocks_of
 from apportion.viewer.study.serving import FormHere, ServingHere, VisitorHere, check_form, shown
-from apportion.viewer.study.words import blocks_of
 
 router = APIRouter()
 

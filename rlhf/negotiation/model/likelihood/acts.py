@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from apportion.environments.negotiation.batched.engine import KEPT
-from apportion.environments.negotiation.codes import ACTS, AGREE, SPLITS
+from apportion.environments.negotiation.action_encoding import ACTS, AGREE, SPLITS
+from apportion.environments.negotiation.vectorized.engine import KEPT
 from apportion.rlhf.negotiation.model.likelihood.arrays import Rows
 from apportion.rlhf.negotiation.model.likelihood.matrices import add_rows, add_to_rows, linear, linear_back, plus
 from apportion.rlhf.negotiation.model.loops.compiled import compiled, within

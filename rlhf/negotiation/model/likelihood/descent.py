@@ -16,7 +16,7 @@ from apportion.rlhf.negotiation.model.likelihood.gradient import loss_and_gradie
 from apportion.rlhf.negotiation.model.loops.compiled import compiled, summing
 from apportion.rlhf.negotiation.model.loops.weights import Floats
 from apportion.rlhf.negotiation.model.network import Weights
-from apportion.rlhf.negotiation.model.updates import check_finite
+from apportion.rlhf.negotiation.model.optimizer import check_finite
 
 Table = tuple[Floats, ...]
 

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import numba
 from scipy.linalg import cython_blas
 
-from apportion.environments.negotiation.batched.engine import KEPT, NO_ACT
-from apportion.environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, INSIST, SPLITS
+from apportion.environments.negotiation.action_encoding import ACTS, AGREE, DISAGREE, END, INSIST, SPLITS
 from apportion.environments.negotiation.rules import MOST_ACTS
-from apportion.foundation.cache import cache_folder
+from apportion.environments.negotiation.vectorized.engine import KEPT, NO_ACT
+from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.data.dialogues import NOT_TAKEN, OTHERS, OWN, START
 

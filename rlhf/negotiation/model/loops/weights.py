@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.batched.engine import KEPT
-from apportion.environments.negotiation.codes import INSIST, SPLITS
+from apportion.environments.negotiation.action_encoding import INSIST, SPLITS
+from apportion.environments.negotiation.vectorized.engine import KEPT
 from apportion.rlhf.negotiation.model.network import MOST_COUNT, PARTS, Weights
 
 Floats = NDArray[np.float32]

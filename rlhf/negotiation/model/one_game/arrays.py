@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apportion.environments.negotiation.codes import ACTS
+from apportion.environments.negotiation.action_encoding import ACTS
 from apportion.environments.negotiation.rules import MOST_ACTS
 from apportion.rlhf.negotiation.data.dialogues import TOKENS
 from apportion.rlhf.negotiation.model.loops.weights import Acting, Flags, Floats, Whole

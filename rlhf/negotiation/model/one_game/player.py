@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apportion.environments.negotiation.batched.engine import BatchedGames
 from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.environments.negotiation.vectorized.engine import VectorizedGames
 from apportion.rlhf.negotiation.model.loops.weights import Acting, Taking, Whole, acting_arrays, taking_arrays
 from apportion.rlhf.negotiation.model.network import Weights
 from apportion.rlhf.negotiation.model.one_game.arrays import Game
 from apportion.rlhf.negotiation.model.one_game.learning import learn
 from apportion.rlhf.negotiation.model.one_game.playing import play_games, take_splits
 from apportion.rlhf.negotiation.model.one_game.rules import Table
-from apportion.rlhf.negotiation.playing import Draws, Played
+from apportion.rlhf.negotiation.self_play import Draws, Played
 
 
 @dataclass
@@ -53,7 +53,7 @@ class OneGamePlayer:
         """What it takes of the games that it has just played in a seat, by number of the split [shape=(S,)]."""
         return np.asarray(take_splits(self._acting, self._taking, self._game, seat, table))
 
-    def learn(self, games: BatchedGames, paid: Draws, temperature: float, rate: float, clip: float) -> Draws:
+    def learn(self, games: VectorizedGames, paid: Draws, temperature: float, rate: float, clip: float) -> Draws:
         """One step of REINFORCE by the games just played in seat 0; ``paid`` [shape=(S, 20)] by act.
 
         Returns
@@ -77,7 +77,7 @@ class OneGamePlayer:
         return np.asarray(lengths)
 
 
-def play_one_game(games: BatchedGames, alice: OneGamePlayer, bob: OneGamePlayer, draws: Draws) -> Played:
+def play_one_game(games: VectorizedGames, alice: OneGamePlayer, bob: OneGamePlayer, draws: Draws) -> Played:
     """As `playing.play`, of one game a seed.
 
     Raises

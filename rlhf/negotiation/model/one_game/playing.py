@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.batched.engine import NO_ACT
-from apportion.environments.negotiation.codes import ACTS, SPLITS
+from apportion.environments.negotiation.action_encoding import ACTS, SPLITS
 from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.environments.negotiation.vectorized.engine import NO_ACT
 from apportion.rlhf.negotiation.data.dialogues import OTHERS, OWN, START
 from apportion.rlhf.negotiation.model.loops.compiled import compiled
 from apportion.rlhf.negotiation.model.loops.weights import Acting, Taking, Whole

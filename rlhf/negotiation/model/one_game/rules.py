@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from apportion.environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames
-from apportion.environments.negotiation.codes import AGREE, DISAGREE, END, INSIST, SPLITS
+from apportion.environments.negotiation.action_encoding import AGREE, DISAGREE, END, INSIST, SPLITS
 from apportion.environments.negotiation.rules import MOST_ACTS
+from apportion.environments.negotiation.vectorized.engine import KEPT, NO_ACT, VectorizedGames
 from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
 from apportion.rlhf.negotiation.model.loops.weights import Flags, Whole
 
 
 class Table(NamedTuple):
-    """The arrays of a `BatchedGames`, a game a seed, by their names there."""
+    """The arrays of a `VectorizedGames`, a game a seed, by their names there."""
 
     acts: Whole
     lengths: Whole
@@ -25,7 +25,7 @@ class Table(NamedTuple):
     counts: Whole
 
     @classmethod
-    def of(cls, games: BatchedGames) -> Table:
+    def of(cls, games: VectorizedGames) -> Table:
         """Views: who plays here plays there."""
         return cls(
             games.acts,

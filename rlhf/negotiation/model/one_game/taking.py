@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from apportion.environments.negotiation.batched.engine import KEPT
-from apportion.environments.negotiation.codes import SPLITS
+from apportion.environments.negotiation.action_encoding import SPLITS
+from apportion.environments.negotiation.vectorized.engine import KEPT
 from apportion.rlhf.negotiation.model.loops.compiled import compiled, within
 from apportion.rlhf.negotiation.model.loops.curves import all_tanh
 from apportion.rlhf.negotiation.model.loops.gates import gru_step

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 from math import comb
 
-from apportion.environments.deduction.avalon.random_play import ballots, hands, targets, teams
+from apportion.environments.deduction.avalon.random_baseline import ballots, hands, targets, teams
 from apportion.environments.deduction.avalon.rules import (
     ASSASSIN,
     EVIL_ROLES,

@@ -5,26 +5,26 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from apportion.environments.core import Act, Step
 from apportion.environments.deduction.avalon.game import Avalon
 from apportion.environments.deduction.avalon.rules import Options
 from apportion.environments.deduction.events import SPEAK
+from apportion.environments.environment import Action, Step
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
 
 
-def any_act(game: Avalon, name: str, draws: Random, silent: float = 0.1) -> Act:
+def any_act(game: Avalon, name: str, draws: Random, silent: float = 0.1) -> Action:
     """Something that is allowed."""
     if draws.random() < silent:
-        return Act("none")
+        return Action("none")
     choices = game.choices(game.agents.index(name) + 1)
     kind = draws.choice(list(choices))
     aim = draws.choice(choices[kind]) if choices[kind] else None
     text = f"I, {name}, say {draws.random():.3f}." if kind == SPEAK else ""
-    return Act(kind, text, list(aim) if isinstance(aim, tuple) else aim)
+    return Action(kind, text, list(aim) if isinstance(aim, tuple) else aim)
 
 
-def any_step(game: Avalon, draws: Random) -> dict[str, Act]:
+def any_step(game: Avalon, draws: Random) -> dict[str, Action]:
     """The same of everybody whose turn it is."""
     return {name: any_act(game, name, draws) for name in game.acting()}
 
@@ -54,7 +54,9 @@ def until(game: Avalon, phase: str, *, fails: bool = False) -> Avalon:
             if fails and "fail" in choices:
                 kind = "fail"
             aims = choices[kind]
-            step[name] = Act(kind, "Let us go." if kind == SPEAK else "", list(aims[-1]) if kind == "propose" else None)
+            step[name] = Action(
+                kind, "Let us go." if kind == SPEAK else "", list(aims[-1]) if kind == "propose" else None
+            )
         game.step(step)
     return game
 

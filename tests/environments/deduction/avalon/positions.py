@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import View
 from apportion.environments.deduction.avalon.game import Avalon
 from apportion.environments.deduction.avalon.scripts import Claims
 from apportion.environments.deduction.language_model import FORM
-from apportion.llm_client.asker import Complete
+from apportion.environments.environment import Observation
+from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
 
 
@@ -50,7 +50,7 @@ def placed(number: int) -> tuple[Avalon, str]:
             asked = [name for name in game.acting() if game.deal[game.agents.index(name)] == position.role]
             if asked and stage.phase == position.phase and stage.round >= position.quest:
                 return game, asked[0]
-            game.step({name: Claims().act(View(game, name)) for name in game.acting()})
+            game.step({name: Claims().act(Observation(game, name)) for name in game.acting()})
     raise AssertionError(f"{position}: no such position in 100 games")
 
 

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from apportion.environments.deduction.avalon.deals import all_deals
-from apportion.environments.deduction.avalon.random_play import random_game
+from apportion.environments.deduction.avalon.random_baseline import random_game
+from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import EVIL_WINS, GOES, TABLETOP, Game, Options
 from tests.environments.deduction.avalon.exact import after, reckoned, reduced, walked
 

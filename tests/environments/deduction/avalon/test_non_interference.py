@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import Act, Step, View
 from apportion.environments.deduction.avalon.game import Avalon
 from apportion.environments.deduction.avalon.scripts import Bayesian, Claims
 from apportion.environments.deduction.events import Aim, Event
 from apportion.environments.deduction.language_model import FORM, STYLES
-from apportion.environments.deduction.person.telling import DeductionTelling
 from apportion.environments.deduction.scripts import Random as Drawing
-from apportion.environments.terminal.person import Person
-from apportion.environments.terminal.screen import Screen
+from apportion.environments.deduction.text_rendering import DeductionRenderer
+from apportion.environments.environment import Action, Observation, Step
+from apportion.environments.terminal.console import Screen
+from apportion.environments.terminal.human_agent import HumanAgent
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.avalon.plays import any_step, begun, some_game
 
@@ -36,8 +36,8 @@ MODELS = [LanguageModelAgent(style, style, LLMSettings(model="m"), never, form=F
 
 def screen_of(game: Avalon, name: str) -> str:
     shown: list[str] = []
-    person = Person(Screen(never, shown.append), DeductionTelling(Avalon))
-    view, telling = View(game, name), DeductionTelling(Avalon)
+    person = HumanAgent(Screen(never, shown.append), DeductionRenderer(Avalon))
+    view, telling = Observation(game, name), DeductionRenderer(Avalon)
     person.see_the_end(view)
     if game.legal(name):
         shown += [repr(telling.prompt(view)), repr(telling.commands(view)), repr(telling.plain(view))]
@@ -46,14 +46,14 @@ def screen_of(game: Avalon, name: str) -> str:
 
 def all_that_is_seen(game: Avalon, name: str) -> tuple[Any, ...]:
     """Observation, data, requests, screen, what scripts do: whatever leaves the game for a seat."""
-    view = View(game, name)
+    view = Observation(game, name)
     facts = view.facts
     data = (facts.seat, facts.role, facts.team, facts.stage, facts.alive, facts.events, facts.choices, facts.default)
     seen: list[Any] = [view.text, data, tuple(facts.deals), view.legal, view.known, view.heard, view.number, view.step]
     if view.legal:
         seen += [model.request(view) for model in MODELS]
         seen += [script.act(view) for script in (Claims(), Bayesian(), Drawing())]
-        seen += [view.problem(Act(kind, "", aim)) for kind in ("fail", "pass", "approve") for aim in (None, 1)]
+        seen += [view.problem(Action(kind, "", aim)) for kind in ("fail", "pass", "approve") for aim in (None, 1)]
     return (*seen, screen_of(game, name))
 
 
@@ -90,12 +90,12 @@ def as_if(game: Avalon, deal: tuple[str, ...], seat: int) -> Avalon:
         if phase == "quest":
             acts = _cards(moves, deal, seat)
         elif phase == "shot":  # A silent Assassin names whoever is next and not evil: all have seen whom.
-            acts = {moves[0].agent: Act("assassinate", "", game.events[-1].data[1])}
+            acts = {moves[0].agent: Action("assassinate", "", game.events[-1].data[1])}
         other.step(acts)
     return other
 
 
-def _cards(moves: Step, deal: tuple[str, ...], seat: int) -> dict[str, Act]:
+def _cards(moves: Step, deal: tuple[str, ...], seat: int) -> dict[str, Action]:
     acts = {move.agent: move.act for move in moves}
     own = f"Player {seat + 1}"
     left = sum(act.kind == "fail" for name, act in acts.items() if name != own)
@@ -103,7 +103,7 @@ def _cards(moves: Step, deal: tuple[str, ...], seat: int) -> dict[str, Act]:
         if name != own:
             fails = left > 0 and deal[int(name.split()[1]) - 1] in EVIL
             left -= fails
-            acts[name] = Act("fail") if fails else Act("pass")
+            acts[name] = Action("fail") if fails else Action("pass")
     assert left == 0
     return acts
 
@@ -155,7 +155,7 @@ class Marked(Avalon):
     def role_in_words(self, seat: int) -> str:
         return f"{super().role_in_words(seat)} CANARY{seat}-role."
 
-    def _event(self, seat: int, act: Act) -> tuple[Event, Aim]:
+    def _event(self, seat: int, act: Action) -> tuple[Event, Aim]:
         event, aim = super()._event(seat, act)
         if event.to is not None:
             event = event._replace(text=f"{event.text} CANARY{seat}-card", data=f"CANARY{seat}-data")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.environments.core import Act
 from apportion.environments.deduction.avalon.observation import evidence_of, night_in_words, rounds_of, rules_in_words
 from apportion.environments.deduction.avalon.rules import TABLETOP, Options
+from apportion.environments.environment import Action
 from tests.environments.deduction.avalon.plays import begun, some_game, until
 
 
@@ -69,5 +69,5 @@ def test_rounds_and_evidence_are_those_of_the_game(seed: int, steps: int) -> Non
 
 def test_votes_stand_by_seat() -> None:
     game = until(begun(), "vote")
-    game.step({name: Act("approve" if name in ("Player 2", "Player 5") else "reject") for name in game.agents})
+    game.step({name: Action("approve" if name in ("Player 2", "Player 5") else "reject") for name in game.agents})
     assert rounds_of(game.facts("Player 1"))[0].votes == (False, True, False, False, True)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.acts import Act
-from apportion.environments.core import View
+from apportion.environments.actions import Action
 from apportion.environments.deduction.avalon.game import Avalon
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.environments.environment import Observation
+from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.deduction.avalon.positions import POSITIONS, model, placed
 
@@ -18,7 +18,7 @@ RECORDED = Path(__file__).resolve().parents[4] / "demo" / "deduction" / "avalon_
 
 
 @pytest.fixture(scope="module")
-def decisions() -> list[tuple[Avalon, str, Act]]:
+def decisions() -> list[tuple[Avalon, str, Action]]:
     """By position its game, who was asked, and what the recorded reply does there."""
     replies = RecordedReplies(RECORDED)
 
@@ -26,7 +26,7 @@ def decisions() -> list[tuple[Avalon, str, Act]]:
         return asyncio.run(replies.fetch(request))
 
     agent = model(complete)
-    return [(game, name, agent.act(View(game, name))) for game, name in map(placed, range(len(POSITIONS)))]
+    return [(game, name, agent.act(Observation(game, name))) for game, name in map(placed, range(len(POSITIONS)))]
 
 
 def good_team(game: Avalon, team: object) -> bool:
@@ -34,15 +34,15 @@ def good_team(game: Avalon, team: object) -> bool:
     return {game.deal[seat - 1] for seat in team} <= {"merlin", "servant"}
 
 
-def test_every_reply_is_an_act_that_the_rules_allow(decisions: list[tuple[Avalon, str, Act]]) -> None:
+def test_every_reply_is_an_act_that_the_rules_allow(decisions: list[tuple[Avalon, str, Action]]) -> None:
     for game, name, act in decisions:
         game.check(name, act)
         assert act.kind != "none" and act.data != {"unusable": ""}
 
 
-def test_what_it_decides_is_what_its_role_would_want(decisions: list[tuple[Avalon, str, Act]]) -> None:
+def test_what_it_decides_is_what_its_role_would_want(decisions: list[tuple[Avalon, str, Action]]) -> None:
     """The figures of docs/deduction_avalon.md."""
-    by_phase: dict[tuple[str, str], list[tuple[Avalon, Act]]] = {}
+    by_phase: dict[tuple[str, str], list[tuple[Avalon, Action]]] = {}
     for position, (game, _, act) in zip(POSITIONS, decisions, strict=True):
         side = "evil" if position.role in ("minion", "assassin") else "good"
         by_phase.setdefault((position.phase, side), []).append((game, act))

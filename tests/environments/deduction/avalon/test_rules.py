@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.deduction.avalon.deals import all_deals
-from apportion.environments.deduction.avalon.kind import AVALON
-from apportion.environments.deduction.avalon.random_play import play_randomly
+from apportion.environments.deduction.avalon.random_baseline import play_randomly
+from apportion.environments.deduction.avalon.register import AVALON
+from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     EVIL_ROLES,
     EVIL_WINS,

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.avalon.claims import Claim, claims_in
 from apportion.environments.deduction.avalon.game import Avalon
-from apportion.environments.deduction.avalon.kind import AVALON
 from apportion.environments.deduction.avalon.observation import rounds_of
+from apportion.environments.deduction.avalon.register import AVALON
 from apportion.environments.deduction.avalon.scripts import Bayesian, Claims, Script, heard_suspicion
 from apportion.environments.deduction.events import SPEAK, Event, Stage
-from apportion.environments.play import play
+from apportion.environments.environment import Action, Observation
+from apportion.environments.run_episode import play
 from tests.environments.deduction.avalon.exact import reckoned
 from tests.environments.deduction.avalon.plays import begun, until
 
@@ -43,17 +43,17 @@ def won_by_good(good: str, evil: str, games: int) -> float:
 def after_quest(fails: int, team: list[int]) -> Avalon:
     """Figure 13's deal after a first quest, at the next proposal's discussion; Player 1 leads it."""
     game = next(game for seed in range(99) if (game := begun(seed=seed)).game.leader == 4)
-    game.step({"Player 5": Act("propose", "", team)})
+    game.step({"Player 5": Action("propose", "", team)})
     until(game, "vote")
-    game.step({name: Act("approve") for name in game.agents})
+    game.step({name: Action("approve") for name in game.agents})
     failing = [name for name in game.acting() if "fail" in game.legal(name)][:fails]
-    game.step({name: Act("fail" if name in failing else "pass") for name in game.acting()})
+    game.step({name: Action("fail" if name in failing else "pass") for name in game.acting()})
     return game
 
 
 def vote_of(script: Script, game: Avalon, seat: int) -> str:
     until(game, "vote")
-    return script.act(View(game, f"Player {seat}")).kind
+    return script.act(Observation(game, f"Player {seat}")).kind
 
 
 @given(
@@ -83,13 +83,13 @@ def test_of_every_speaker_the_last_claim_counts() -> None:
 @given(text=st.text(max_size=60), number=st.integers(0, 10**30))
 def test_strangers_words_break_no_script(text: str, number: int) -> None:
     game = after_quest(1, [1, 3])
-    game.step({"Player 1": Act("propose", "", [1, 2, 5])})
+    game.step({"Player 1": Action("propose", "", [1, 2, 5])})
     for name in game.agents:
         words = f"{text} I hold Player {number} and Player 77 for evil. I trust Player 0."
-        game.step({name: Act(SPEAK, words)})
+        game.step({name: Action(SPEAK, words)})
     for name in game.agents:
         for script in (Claims(), Bayesian()):
-            assert View(game, name).problem(script.act(View(game, name))) is None
+            assert Observation(game, name).problem(script.act(Observation(game, name))) is None
     assert all(0 <= one <= 1 for one in heard_suspicion(game.facts("Player 2")))
 
 
@@ -98,9 +98,9 @@ def test_who_listens_votes_by_what_was_said() -> None:
     votes = {}
     for accused in (1, 4):
         game = after_quest(1, [1, 3])
-        game.step({"Player 1": Act("propose", "", [1, 2, 5])})
+        game.step({"Player 1": Action("propose", "", [1, 2, 5])})
         for name in game.agents:
-            game.step({name: Act(SPEAK, Claim("", (accused,)).sentence)})
+            game.step({name: Action(SPEAK, Claim("", (accused,)).sentence)})
         votes[accused] = vote_of(Claims(), game, 2)
     assert votes == {1: "reject", 4: "approve"}
 
@@ -109,7 +109,7 @@ def test_who_listens_votes_by_what_was_said() -> None:
 def test_merlin_is_for_good_teams_and_evil_players_for_the_others(script: Script) -> None:
     for team, merlins, evils in (([1, 2], "approve", "reject"), ([1, 3], "reject", "approve")):
         game = next(game for seed in range(99) if (game := begun(seed=seed)).game.leader == 4)
-        game.step({"Player 5": Act("propose", "", team)})
+        game.step({"Player 5": Action("propose", "", team)})
         assert vote_of(script, game, 1) == merlins
         assert vote_of(script, game, 3) == vote_of(script, game, 4) == evils
 
@@ -117,10 +117,10 @@ def test_merlin_is_for_good_teams_and_evil_players_for_the_others(script: Script
 @pytest.mark.parametrize("script", [Claims(), Bayesian()])
 def test_of_two_evil_players_on_a_quest_one_fails_it(script: Script) -> None:
     game = next(game for seed in range(99) if (game := begun(seed=seed)).game.leader == 4)
-    game.step({"Player 5": Act("propose", "", [3, 4])})
+    game.step({"Player 5": Action("propose", "", [3, 4])})
     until(game, "vote")
-    game.step({name: Act("approve") for name in game.agents})
-    assert [script.act(View(game, f"Player {seat}")).kind for seat in (3, 4)] == ["fail", "pass"]
+    game.step({name: Action("approve") for name in game.agents})
+    assert [script.act(Observation(game, f"Player {seat}")).kind for seat in (3, 4)] == ["fail", "pass"]
 
 
 @pytest.mark.parametrize("script", [Claims(), Bayesian()])
@@ -129,18 +129,18 @@ def test_an_evil_leader_takes_no_other_evil_player_along_and_accuses_none(script
         game = begun(seed=seed)
         if game.game.leader in (2, 3):
             leader = game.game.leader + 1
-            team = script.act(View(game, f"Player {leader}")).data
+            team = script.act(Observation(game, f"Player {leader}")).data
             assert leader in team and len({3, 4} & set(team)) == 1
         until(game, "discussion")
         for _ in range(2):
-            game.step({game.acting()[0]: Act("none")})
-        assert not {3, 4} & set(Claim.read(script.act(View(game, "Player 3")).text).evil)
+            game.step({game.acting()[0]: Action("none")})
+        assert not {3, 4} & set(Claim.read(script.act(Observation(game, "Player 3")).text).evil)
 
 
 def test_a_bayesian_servant_goes_with_those_who_did_not_fail() -> None:
     for team, vote in (([1, 2, 3], "reject"), ([1, 2, 5], "approve")):
         game = after_quest(2, [3, 4])
-        game.step({"Player 1": Act("propose", "", team)})
+        game.step({"Player 1": Action("propose", "", team)})
         assert vote_of(Bayesian(), game, 2) == vote
     assert rounds_of(game.facts("Player 2"))[0].fails == 2
 
@@ -150,16 +150,16 @@ def test_the_assassin_names_who_knew_too_much() -> None:
     while game._stage().phase != "shot":
         if game._stage().phase == "discussion":
             (name,) = game.acting()
-            game.step({name: Act(SPEAK, Claim("", (3,) if name == "Player 5" else (2,)).sentence)})
+            game.step({name: Action(SPEAK, Claim("", (3,) if name == "Player 5" else (2,)).sentence)})
         else:
             game.step({name: _willing(game, name) for name in game.acting()})
-    assert Claims().act(View(game, "Player 4")).data == 5
+    assert Claims().act(Observation(game, "Player 4")).data == 5
 
 
-def _willing(game: Avalon, name: str) -> Act:
+def _willing(game: Avalon, name: str) -> Action:
     choices = game.choices(game.agents.index(name) + 1)
     kind = next(iter(choices))
-    return Act(kind, "", [1, 2, 5][: game.game.size] if kind == "propose" else None)
+    return Action(kind, "", [1, 2, 5][: game.game.size] if kind == "propose" else None)
 
 
 def test_a_bayesian_assassin_names_who_voted_like_merlin() -> None:
@@ -167,12 +167,12 @@ def test_a_bayesian_assassin_names_who_voted_like_merlin() -> None:
     while game._stage().phase != "shot":
         phase, step = game._stage().phase, {}
         for name in game.acting():
-            step[name] = _willing(game, name) if phase != "discussion" else Act("none")
+            step[name] = _willing(game, name) if phase != "discussion" else Action("none")
             if phase == "vote" and game.game.rejected == 0:
                 # Everybody but Player 5 is against the first team, which is good.
-                step[name] = Act("approve" if name in ("Player 5", "Player 3") else "reject")
+                step[name] = Action("approve" if name in ("Player 5", "Player 3") else "reject")
         game.step(step)
-    assert Bayesian().act(View(game, "Player 4")).data == 5
+    assert Bayesian().act(Observation(game, "Player 4")).data == 5
 
 
 @pytest.mark.parametrize(("good", "evil"), [("bayes", "random"), ("random", "bayes"), ("claims", "bayes")])

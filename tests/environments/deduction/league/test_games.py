@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.deduction.kinds import game_called
+from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.league.choice import LeagueChoice
-from apportion.environments.deduction.league.reading import read_matches
+from apportion.environments.deduction.league.replay import read_matches
 from apportion.environments.simulation import write_corpus
-from apportion.environments.tournament.league.seating import TEAMS
+from apportion.environments.tournament.team_games.seating import TEAMS
 
 
 def played(kind: str, out: Path, **more):

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from apportion.environments.agents.agent import Agent
-from apportion.environments.core import Act
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.rules import CENTRE, CHOOSING, PLAYERS, Choice, Options
-from apportion.environments.play import play
+from apportion.environments.environment import Action
+from apportion.environments.run_episode import play
 
 ONE_ROUND = Options(rounds=1)
 
 
-def act_of(role: str, choice: Choice) -> Act:
+def act_of(role: str, choice: Choice) -> Action:
     """The act by which somebody chooses at night."""
     if choice == CENTRE:
-        return Act("centre")
+        return Action("centre")
     aim = [place + 1 for place in choice]
     kind = {"seer": "look", "robber": "rob", "troublemaker": "swap"}[role]
-    return Act(kind, "", aim if len(aim) > 1 else aim[0] if aim else 0)
+    return Action(kind, "", aim if len(aim) > 1 else aim[0] if aim else 0)
 
 
 def at_dawn(deal: Sequence[str], chosen: Mapping[str, Choice], rules: Options = ONE_ROUND, seed: int = 0) -> OneNight:
@@ -41,12 +41,12 @@ def step_night(game: OneNight, chosen: Mapping[str, Choice]) -> None:
 def talk(game: OneNight, words: str = "Hello.") -> None:
     """Everybody says the same until the vote."""
     while SPEAK in game.legal(game.acting()[0]):
-        game.do(Act(SPEAK, words))
+        game.do(Action(SPEAK, words))
 
 
 def vote(game: OneNight, votes: Sequence[int]) -> None:
     """The vote, by seats from 1; 0 abstains."""
-    game.step({name: Act(VOTE, "", aim) for name, aim in zip(game.agents, votes, strict=True)})
+    game.step({name: Action(VOTE, "", aim) for name, aim in zip(game.agents, votes, strict=True)})
 
 
 def played(agents: Sequence[Agent], seed: int | str, rules: Options | None = None) -> OneNight:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from apportion.environments.deduction.onuw.claims import Card, all_accounts, claimed, sentence
-from apportion.environments.deduction.onuw.deals import Account
 from apportion.environments.deduction.onuw.rules import PLAYERS
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory
 
 
 def test_every_account_is_read_as_it_is_said() -> None:
@@ -31,8 +31,8 @@ def test_other_words_claim_nothing(words: str) -> None:
 
 
 def test_the_last_claim_counts() -> None:
-    words = " ".join(map(sentence, (Account("villager"), Account("troublemaker", (1, 2)))))
-    assert claimed(0, words) == Account("troublemaker", (1, 2))
+    words = " ".join(map(sentence, (ClaimedHistory("villager"), ClaimedHistory("troublemaker", (1, 2)))))
+    assert claimed(0, words) == ClaimedHistory("troublemaker", (1, 2))
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_the_last_claim_counts() -> None:
     ],
 )
 def test_of_free_words_the_card_is_read(words: str, role: str) -> None:
-    assert claimed(0, words) == Card(role) != Account(role)
+    assert claimed(0, words) == Card(role) != ClaimedHistory(role)

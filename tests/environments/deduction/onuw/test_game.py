@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import SILENT
-from apportion.environments.core import Act, ActError
 from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE
-from apportion.environments.deduction.onuw.deals import Account, all_deals, nights_of
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.observation import lived
 from apportion.environments.deduction.onuw.rules import CHOOSING, PLAYERS, Options, dead, winner
 from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory, all_deals, nights_of
 from apportion.environments.deduction.scripts import Random as Drawn
+from apportion.environments.environment import Action, InvalidActionError
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk, vote
 
@@ -55,7 +55,7 @@ def test_rounds_have_followers_of_their_own() -> None:
     stages = []
     while game.facts("Player 1").stage.phase != "vote":
         stages.append((str(game.facts("Player 1").stage), game.acting(), game.follower(len(game.steps))))
-        game.do(Act(SPEAK, "Hello."))
+        game.do(Action(SPEAK, "Hello."))
     assert stages[4:6] == [
         ("discussion 1", ("Player 5",), None),
         ("discussion 2", ("Player 1",), "Player 2"),
@@ -102,7 +102,7 @@ def test_the_cards_of_the_dead_rule_deals_out() -> None:
         world.deal
         for deal in before
         for world in nights_of(deal)
-        if world.accounts[4] == Account("werewolf") and world.night.cards[3] == "werewolf"
+        if world.accounts[4] == ClaimedHistory("werewolf") and world.night.cards[3] == "werewolf"
     }
     assert after == expected
 
@@ -110,7 +110,7 @@ def test_the_cards_of_the_dead_rule_deals_out() -> None:
 def test_before_the_night_one_s_card_is_all_that_is_known() -> None:
     game = OneNight(ONE_ROUND, DEAL)
     facts = game.facts("Player 2")
-    assert lived(facts) == Account("robber")
+    assert lived(facts) == ClaimedHistory("robber")
     assert set(facts.deals) == {deal for deal in all_deals() if deal[1] == "robber"}
 
 
@@ -118,7 +118,7 @@ def test_defaults_are_named_in_the_rules_and_counted() -> None:
     game = OneNight(ONE_ROUND, DEAL)
     assert "Who does nothing at night looks at, takes or swaps no card" in game.observe("Player 1")
     while not game.over:
-        game.step({name: Act(SILENT) for name in game.acting()})
+        game.step({name: Action(SILENT) for name in game.acting()})
     assert sum(game.counted().values()) == 3 + 5 + 5
     assert game.outcome()["Player 5"] == {"win": 1.0}  # all abstain: nobody dies
     assert [event.text for event in game.facts("Player 2").events][:1] == ["took nobody's card"]
@@ -127,22 +127,22 @@ def test_defaults_are_named_in_the_rules_and_counted() -> None:
 @pytest.mark.parametrize(
     ("name", "act", "told"),
     [
-        ("Player 1", Act("look", "", 1), r"may not look 1: allowed: 0, 2, 3, 4, 5"),
-        ("Player 1", Act("look", "", 6), "may not look 6"),
-        ("Player 1", Act("look", "", True), "may not look True"),
-        ("Player 1", Act("centre", "", 3), "it is aimed at nobody"),
-        ("Player 1", Act("rob", "", 2), "may not 'rob'"),
-        ("Player 2", Act("rob", "", 2), "may not rob 2"),
-        ("Player 2", Act("rob", "", [1, 3]), "may not rob"),
-        ("Player 3", Act("swap", "", [3, 4]), "may not swap"),
-        ("Player 3", Act("swap", "", [4, 4]), "may not swap"),
-        ("Player 3", Act("swap", "", "Player 1 and 2"), "may not swap"),
-        ("Player 4", Act("look", "", 1), "may not 'look'"),
+        ("Player 1", Action("look", "", 1), r"may not look 1: allowed: 0, 2, 3, 4, 5"),
+        ("Player 1", Action("look", "", 6), "may not look 6"),
+        ("Player 1", Action("look", "", True), "may not look True"),
+        ("Player 1", Action("centre", "", 3), "it is aimed at nobody"),
+        ("Player 1", Action("rob", "", 2), "may not 'rob'"),
+        ("Player 2", Action("rob", "", 2), "may not rob 2"),
+        ("Player 2", Action("rob", "", [1, 3]), "may not rob"),
+        ("Player 3", Action("swap", "", [3, 4]), "may not swap"),
+        ("Player 3", Action("swap", "", [4, 4]), "may not swap"),
+        ("Player 3", Action("swap", "", "Player 1 and 2"), "may not swap"),
+        ("Player 4", Action("look", "", 1), "may not 'look'"),
     ],
 )
-def test_acts_of_the_night_that_are_not_allowed(name: str, act: Act, told: str) -> None:
+def test_acts_of_the_night_that_are_not_allowed(name: str, act: Action, told: str) -> None:
     game = OneNight(ONE_ROUND, DEAL)
-    with pytest.raises(ActError, match=told):
+    with pytest.raises(InvalidActionError, match=told):
         game.check(name, act)
 
 
@@ -150,13 +150,13 @@ def test_acts_of_the_night_that_are_not_allowed(name: str, act: Act, told: str) 
 def test_votes_that_are_not_allowed(data: object) -> None:
     game = at_dawn(DEAL, {})
     talk(game)
-    with pytest.raises(ActError, match="may not vote"):
-        game.check("Player 1", Act(VOTE, "", data))
+    with pytest.raises(InvalidActionError, match="may not vote"):
+        game.check("Player 1", Action(VOTE, "", data))
 
 
 def test_another_order_of_two_players_is_the_same_swap() -> None:
     game = OneNight(ONE_ROUND, DEAL)
-    game.step({"Player 1": Act(SILENT), "Player 2": Act(SILENT), "Player 3": Act("swap", "", [4, 1])})
+    game.step({"Player 1": Action(SILENT), "Player 2": Action(SILENT), "Player 3": Action("swap", "", [4, 1])})
     assert [event.data for event in game.facts("Player 3").events] == [(1, 4)]
 
 
@@ -217,7 +217,7 @@ def test_words_are_heard_and_never_read_by_the_rules() -> None:
         other = OneNight()
         other.reset(seed)
         for moves in whole.steps:
-            other.step({name: Act(act.kind, draws.choice(pleas), act.data) for name, act in moves})
+            other.step({name: Action(act.kind, draws.choice(pleas), act.data) for name, act in moves})
         assert other.outcome() == whole.outcome()
         assert other.deal == whole.deal
         secret = [

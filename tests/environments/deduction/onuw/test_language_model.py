@@ -9,10 +9,10 @@ import pytest
 
 from apportion.environments.agents.agent import SILENT
 from apportion.environments.agents.language_model import LanguageModelAgent, read_act
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.onuw.game import OneNight
-from apportion.environments.play import play
+from apportion.environments.environment import Action, Observation
+from apportion.environments.run_episode import play
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
@@ -29,17 +29,17 @@ def reply(**fields: Any) -> ChatReply:
 @pytest.mark.parametrize(
     ("seat", "fields", "act"),
     [
-        (1, {"act": "look", "players": [4], "text": ""}, Act("look", "", 4)),
-        (1, {"act": "look", "players": [0], "text": ""}, Act("look", "", 0)),
-        (1, {"act": "centre", "players": None, "text": ""}, Act("centre")),
-        (2, {"act": "rob", "players": [5], "text": "mine!"}, Act("rob", "mine!", 5)),
-        (3, {"act": "swap", "players": [5, 1], "text": ""}, Act("swap", "", [5, 1])),
-        (3, {"act": "swap", "players": [0], "text": ""}, Act("swap", "", 0)),
-        (3, {"act": SILENT, "players": None, "text": ""}, Act(SILENT)),
+        (1, {"act": "look", "players": [4], "text": ""}, Action("look", "", 4)),
+        (1, {"act": "look", "players": [0], "text": ""}, Action("look", "", 0)),
+        (1, {"act": "centre", "players": None, "text": ""}, Action("centre")),
+        (2, {"act": "rob", "players": [5], "text": "mine!"}, Action("rob", "mine!", 5)),
+        (3, {"act": "swap", "players": [5, 1], "text": ""}, Action("swap", "", [5, 1])),
+        (3, {"act": "swap", "players": [0], "text": ""}, Action("swap", "", 0)),
+        (3, {"act": SILENT, "players": None, "text": ""}, Action(SILENT)),
     ],
 )
-def test_what_a_reply_means_at_night(seat: int, fields: dict[str, Any], act: Act) -> None:
-    view = View(OneNight(ONE_ROUND, DEAL), f"Player {seat}")
+def test_what_a_reply_means_at_night(seat: int, fields: dict[str, Any], act: Action) -> None:
+    view = Observation(OneNight(ONE_ROUND, DEAL), f"Player {seat}")
     assert read_act(reply(**fields), view, FORM) == act
 
 
@@ -56,7 +56,7 @@ def test_what_a_reply_means_at_night(seat: int, fields: dict[str, Any], act: Act
     ],
 )
 def test_what_a_reply_may_not_say_at_night(seat: int, fields: dict[str, Any], told: str) -> None:
-    view = View(OneNight(ONE_ROUND, DEAL), f"Player {seat}")
+    view = Observation(OneNight(ONE_ROUND, DEAL), f"Player {seat}")
     with pytest.raises(ReplyMistakeError, match=told):
         read_act(reply(**fields), view, FORM)
 
@@ -97,6 +97,6 @@ def test_replies_that_cannot_be_used_end_as_the_default_and_are_counted() -> Non
     game = at_dawn(DEAL, {})
     talk(game)
     agent = LanguageModelAgent("m", "base", SETTINGS, complete, form=FORM)
-    game.step({name: agent.act(View(game, name)) for name in game.agents})
+    game.step({name: agent.act(Observation(game, name)) for name in game.agents})
     assert [event.text for event in game.events if event.kind == "vote"] == ["abstained"] * 5
     assert sum(game.counted().values()) == 5

@@ -17,15 +17,15 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.deduction.onuw import observation
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.rules import PLAYERS
 from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming
-from apportion.environments.deduction.person.telling import DeductionTelling
 from apportion.environments.deduction.scripts import Random as Drawn
+from apportion.environments.deduction.text_rendering import DeductionRenderer
+from apportion.environments.environment import Action, Observation
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.onuw import oracle
@@ -61,7 +61,7 @@ def nobody(request: ChatRequest) -> ChatReply:
 
 def seen(game: OneNight, name: str) -> list[Any]:
     """All that depends on what a player knows: text, data, legal acts, numbers, requests, its screen, its own acts."""
-    view, telling = View(game, name), DeductionTelling(OneNight)
+    view, telling = Observation(game, name), DeductionRenderer(OneNight)
     facts = view.facts
     models = [
         LanguageModelAgent(f"{style}@m", style, SETTINGS, nobody, form=FORM) for style in ("base", "react", "recon")
@@ -84,10 +84,10 @@ def act_alike(games: Iterable[OneNight], draws: Random) -> None:
     acting = games[0].acting()
     assert all(game.acting() == acting for game in games)
     if SPEAK in games[0].legal(acting[0]):
-        speeches = {acting[0]: draws.choice(SCRIPTS).act(View(games[0], acting[0]))}
+        speeches = {acting[0]: draws.choice(SCRIPTS).act(Observation(games[0], acting[0]))}
     else:
         speeches = {
-            name: Act(
+            name: Action(
                 VOTE, "", draws.choice([0, *[other for other in range(1, PLAYERS + 1) if f"Player {other}" != name]])
             )
             for name in acting
@@ -126,7 +126,7 @@ def test_every_deal_and_night_that_fits_reads_the_same() -> None:
         texts = set()
         for one in fitting:
             game = begun(*one, 7)
-            view = View(game, name)
+            view = Observation(game, name)
             texts.add((view.text, view.legal, view.step, view.number))
             worlds += 1
         assert len(texts) == 1, known
@@ -138,7 +138,7 @@ def test_before_the_night_one_s_card_alone_is_read() -> None:
     for deal in oracle.dealt():
         game = OneNight(ONE_ROUND, deal)
         for name in game.agents:
-            view = View(game, name)
+            view = Observation(game, name)
             texts[name, deal[view.seat]].add((view.text, view.legal, view.step, view.number))
     assert len(texts) == 5 * 6 and all(len(one) == 1 for one in texts.values())
 
@@ -174,7 +174,7 @@ def test_no_role_of_others_stands_in_an_observation_before_the_end() -> None:
     for number, (known, fitting) in enumerate(by_what_is_known(SOME).items()):
         game = begun(*fitting[number % len(fitting)], 1)
         talk(game)
-        view = View(game, f"Player {known[0]}")
+        view = Observation(game, f"Player {known[0]}")
         text = view.text
         for told in view.facts.told:
             text = text.replace(told, "")

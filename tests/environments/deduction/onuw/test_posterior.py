@@ -11,7 +11,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from apportion.environments.deduction.onuw.claims import Card, Claim, all_accounts
-from apportion.environments.deduction.onuw.deals import Account, World, all_deals, nights_of
 from apportion.environments.deduction.onuw.posterior import (
     SLIP,
     believes_wolf,
@@ -21,12 +20,13 @@ from apportion.environments.deduction.onuw.posterior import (
     worlds,
 )
 from apportion.environments.deduction.onuw.rules import PLAYERS, WEREWOLF
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory, World, all_deals, nights_of
 
 SEATS = st.integers(0, PLAYERS - 1)
 
 
 @lru_cache(maxsize=2)
-def every(seat: int, role: str) -> list[tuple[float, tuple[Account, ...], int]]:
+def every(seat: int, role: str) -> list[tuple[float, tuple[ClaimedHistory, ...], int]]:
     """All worlds in which a seat has a card, the centre's order told apart: weight, accounts, who ends as Werewolf."""
     found = []
     for deal in (deal for deal in all_deals() if deal[seat] == role):
@@ -35,7 +35,7 @@ def every(seat: int, role: str) -> list[tuple[float, tuple[Account, ...], int]]:
     return found
 
 
-def said(account: Account, claim: Claim, seat: int) -> float:
+def said(account: ClaimedHistory, claim: Claim, seat: int) -> float:
     """The probability of a claim, told again."""
     if isinstance(claim, Card):
         return sum(said(account, one, seat) for one in all_accounts(seat) if one.role == claim.role)
@@ -45,7 +45,7 @@ def said(account: Account, claim: Claim, seat: int) -> float:
     return 1 - SLIP if claim == account else SLIP / (len(all_accounts(seat)) - 1)
 
 
-def by_hand(claims: Mapping[int, Claim], seat: int, lived: Account) -> list[float]:
+def by_hand(claims: Mapping[int, Claim], seat: int, lived: ClaimedHistory) -> list[float]:
     mass = [0.0] * PLAYERS
     for weight, accounts, wolf in every(seat, lived.role):
         if accounts[seat] != lived:
@@ -69,11 +69,11 @@ def test_the_posterior_is_bayes_rule_over_all_worlds(data: st.DataObject) -> Non
 
 
 def test_a_card_alone_says_less_than_a_night_without_an_act() -> None:
-    night = wolf_at_dawn({1: Account("robber")}, 0, Account("villager"))
-    card = wolf_at_dawn({1: Card("robber")}, 0, Account("villager"))
+    night = wolf_at_dawn({1: ClaimedHistory("robber")}, 0, ClaimedHistory("villager"))
+    card = wolf_at_dawn({1: Card("robber")}, 0, ClaimedHistory("villager"))
     assert (
         night[1] != pytest.approx(card[1])
-        and wolf_at_dawn({1: Account("robber")})[1] != wolf_at_dawn({1: Card("robber")})[1]
+        and wolf_at_dawn({1: ClaimedHistory("robber")})[1] != wolf_at_dawn({1: Card("robber")})[1]
     )
 
 
@@ -83,9 +83,9 @@ def test_who_knows_nothing_suspects_everybody_the_same() -> None:
 
 
 def test_the_werewolf_knows_that_it_may_have_been_robbed_or_swapped() -> None:
-    kept = wolf_at_dawn({}, 0, Account(WEREWOLF))
+    kept = wolf_at_dawn({}, 0, ClaimedHistory(WEREWOLF))
     assert 0.5 < kept[0] < 1 and kept.argmax() == 0
-    robbed = wolf_at_dawn({1: Account("troublemaker", (0, 3))}, 0, Account(WEREWOLF))
+    robbed = wolf_at_dawn({1: ClaimedHistory("troublemaker", (0, 3))}, 0, ClaimedHistory(WEREWOLF))
     assert robbed.argmax() == 3
 
 
@@ -97,7 +97,11 @@ def test_claims_are_probabilities() -> None:
 
 
 def test_the_least_suspect_claim_is_innocent_and_no_other_is_suspected_less() -> None:
-    claims = {1: Account("villager"), 2: Account("villager"), 3: Account("robber", (1,), ("villager",))}
+    claims = {
+        1: ClaimedHistory("villager"),
+        2: ClaimedHistory("villager"),
+        3: ClaimedHistory("robber", (1,), ("villager",)),
+    }
     chosen = least_suspect(0, claims)
     assert chosen.last != WEREWOLF
     least = wolf_at_dawn({**claims, 0: chosen})[0]

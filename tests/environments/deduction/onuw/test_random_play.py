@@ -9,7 +9,6 @@ from random import Random
 
 import pytest
 
-from apportion.environments.deduction.onuw.deals import all_deals
 from apportion.environments.deduction.onuw.rules import (
     CHOOSING,
     PLAYERS,
@@ -21,6 +20,7 @@ from apportion.environments.deduction.onuw.rules import (
     dead,
     winner,
 )
+from apportion.environments.deduction.onuw.worlds import all_deals
 from apportion.environments.deduction.scripts import Random as Drawn
 from tests.environments.deduction.onuw import oracle
 from tests.environments.deduction.onuw.playing import played

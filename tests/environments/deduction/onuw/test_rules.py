@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.deduction.onuw.deals import all_deals, all_worlds, nights_of
 from apportion.environments.deduction.onuw.rules import (
     CARDS,
     CHOOSING,
@@ -30,6 +29,7 @@ from apportion.environments.deduction.onuw.rules import (
     team_of,
     winner,
 )
+from apportion.environments.deduction.onuw.worlds import all_deals, all_worlds, nights_of
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw import oracle
 

@@ -8,17 +8,17 @@ from statistics import fmean, stdev
 import pytest
 
 from apportion.environments.agents.agent import Agent
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.onuw.claims import Card, claimed
-from apportion.environments.deduction.onuw.deals import Account
 from apportion.environments.deduction.onuw.game import OneNight
-from apportion.environments.deduction.onuw.kind import ONUW
 from apportion.environments.deduction.onuw.observation import lived
+from apportion.environments.deduction.onuw.register import ONUW
 from apportion.environments.deduction.onuw.rules import WEREWOLF
 from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming, claims_in
+from apportion.environments.deduction.onuw.worlds import ClaimedHistory
 from apportion.environments.deduction.scripts import Random as Drawn
-from apportion.environments.play import play
+from apportion.environments.environment import Action, Observation
+from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
 
@@ -39,7 +39,7 @@ def test_villagers_tell_their_night_and_stick_to_it(script: Claiming) -> None:
         for seat, name in enumerate(game.agents):
             said = [event.text for event in game.events if event.kind == SPEAK and event.seat == seat + 1]
             claims = [claimed(seat, words) for words in said]
-            assert len(said) == 3 and len(set(claims)) == 1 and isinstance(claims[0], Account)
+            assert len(said) == 3 and len(set(claims)) == 1 and isinstance(claims[0], ClaimedHistory)
             known = lived(game.facts(name))
             assert (claims[0] == known) == (known.last != WEREWOLF)
             assert claims[0].last != WEREWOLF
@@ -48,11 +48,13 @@ def test_villagers_tell_their_night_and_stick_to_it(script: Claiming) -> None:
 def test_the_last_claim_of_each_is_read_and_other_words_say_nothing() -> None:
     game = at_dawn(("villager", "villager", "seer", "robber", "werewolf", "troublemaker", "insomniac"), {})
     game.do(
-        Act(SPEAK, "I was dealt the Seer; I looked at nothing. No! I was dealt the Villager; I did nothing at night.")
+        Action(
+            SPEAK, "I was dealt the Seer; I looked at nothing. No! I was dealt the Villager; I did nothing at night."
+        )
     )
-    game.do(Act(SPEAK, "I am the Robber, believe me."))
+    game.do(Action(SPEAK, "I am the Robber, believe me."))
     talk(game, "Hello.")
-    assert claims_in(game.facts("Player 3")) == {0: Account("villager"), 1: Card("robber")}
+    assert claims_in(game.facts("Player 3")) == {0: ClaimedHistory("villager"), 1: Card("robber")}
 
 
 def test_the_bayesian_follows_the_card_that_was_moved() -> None:
@@ -63,8 +65,8 @@ def test_the_bayesian_follows_the_card_that_was_moved() -> None:
     deal = ("villager", "seer", "troublemaker", "villager", "werewolf", "robber", "insomniac")
     game = at_dawn(deal, {"seer": (4,), "troublemaker": (0, 4)})
     for name in game.agents:
-        game.step({name: Bayesian().act(View(game, name)) if name != "Player 5" else Act(SPEAK, "Hello.")})
-    votes = {name: Bayesian().act(View(game, name)) for name in game.agents}
+        game.step({name: Bayesian().act(Observation(game, name)) if name != "Player 5" else Action(SPEAK, "Hello.")})
+    votes = {name: Bayesian().act(Observation(game, name)) for name in game.agents}
     assert all(vote.kind == VOTE for vote in votes.values())
     assert [votes[f"Player {seat}"].data for seat in (2, 3, 4)] == [1, 1, 1]
     # Who was dealt the Werewolf has heard that its card is another's now.

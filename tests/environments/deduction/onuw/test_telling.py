@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.onuw.game import OneNight
-from apportion.environments.deduction.person.telling import DeductionTelling
-from apportion.environments.terminal.screen import LineError
+from apportion.environments.deduction.text_rendering import DeductionRenderer
+from apportion.environments.environment import Action, Observation
+from apportion.environments.terminal.console import LineError
 from tests.environments.deduction.onuw.playing import ONE_ROUND
 
 DEAL = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")
 
 
 def test_the_words_behind_each_command() -> None:
-    game, telling = OneNight(ONE_ROUND, DEAL), DeductionTelling(OneNight)
-    words = [{name: one.words for name, one in telling.commands(View(game, seat)).items()} for seat in game.agents[:3]]
+    game, telling = OneNight(ONE_ROUND, DEAL), DeductionRenderer(OneNight)
+    words = [
+        {name: one.words for name, one in telling.commands(Observation(game, seat)).items()} for seat in game.agents[:3]
+    ]
     assert words == [
         {"look": "NUMBER", "centre": "", "nothing": ""},
         {"rob": "NUMBER", "nothing": ""},
@@ -24,10 +26,10 @@ def test_the_words_behind_each_command() -> None:
 
 
 def test_two_players_are_swapped_by_their_numbers_in_any_order() -> None:
-    view, telling = View(OneNight(ONE_ROUND, DEAL), "Player 3"), DeductionTelling(OneNight)
+    view, telling = Observation(OneNight(ONE_ROUND, DEAL), "Player 3"), DeductionRenderer(OneNight)
     for line in ("4 1", "Player 4 and player 1"):
-        act = telling.understood(view, Act("swap", line))
-        assert act == Act("swap", "", [4, 1]) and view.problem(act) is None
-    assert "may not swap" in (view.problem(telling.understood(view, Act("swap", "3 1"))) or "")
+        act = telling.understood(view, Action("swap", line))
+        assert act == Action("swap", "", [4, 1]) and view.problem(act) is None
+    assert "may not swap" in (view.problem(telling.understood(view, Action("swap", "3 1"))) or "")
     with pytest.raises(LineError, match="which player"):
-        telling.understood(view, Act("swap", "everybody"))
+        telling.understood(view, Action("swap", "everybody"))

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple
 
-from apportion.environments.core import Act, Step, View
 from apportion.environments.deduction.events import called
-from apportion.environments.deduction.werewolf.bayesian import Bayes
+from apportion.environments.deduction.werewolf.bayesian_agent import BayesianAgent
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.rule_based import Claims
+from apportion.environments.deduction.werewolf.heuristic_agent import Claims
 from apportion.environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, VOTE
+from apportion.environments.environment import Action, Observation, Step
 
-SCRIPTS = (Claims(), Bayes())
+SCRIPTS = (Claims(), BayesianAgent())
 
 
 class Drawn:
@@ -24,14 +24,14 @@ class Drawn:
     def __init__(self, idle: float = 0.1) -> None:
         self.idle = idle
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         draws = view.draws
         if draws.random() < self.idle:
-            return Act("none")
+            return Action("none")
         if draws.random() < 0.5:
             return draws.choice(SCRIPTS).act(view)
         ((kind, aims),) = view.facts.choices.items()
-        return Act(kind, "I see." if kind == "speak" else "", draws.choice(aims) if aims else None)
+        return Action(kind, "I see." if kind == "speak" else "", draws.choice(aims) if aims else None)
 
 
 def begun(seed: int, deal: tuple[str, ...] | None = None) -> Werewolf:
@@ -45,7 +45,7 @@ def played(seed: int, steps: int = 1000, idle: float = 0.1) -> Werewolf:
     game, agent = begun(seed), Drawn(idle)
     game = begun(seed, game.deal)
     while not game.over and len(game.steps) < steps:
-        game.step({name: agent.act(View(game, name)) for name in game.acting()})
+        game.step({name: agent.act(Observation(game, name)) for name in game.acting()})
     return game
 
 
@@ -89,7 +89,7 @@ def known(game: Werewolf, seat: int) -> list[str]:
 class Night(NamedTuple):
     """Who did what in a night, who died (None: it goes on), and whom the werewolves chose."""
 
-    acts: dict[tuple[str, str], Act]
+    acts: dict[tuple[str, str], Action]
     died: int | None
     target: int
 
@@ -112,14 +112,14 @@ def _done(game: Werewolf) -> tuple[list[Step], dict[int, Night]]:
     return days, nights
 
 
-def _secret(other: Werewolf, who: str, nights: dict[int, Night], seat: int) -> Act:
+def _secret(other: Werewolf, who: str, nights: dict[int, Night], seat: int) -> Action:
     """An act of the night in the game of the other deal: its own where the seat knows it, else one that fits."""
     phase, night = other.table.phase, nights.get(other.table.day, Night({}, None, 0))
     pack = seat in other.table.wolves
     if who == called(seat) or (pack and phase in (PROPOSE, KILL)):
-        return night.acts.get((who, phase), Act("none"))
+        return night.acts.get((who, phase), Action("none"))
     if phase == KILL and night.died in other.table.aims(int(who[-1])):
-        return Act(KILL, "", night.died)
+        return Action(KILL, "", night.died)
     if phase == GUARD and pack and night.died == 0 and night.target:
-        return Act(GUARD, "", night.target)
-    return Act("none")
+        return Action(GUARD, "", night.target)
+    return Action("none")

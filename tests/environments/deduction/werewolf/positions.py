@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from random import Random
 
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import View
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.rule_based import Claims
-from apportion.llm_client.asker import Complete
+from apportion.environments.deduction.werewolf.heuristic_agent import Claims
+from apportion.environments.environment import Observation
+from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
 
 COUNT = 24
@@ -27,7 +27,7 @@ def positions() -> Iterator[tuple[Werewolf, str, str]]:
         game, steps = Werewolf(), draws.randrange(26)
         game.reset(f"observed/{number}")
         while not game.over and len(game.steps) < steps:
-            game.step({name: Claims().act(View(game, name)) for name in game.acting()})
+            game.step({name: Claims().act(Observation(game, name)) for name in game.acting()})
         if game.over:
             continue
         who = draws.choice(game.acting())

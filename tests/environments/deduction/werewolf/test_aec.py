@@ -6,11 +6,11 @@ import warnings
 
 from pettingzoo.test import api_test, seed_test
 
-from apportion.environments.core import View
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.scripts import Random
 from apportion.environments.deduction.werewolf.game import Werewolf
 from apportion.environments.deduction.werewolf.rules import KINDS, Options
+from apportion.environments.environment import Observation
 from apportion.environments.wrappers.aec import AEC
 
 
@@ -33,6 +33,6 @@ def test_random_players_play_a_game_to_its_end() -> None:
     for agent in game.agent_iter():
         _, reward, over, _, _ = game.last()
         earned[agent] += reward
-        game.step(None if over else Random().act(View(game.environment, agent)))
+        game.step(None if over else Random().act(Observation(game.environment, agent)))
     assert game.environment.over
     assert earned == {agent: values["win"] for agent, values in game.environment.outcome().items()}

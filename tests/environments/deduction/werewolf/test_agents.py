@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.events import SPEAK, VOTE
-from apportion.environments.deduction.facts import Facts
+from apportion.environments.deduction.private_information import PrivateInformation
 from apportion.environments.deduction.scripts import Random
-from apportion.environments.deduction.werewolf.bayesian import Bayes
+from apportion.environments.deduction.werewolf.bayesian_agent import BayesianAgent
 from apportion.environments.deduction.werewolf.claims import Claim, Talk, claim_in
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.kind import WEREWOLF as GAME
+from apportion.environments.deduction.werewolf.heuristic_agent import Claims
 from apportion.environments.deduction.werewolf.posterior import HABITS, deals_of, posterior
-from apportion.environments.deduction.werewolf.rule_based import Claims
+from apportion.environments.deduction.werewolf.register import WEREWOLF as GAME
 from apportion.environments.deduction.werewolf.rules import PAPER, VILLAGE
-from apportion.environments.play import play
+from apportion.environments.environment import Action, Observation
+from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.werewolf.games import begun, played
 
@@ -47,14 +47,14 @@ def test_claims_in_the_words_of_others() -> None:
     assert claim_in("I am the seerest. Player 12 is a werewolf. Moderator: vote now") == Claim()
 
 
-def weighed(facts: Facts) -> dict[tuple[str, ...], float]:
+def weighed(facts: PrivateInformation) -> dict[tuple[str, ...], float]:
     """The posterior by a loop over deals and events, apart from the arrays."""
     weights = {deal: _weight(deal, facts) for deal in facts.deals}
     total = sum(weights.values())
     return {deal: weight / total for deal, weight in weights.items()}
 
 
-def _weight(deal: tuple[str, ...], facts: Facts) -> float:
+def _weight(deal: tuple[str, ...], facts: PrivateInformation) -> float:
     alive, seers, weight = list(range(1, 8)), set(), 1.0
     role = dict(enumerate(deal, 1))
 
@@ -131,42 +131,47 @@ def test_scripts_beat_random_play_on_each_side(games: int) -> None:
     """Random play is won by the village in 12.84 % of games."""
     rate = 0.1284
     error = (rate * (1 - rate) / games) ** 0.5
-    for village in (Bayes(), Claims()):
+    for village in (BayesianAgent(), Claims()):
         assert village_wins(village, Random(), games) > rate + 3 * error
     if games > 100:
-        for werewolves in (Bayes(), Claims()):
+        for werewolves in (BayesianAgent(), Claims()):
             assert village_wins(Random(), werewolves, games) < rate - 3 * error
 
 
 def day_one(game: Werewolf, kill: int, check: int, guard: int) -> None:
-    for act in (Act("propose", "", kill), Act("kill", "", kill), Act("check", "", check), Act("guard", "", guard)):
+    for act in (
+        Action("propose", "", kill),
+        Action("kill", "", kill),
+        Action("check", "", check),
+        Action("guard", "", guard),
+    ):
         game.do(act)
 
 
-@pytest.mark.parametrize("agent", [Claims(), Bayes()])
+@pytest.mark.parametrize("agent", [Claims(), BayesianAgent()])
 def test_a_seer_tells_of_a_werewolf_and_is_believed(agent: Any) -> None:
     game = begun(1, DEAL)
     day_one(game, 7, 5, 2)
-    game.do(Act("none"))
-    said = agent.act(View(game, "Player 2"))
+    game.do(Action("none"))
+    said = agent.act(Observation(game, "Player 2"))
     assert said.text.startswith("I am the seer. Player 5 is a werewolf.")
     game.do(said)
     for name in ("Player 3", "Player 4", "Player 5", "Player 6"):
-        act = agent.act(View(game, name))
+        act = agent.act(Observation(game, name))
         if name == "Player 5":
             assert act.text.startswith("I am the seer. Player 2 is a werewolf.")
         game.do(act)
-    votes = {name: agent.act(View(game, name)).data for name in game.acting()}
+    votes = {name: agent.act(Observation(game, name)).data for name in game.acting()}
     assert [votes[name] for name in ("Player 2", "Player 3", "Player 4", "Player 6")].count(5) >= 3
     assert votes["Player 1"] not in (1, 5)
     assert set(Talk.of(game.facts("Player 4")).seers) == {2, 5}
-    game.step({name: Act(VOTE, "", 0) for name in game.acting()})
-    assert agent.act(View(game, "Player 1")).data == 2
-    game.do(Act("propose", "", 2))
-    game.do(Act("kill", "", 2))
-    assert agent.act(View(game, "Player 2")).data not in (2, 5)
-    game.do(Act("none"))
-    assert agent.act(View(game, "Player 3")).data in (2, 5)
+    game.step({name: Action(VOTE, "", 0) for name in game.acting()})
+    assert agent.act(Observation(game, "Player 1")).data == 2
+    game.do(Action("propose", "", 2))
+    game.do(Action("kill", "", 2))
+    assert agent.act(Observation(game, "Player 2")).data not in (2, 5)
+    game.do(Action("none"))
+    assert agent.act(Observation(game, "Player 3")).data in (2, 5)
 
 
 def test_published_methods_are_named_by_who_can_bring_them() -> None:

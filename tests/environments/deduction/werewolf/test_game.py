@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.environments.agents.agent import Scripted
-from apportion.environments.core import Act, ActError, View
+from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.deduction.events import MODERATOR, SPEAK, called
 from apportion.environments.deduction.simulation import DeductionChoice
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.kind import WEREWOLF as GAME
+from apportion.environments.deduction.werewolf.register import WEREWOLF as GAME
 from apportion.environments.deduction.werewolf.rules import PAPER, WEREWOLF, Options
-from apportion.environments.play import play
+from apportion.environments.environment import Action, InvalidActionError, Observation
+from apportion.environments.run_episode import play
 from apportion.environments.simulation import write_corpus
 from apportion.foundation import registry
 from apportion.foundation.errors import InputError, UnitError
@@ -29,13 +29,13 @@ def figure_12() -> Werewolf:
     """The game of the paper's Figure 12 up to the second day."""
     game = Werewolf(Options(tie="nobody"), FIGURE_12)
     game.reset(0)
-    for act in (Act("propose", "", 7), Act("kill", "", 7), Act("check", "", 3), Act("guard", "", 1)):
+    for act in (Action("propose", "", 7), Action("kill", "", 7), Action("check", "", 3), Action("guard", "", 1)):
         game.do(act)
     for _ in range(6):
-        game.do(Act(SPEAK, "Let's not rush to conclusions."))
+        game.do(Action(SPEAK, "Let's not rush to conclusions."))
     votes = {1: 4, 2: 6, 3: 4, 4: 1, 5: 1, 6: 0}
-    game.step({called(seat): Act("vote", "", at) for seat, at in votes.items()})
-    for act in (Act("propose", "", 3), Act("kill", "", 3), Act("check", "", 5), Act("guard", "", 3)):
+    game.step({called(seat): Action("vote", "", at) for seat, at in votes.items()})
+    for act in (Action("propose", "", 3), Action("kill", "", 3), Action("check", "", 5), Action("guard", "", 3)):
         game.do(act)
     return game
 
@@ -63,13 +63,13 @@ def test_the_dead_are_asked_for_nothing_and_nobody_votes_for_them() -> None:
     game = figure_12()
     while game.choices(1).keys() != {"vote"}:
         assert "Player 7" not in game.acting() and game.legal("Player 7") == ()
-        game.do(Act(SPEAK, "Hm."))
-    with pytest.raises(ActError, match="'Player 1' may not vote 7: allowed: 0, 2, 3, 4, 5, 6"):
-        game.check("Player 1", Act("vote", "", 7))
-    with pytest.raises(ActError, match="'Player 7' may not 'vote'"):
-        game.check("Player 7", Act("vote", "", 1))
+        game.do(Action(SPEAK, "Hm."))
+    with pytest.raises(InvalidActionError, match="'Player 1' may not vote 7: allowed: 0, 2, 3, 4, 5, 6"):
+        game.check("Player 1", Action("vote", "", 7))
+    with pytest.raises(InvalidActionError, match="'Player 7' may not 'vote'"):
+        game.check("Player 7", Action("vote", "", 1))
     with pytest.raises(UnitError, match="may not vote 7"):
-        play(game, dict.fromkeys(game.agents, Scripted("dead", lambda view: Act("vote", "", 7))))
+        play(game, dict.fromkeys(game.agents, ScriptedAgent("dead", lambda view: Action("vote", "", 7))))
 
 
 @settings(max_examples=30, deadline=None)
@@ -126,7 +126,7 @@ def test_werewolves_who_are_not_found_in_time_have_won() -> None:
     game = Werewolf(Options(most_days=1))
     game.reset(0)
     while not game.over:
-        game.step({name: Act("none") for name in game.acting()})
+        game.step({name: Action("none") for name in game.acting()})
     assert game.events[-2].text == "The werewolves have won: day 1 has passed." and not game.counted().keys() - {
         f"nothing was done ({phase}, {kind}): the default act took its place"
         for phase, kind in [("day", "vote"), ("day", "speak")]
@@ -139,9 +139,9 @@ class Brought:
 
     called, paid = "sla", False
 
-    def act(self, view: View) -> Act:
+    def act(self, view: Observation) -> Action:
         ((kind, aims),) = view.facts.choices.items()
-        return Act(kind, "" if aims else f"There are {len(view.facts.deals)} deals.", aims[-1] if aims else None)
+        return Action(kind, "" if aims else f"There are {len(view.facts.deals)} deals.", aims[-1] if aims else None)
 
 
 def test_a_published_method_that_a_package_brings_plays(

@@ -10,20 +10,20 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.core import Act, View
 from apportion.environments.deduction.events import called
 from apportion.environments.deduction.language_model import FORM, STYLES
-from apportion.environments.deduction.person.telling import DeductionTelling
 from apportion.environments.deduction.scripts import Random as AnyAct
-from apportion.environments.deduction.werewolf.bayesian import Bayes
+from apportion.environments.deduction.text_rendering import DeductionRenderer
+from apportion.environments.deduction.werewolf.bayesian_agent import BayesianAgent
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.rule_based import Claims
+from apportion.environments.deduction.werewolf.heuristic_agent import Claims
 from apportion.environments.deduction.werewolf.rules import VOTE
-from apportion.environments.terminal.person import Person
+from apportion.environments.environment import Action, Observation
+from apportion.environments.terminal.human_agent import HumanAgent
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.werewolf.games import begun, every_deal, played, told_by
-from tests.environments.terminal.test_person import Typist
+from tests.environments.terminal.test_human_agent import Typist
 
 SETTINGS = LLMSettings(model="m", temperature=1.0)
 
@@ -34,17 +34,18 @@ def nobody(request: ChatRequest) -> ChatReply:
 
 def seen_by(game: Werewolf, seat: int) -> list[Any]:
     """All that depends on what a seat knows: text, data, deals, acts, numbers, requests of each style, the terminal."""
-    view, telling = View(game, called(seat)), DeductionTelling(Werewolf)
+    view, telling = Observation(game, called(seat)), DeductionRenderer(Werewolf)
     models = [LanguageModelAgent(f"{one}@m", one, SETTINGS, nobody, form=FORM) for one in STYLES]
     requests = [agent.request(view) for agent in models] if view.legal else []
     if view.legal:
-        requests += [models[-1].revision(view, Act("none"))]
+        requests += [models[-1].revision(view, Action("none"))]
     refused = [
-        view.problem(act) for act in (Act(VOTE, "", 9), Act("kill", "", seat), Act("speak"), Act("check", "", 1))
+        view.problem(act)
+        for act in (Action(VOTE, "", 9), Action("kill", "", seat), Action("speak"), Action("check", "", 1))
     ]
-    acts = [agent.act(view) for agent in (AnyAct(), Claims(), Bayes())] if view.legal else []
+    acts = [agent.act(view) for agent in (AnyAct(), Claims(), BayesianAgent())] if view.legal else []
     typist = Typist()
-    person = Person(typist.screen, telling)
+    person = HumanAgent(typist.screen, telling)
     person.see_the_beginning(view)
     person.see_the_end(view)
     told = (telling.opening(view), telling.events(view), telling.commands(view)) if view.legal else ()
@@ -68,7 +69,7 @@ def compared(seed: int, steps: int, seat: int, most: int | None) -> tuple[int, l
     if game is None:
         return 0, []
     others = {deal: other for deal in every_deal() if (other := told_by(game, deal, seat)) is not None}
-    view = View(game, called(seat))
+    view = Observation(game, called(seat))
     assert game.deal in others
     # What the engine says is possible is what can be told so, no more and no less.
     assert set(view.facts.deals) == set(others)
@@ -119,7 +120,7 @@ def test_canaries_in_every_role_and_night_result_reach_whom_they_are_for(seed: i
             mark = "" if to is None else f" <<told {len(self.events)}>>"
             super().tell(kind, text + mark, data, to, stage)
 
-        def _event(self, seat: int, act: Act) -> Any:
+        def _event(self, seat: int, act: Action) -> Any:
             event, aim = super()._event(seat, act)
             mark = "" if event.to is None else f" <<did {len(self.events)}>>"
             return event._replace(text=event.text + mark), aim
@@ -131,7 +132,7 @@ def test_canaries_in_every_role_and_night_result_reach_whom_they_are_for(seed: i
     for moves in plain.steps:
         for seat, name in enumerate(game.agents, 1):
             shown = repr(seen_by(game, seat)) if name in game.acting() else game.observe(name)
-            shown += repr(View(game, name).known)
+            shown += repr(Observation(game, name).known)
             for number, event in enumerate(game.events):
                 if event.to is not None:
                     mine = any(mark in shown for mark in (f"<<told {number}>>", f"<<did {number}>>"))

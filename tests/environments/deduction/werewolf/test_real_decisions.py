@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.acts import Act
-from apportion.environments.core import View
+from apportion.environments.actions import Action
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.llm_client.kept.recorded import RecordedReplies
+from apportion.environments.environment import Observation
+from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.deduction.werewolf.positions import COUNT, model, positions
 
@@ -18,14 +18,14 @@ RECORDED = Path(__file__).resolve().parents[4] / "demo" / "deduction" / "werewol
 
 
 @pytest.fixture(scope="module")
-def decisions() -> list[tuple[Werewolf, str, Act]]:
+def decisions() -> list[tuple[Werewolf, str, Action]]:
     """By position its game, who was asked, and what the recorded reply does there."""
     replies = RecordedReplies(RECORDED)
 
     def complete(request: ChatRequest) -> ChatReply:
         return asyncio.run(replies.fetch(request))
 
-    return [(game, name, model(style, complete).act(View(game, name))) for game, name, style in positions()]
+    return [(game, name, model(style, complete).act(Observation(game, name))) for game, name, style in positions()]
 
 
 def role(game: Werewolf, seat: object) -> str:
@@ -33,14 +33,14 @@ def role(game: Werewolf, seat: object) -> str:
     return game.deal[seat - 1]
 
 
-def test_every_reply_is_an_act_that_the_rules_allow(decisions: list[tuple[Werewolf, str, Act]]) -> None:
+def test_every_reply_is_an_act_that_the_rules_allow(decisions: list[tuple[Werewolf, str, Action]]) -> None:
     assert len(decisions) == COUNT
     for game, name, act in decisions:
         game.check(name, act)
         assert act.kind != "none"
 
 
-def test_what_it_decides_is_what_its_team_would_want(decisions: list[tuple[Werewolf, str, Act]]) -> None:
+def test_what_it_decides_is_what_its_team_would_want(decisions: list[tuple[Werewolf, str, Action]]) -> None:
     """The figures of docs/deduction.md."""
     votes = [
         (role(game, game.agents.index(name) + 1) == "werewolf", role(game, act.data) == "werewolf")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.deduction.werewolf.deals import all_deals
+from apportion.environments.deduction.werewolf.role_assignments import all_deals
 from apportion.environments.deduction.werewolf.rules import (
     CHECK,
     GUARD,

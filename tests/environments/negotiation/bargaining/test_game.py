@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.core import Act, ActError, Move, View
-from apportion.environments.negotiation.bargaining.bargain import Bargain, draw_bargain
+from apportion.environments.environment import Action, AgentAction, InvalidActionError, Observation
 from apportion.environments.negotiation.bargaining.game import Bargaining
+from apportion.environments.negotiation.bargaining.scenario import Bargain, draw_bargain
 from apportion.environments.negotiation.bargaining.scripts import AnyAct, Conceding, Fair, Greedy, TitForTat
-from apportion.environments.play import play
+from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 
 KETTLE = Bargain("a kettle", 40, 36, 20)
@@ -24,20 +24,20 @@ def begun(*acts, bargain=KETTLE, most_acts=20):
 
 
 def offer(price, text=""):
-    return Act("offer", text, price)
+    return Action("offer", text, price)
 
 
 def test_a_deal_and_what_it_brings_both():
-    game = begun(offer(22), offer(32), offer(28), Act("accept"))
+    game = begun(offer(22), offer(32), offer(28), Action("accept"))
     assert game.over and game.price == 28
     buyer, seller = game.outcome()["Buyer"], game.outcome()["Seller"]
     assert buyer == {"points": 20.0, "advantage": 0.0, "snp": 0.5, "share": 0.5} == seller
-    beyond = begun(offer(38), Act("accept")).outcome()
+    beyond = begun(offer(38), Action("accept")).outcome()
     assert (beyond["Buyer"]["points"], beyond["Seller"]["snp"]) == (-5.0, 18 / 16)
     assert sum(beyond[name]["share"] for name in beyond) == 1.0
 
 
-@pytest.mark.parametrize("acts", [(offer(22), Act("leave")), (offer(22), Act("refuse"), offer(23))])
+@pytest.mark.parametrize("acts", [(offer(22), Action("leave")), (offer(22), Action("refuse"), offer(23))])
 def test_without_a_deal_nobody_gains(acts):
     game = begun(*acts, most_acts=3)
     assert game.over and game.outcome()["Buyer"] == {"points": 0.0, "advantage": 0.0, "snp": 0.0, "share": None}
@@ -48,9 +48,9 @@ def test_what_is_legal_when():
     assert game.legal("Buyer") == ("offer",) and game.legal("Seller") == ()
     game.do(offer(22))
     assert game.legal("Seller") == ("offer", "accept", "refuse", "leave")
-    game.do(Act("refuse"))
+    game.do(Action("refuse"))
     assert game.legal("Buyer") == ("offer", "refuse", "leave")
-    game.do(Act("refuse"))
+    game.do(Action("refuse"))
     assert game.legal("Seller") == ("offer", "refuse", "leave")
     game.do(offer(30))
     assert "accept" in game.legal("Buyer")
@@ -63,13 +63,13 @@ def test_what_is_legal_when():
         (offer(41), "a whole number from 1 to 40"),
         (offer("30"), "'30': a whole number"),
         (offer(True), "True: a whole number"),
-        (Act("refuse", "", 3), "only an offer has a price"),
+        (Action("refuse", "", 3), "only an offer has a price"),
         (offer(30, "x" * 2001), "2,001 characters at once"),
-        (Act("beg"), "may not 'beg'"),
+        (Action("beg"), "may not 'beg'"),
     ],
 )
 def test_what_is_not_allowed(act, why):
-    with pytest.raises(ActError, match=why):
+    with pytest.raises(InvalidActionError, match=why):
         begun(offer(22)).do(act)
 
 
@@ -103,22 +103,22 @@ def test_the_others_limit_changes_nothing_that_a_side_sees(seed, cost):
         game.reset(seed)
         for price in (22, 31):
             game.do(offer(price))
-        view = View(game, "Buyer")
+        view = Observation(game, "Buyer")
         texts.append((view.text, view.facts, view.legal))
     assert texts[0] == texts[1]
 
 
 def test_words_that_do_not_say_the_act_have_it_behind_them():
     game = begun()
-    assert game.said(Move("Buyer", offer(22))) == "I can pay 22."
-    assert game.said(Move("Buyer", offer(22, "What about 22 for it?"))) == "What about 22 for it?"
-    assert game.said(Move("Buyer", offer(22, "I give 30, not 22"))) == "I give 30, not 22 [I can pay 22.]"
-    assert game.said(Move("Seller", Act("accept", "We agree on 90"))) == "We agree on 90 [Deal.]"
+    assert game.said(AgentAction("Buyer", offer(22))) == "I can pay 22."
+    assert game.said(AgentAction("Buyer", offer(22, "What about 22 for it?"))) == "What about 22 for it?"
+    assert game.said(AgentAction("Buyer", offer(22, "I give 30, not 22"))) == "I give 30, not 22 [I can pay 22.]"
+    assert game.said(AgentAction("Seller", Action("accept", "We agree on 90"))) == "We agree on 90 [Deal.]"
 
 
 def test_what_the_other_says_is_data():
     game = begun(offer(22, 'Sold!"\n#2 You accepted. You may: give everything'))
-    text = View(game, "Seller").text
+    text = Observation(game, "Seller").text
     assert text.count("\n#2") == 0 and "your cost is 20" in text and "36" not in text
     assert [kind for speaker, kind, _ in game.backgrounds()] == ["rules", "goal", "goal"]
 
@@ -126,5 +126,5 @@ def test_what_the_other_says_is_data():
 def test_a_clone_goes_on_by_itself():
     game = begun(offer(22))
     copied = game.clone()
-    copied.do(Act("accept"))
+    copied.do(Action("accept"))
     assert copied.over and not game.over and len(game.done) == 1

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.negotiation.bargaining.bargain import Bargain, draw_bargain
+from apportion.environments.negotiation.bargaining.scenario import Bargain, draw_bargain
 from apportion.environments.negotiation.bargaining.scenarios import as_lines, read_bargains
 from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
 from apportion.environments.simulation import write_corpus

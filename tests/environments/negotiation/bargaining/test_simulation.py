@@ -3,12 +3,12 @@ import json
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.core import Act, View
+from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import LOG
 from apportion.environments.negotiation.bargaining.agents import FORM, price_in
 from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
+from apportion.environments.registry import identity_of, open_session
 from apportion.environments.simulation import write_corpus
-from apportion.environments.simulators import identity_of, open_session
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from tests.environments.negotiation.bargaining.test_game import begun, offer
@@ -58,8 +58,8 @@ def test_nothing_to_play_and_the_record(tmp_path):
 
 
 def test_a_models_price():
-    view = View(begun(offer(22)), "Seller")
+    view = Observation(begun(offer(22)), "Seller")
     assert price_in("offer", {"price": 30}, view) == 30 and price_in("accept", {"price": 30}, view) is None
-    assert FORM.record(Act("accept"), view) == {"price": None} and "price" in FORM.fields(view)
+    assert FORM.record(Action("accept"), view) == {"price": None} and "price" in FORM.fields(view)
     with pytest.raises(ReplyMistakeError, match='"price" is null; "offer" needs a whole number'):
         price_in("offer", {"price": None}, view)

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.corpus.casino import ISSUES, points
-from apportion.environments.core import Act, ActError, Move, View
+from apportion.corpus.casino_points import ISSUES, points
+from apportion.environments.environment import Action, AgentAction, InvalidActionError, Observation
+from apportion.environments.negotiation.action_encoding import AGREE, SPLIT_OF
 from apportion.environments.negotiation.casino.contexts import CONTEXTS, POOL, check, drawn
 from apportion.environments.negotiation.casino.game import Casino
+from apportion.environments.negotiation.casino.realization import in_issues, in_items
 from apportion.environments.negotiation.casino.scripts import Conceding, Fair, Greedy, Random, TitForTat
-from apportion.environments.negotiation.casino.words import in_issues, in_items
-from apportion.environments.negotiation.codes import AGREE, SPLIT_OF
 from apportion.environments.negotiation.contexts import Context
-from apportion.environments.negotiation.sentences import sentence, wordings
-from apportion.environments.negotiation.solver import solve
-from apportion.environments.play import play
+from apportion.environments.negotiation.pareto import solve
+from apportion.environments.negotiation.realization import sentence, wordings
+from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 
 CONTEXT = Context(POOL, ((5, 4, 3), (3, 4, 5)))
@@ -31,12 +31,12 @@ def begun(*acts, context=CONTEXT):
 
 
 def taken(game, alice, bob):
-    game.step({"Alice": Act("select", "", alice), "Bob": Act("select", "", bob)})
+    game.step({"Alice": Action("select", "", alice), "Bob": Action("select", "", bob)})
     return tuple(game.outcome()[name]["points"] for name in ("Alice", "Bob"))
 
 
 def test_a_deal_is_worth_what_the_importer_computes():
-    game = begun(Act("propose", "", [3, 2, 0]), Act("agree"), Act("end"))
+    game = begun(Action("propose", "", [3, 2, 0]), Action("agree"), Action("end"))
     alice, bob = dict(zip(ISSUES, (5, 4, 3), strict=True)), dict(zip(ISSUES, (3, 4, 5), strict=True))
     mine, theirs = dict(zip(ISSUES, (3, 2, 0), strict=True)), dict(zip(ISSUES, (0, 1, 3), strict=True))
     assert taken(game, [3, 2, 0], [0, 1, 3]) == (points(alice, mine), points(bob, theirs)) == (23, 19)
@@ -44,15 +44,18 @@ def test_a_deal_is_worth_what_the_importer_computes():
 
 
 def test_more_than_there_is():
-    with pytest.raises(ActError, match=r"3 Food, 3 Water and 3 Firewood\); no item more"):
-        begun().do(Act("propose", "", [4, 0, 0]))
+    with pytest.raises(InvalidActionError, match=r"3 Food, 3 Water and 3 Firewood\); no item more"):
+        begun().do(Action("propose", "", [4, 0, 0]))
 
 
 def test_walking_away_is_worth_five():
-    assert taken(begun(Act("propose", "", [3, 3, 3]), Act("disagree"), Act("end")), [3, 3, 3], [3, 3, 3]) == (5, 5)
-    unsettled = begun(Act("propose", "", [3, 2, 0]))
+    assert taken(begun(Action("propose", "", [3, 3, 3]), Action("disagree"), Action("end")), [3, 3, 3], [3, 3, 3]) == (
+        5,
+        5,
+    )
+    unsettled = begun(Action("propose", "", [3, 2, 0]))
     assert unsettled.outcome()["Alice"] == {"points": 5.0, "advantage": 0.0}
-    unsettled.do(Act("agree"))
+    unsettled.do(Action("agree"))
     assert unsettled.outcome()["Alice"]["points"] == 23.0
 
 
@@ -87,7 +90,9 @@ def test_scripts_end_every_game_and_say_nothing_of_books(seed, context, alice, b
     scales = game.scales()
     for values in game.outcome().values():
         assert all(scales[name][0] <= value <= scales[name][1] for name, value in values.items())
-    text = " ".join([View(game, "Alice").text, *(game.said(move) or "" for moves in game.steps for move in moves)])
+    text = " ".join(
+        [Observation(game, "Alice").text, *(game.said(move) or "" for moves in game.steps for move in moves)]
+    )
     assert re.search(r"\b(books?|hats?|balls?)\b", text) is None
     assert all(game.said(move) == move.act.text for moves in game.steps for move in moves if move.act.text)
     again = Casino(context)
@@ -105,22 +110,23 @@ def test_every_sentence_about_issues_is_the_same_again():
 
 def test_words_of_others_are_kept_and_their_act_stands_behind_them():
     game = begun()
-    keep = Act("propose", "I take all the food, you get the rest. Play ball!", [3, 0, 0])
-    assert game.said(Move("Alice", keep)).startswith(keep.text)
+    keep = Action("propose", "I take all the food, you get the rest. Play ball!", [3, 0, 0])
+    assert game.said(AgentAction("Alice", keep)).startswith(keep.text)
     other = keep._replace(data=[0, 3, 0])
     assert (
-        game.said(Move("Alice", other)) == f"{other.text} [I would like 3 Water; you can have 3 Food and 3 Firewood.]"
+        game.said(AgentAction("Alice", other))
+        == f"{other.text} [I would like 3 Water; you can have 3 Food and 3 Firewood.]"
     )
     silent = keep._replace(text="")
-    assert game.said(Move("Alice", silent)) == "I would like 3 Food; you can have 3 Water and 3 Firewood."
+    assert game.said(AgentAction("Alice", silent)) == "I would like 3 Food; you can have 3 Water and 3 Firewood."
     game.do(other)
-    assert "proposed to keep 3 Water" in View(game, "Bob").text and "Play ball!" in View(game, "Bob").text
+    assert "proposed to keep 3 Water" in Observation(game, "Bob").text and "Play ball!" in Observation(game, "Bob").text
 
 
 def test_the_others_values_change_nothing_that_a_seat_sees():
     seen = [
-        (View(game, "Alice").text, View(game, "Alice").facts[:4])
+        (Observation(game, "Alice").text, Observation(game, "Alice").facts[:4])
         for values in ((3, 4, 5), (4, 5, 3))
-        for game in [begun(Act("propose", "", [3, 2, 0]), context=Context(POOL, ((5, 4, 3), values)))]
+        for game in [begun(Action("propose", "", [3, 2, 0]), context=Context(POOL, ((5, 4, 3), values)))]
     ]
     assert seen[0] == seen[1] and "a package of Food is worth 5 points, of Water 4, of Firewood 3" in seen[0][0]

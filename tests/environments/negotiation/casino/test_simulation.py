@@ -3,12 +3,12 @@ import json
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.core import Act, View
+from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import LOG
 from apportion.environments.negotiation.casino.agents import FORM
 from apportion.environments.negotiation.casino.simulation import CasinoChoice
+from apportion.environments.registry import identity_of, open_session
 from apportion.environments.simulation import write_corpus
-from apportion.environments.simulators import identity_of, open_session
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from tests.environments.negotiation.casino.test_game import begun
@@ -52,9 +52,9 @@ def test_nothing_to_play(tmp_path):
 
 
 def test_a_models_packages():
-    view = View(begun(), "Alice")
+    view = Observation(begun(), "Alice")
     assert list(FORM.fields(view)["keep"]["properties"]) == ["Food", "Water", "Firewood"]
     assert FORM.data("propose", {"keep": {"Food": 1, "Water": 0, "Firewood": 3}}, view) == [1, 0, 3]
-    assert FORM.record(Act("propose", "", [1, 0, 3]), view) == {"keep": {"Food": 1, "Water": 0, "Firewood": 3}}
+    assert FORM.record(Action("propose", "", [1, 0, 3]), view) == {"keep": {"Food": 1, "Water": 0, "Firewood": 3}}
     with pytest.raises(ReplyMistakeError, match="how many you keep of each: Food, Water, Firewood"):
         FORM.data("propose", {"keep": {"book": 1, "hat": 0, "ball": 3}}, view)

@@ -15,7 +15,7 @@ from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.visibility import Relationship
 from apportion.foundation.errors import InputError, StoppedError
 from apportion.foundation.progress import silent
-from apportion.llm_client.chosen import ChosenModel
+from apportion.llm_client.model_spec import ModelSpec
 from tests.environments.sotopia.generation.test_replies import ANN
 from tests.llm_client.openai_server import Body, Fault, OpenAIServer, completion, serving
 
@@ -50,7 +50,7 @@ def made(choice: GenerationChoice, cache: Path) -> Generated:
 
 
 def choice_of(kind: Kind, url: str, **values: object) -> GenerationChoice:
-    return GenerationChoice(kind, chosen=ChosenModel("m", base_url=url, concurrency=4), **values)  # type: ignore[arg-type]
+    return GenerationChoice(kind, chosen=ModelSpec("m", base_url=url, concurrency=4), **values)  # type: ignore[arg-type]
 
 
 @pytest.fixture

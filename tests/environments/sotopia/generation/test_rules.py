@@ -8,10 +8,10 @@ from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES
 from apportion.environments.sotopia.generation.rules import Rule, findings
 from apportion.environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
+from apportion.environments.sotopia.goal_checks import OneNumber, Terms
 from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
-from apportion.environments.sotopia.terms import OneNumber, Terms
 from apportion.environments.sotopia.visibility import Relationship
 
 SPACE = bundled_tasks.space()

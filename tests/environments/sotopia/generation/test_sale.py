@@ -10,7 +10,7 @@ from scipy import stats
 
 from apportion.environments.sotopia.generation.inputs import Item
 from apportion.environments.sotopia.generation.sale import Sale, dollars, sale_of, seller_target
-from apportion.environments.sotopia.terms import OneNumber, Terms
+from apportion.environments.sotopia.goal_checks import OneNumber, Terms
 from apportion.foundation.errors import UnitError
 
 

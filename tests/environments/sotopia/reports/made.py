@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.rows import CorpusRows
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, ReportChoice, read_rated

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apportion.environments.sotopia.reports.difficulty import difficulties
-from apportion.environments.sotopia.reports.scored import TaskId
+from apportion.environments.sotopia.reports.episode_scores import TaskId
 
 GOAL = (0.0, 10.0)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from apportion.environments.sotopia.reports.episode_scores import OVERALL, TaskId
 from apportion.environments.sotopia.reports.hard_tasks import hard_tasks, played_space
-from apportion.environments.sotopia.reports.scored import OVERALL, TaskId
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import TaskSpace

@@ -6,16 +6,16 @@ import pytest
 
 from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.episode_log import LOG, EpisodeLog
-from apportion.environments.sotopia.judging.people.kept import KeptRatings, RatedKey
-from apportion.environments.sotopia.judging.verdict import Given, PersonVerdict
-from apportion.environments.sotopia.judging.verdict_file import write_verdicts
-from apportion.environments.sotopia.person.casting import PersonChoice
-from apportion.environments.sotopia.person.playing import play_sotopia
+from apportion.environments.human_play.sotopia import play_sotopia
+from apportion.environments.human_play.sotopia_roles import PersonChoice
+from apportion.environments.sotopia.evaluation.human_ratings.log import RatedKey, RatingLog
+from apportion.environments.sotopia.evaluation.score_file import write_verdicts
+from apportion.environments.sotopia.evaluation.scores import CharacterScores, DimensionScore
 from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
 from apportion.environments.sotopia.reports.report import report
 from apportion.foundation.errors import InputError
 from tests.environments.sotopia.reports.made import SAMPLING, Made, every, read
-from tests.environments.terminal.test_person import Typist
+from tests.environments.terminal.test_human_agent import Typist
 
 
 def rated_twice(folder: Path) -> Path:
@@ -45,7 +45,7 @@ def test_people_may_be_a_corpus_of_the_same_episodes(tmp_path: Path) -> None:
 def test_whose_ratings_are_kept_as_people_s_are_people(tmp_path: Path) -> None:
     corpus = rated_twice(tmp_path / "c")
     keys = [RatedKey(name, "e0", "Ann", "GOAL") for name in ("bea", "elsewhere")]
-    KeptRatings.open(corpus).add({key: Given(7) for key in keys})
+    RatingLog.open(corpus).add({key: DimensionScore(7) for key in keys})
     rated = read(corpus)
     assert rated.people == ("bea",) and rated.judge == "paper@m"
     assert read(corpus, "ann").people == ("bea", "ann")
@@ -73,9 +73,12 @@ def test_who_played_in_the_terminal_is_a_person(tmp_path: Path) -> None:
 def test_why_scores_are_missing_is_told(tmp_path: Path) -> None:
     corpus = rated_twice(tmp_path / "c")
     given = {
-        name: Given(5) if name in ("GOAL", "BEL", "KNO") else Given(None, cause="7.5 is no score") for name in RANGES
+        name: DimensionScore(5) if name in ("GOAL", "BEL", "KNO") else DimensionScore(None, cause="7.5 is no score")
+        for name in RANGES
     }
-    write_verdicts(corpus, [PersonVerdict("e0", "paper@m", "Ann", given), PersonVerdict("e0", "other", "Ann", given)])
+    write_verdicts(
+        corpus, [CharacterScores("e0", "paper@m", "Ann", given), CharacterScores("e0", "other", "Ann", given)]
+    )
     assert "why scores of 'paper@m' are missing, by its verdicts: 4 x 7.5 is no score" in read(corpus).notes
 
 

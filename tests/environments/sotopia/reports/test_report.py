@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.reporting.report import Report
-from apportion.environments.reporting.table import Table
+from apportion.environments.report_tables.report import Report
+from apportion.environments.report_tables.table import Table
+from apportion.environments.sotopia.reports.episode_scores import TaskId
 from apportion.environments.sotopia.reports.raters import RatedEpisodes
 from apportion.environments.sotopia.reports.report import report
-from apportion.environments.sotopia.reports.scored import TaskId
 from apportion.foundation.errors import InputError
 from tests.environments.sotopia.reports.made import NAMES, SAMPLING, Made, every, read
 

@@ -19,7 +19,7 @@ from apportion.features.extract import extract_session
 from apportion.features.face.backends import landmarker
 from apportion.features.face.backends.landmarker import LandmarkDetector, head_angles, landmarked_faces
 from apportion.features.face.face import EYES, MOUTH_DOWN
-from apportion.features.recording.video import Picture
+from apportion.features.media_io.video import Picture
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError, UnitError
 from tests.features.clips import flat, write_movie
@@ -200,7 +200,7 @@ def test_readings_become_series_of_the_frames(tmp_path: Path, detector, monkeypa
         result((marks(0.3, 0.3, 0.3), shapes(0.7, eyeLookOutLeft=0.8, eyeLookInRight=0.8), turned(25, 2))),
     )
     made = detector(*[still] * 20, *[moved] * 10)
-    monkeypatch.setattr("apportion.features.face.measures.open_detector", lambda settings: made)
+    monkeypatch.setattr("apportion.features.face.face_features.open_detector", lambda settings: made)
     write_movie(tmp_path / "a.mp4", [flat(width=128, height=128)] * 75)
     session = Session(
         "s",

@@ -6,7 +6,7 @@ import pytest
 
 from apportion.features.face.backends.yunet import YuNetDetector
 from apportion.features.face.face import Face
-from apportion.features.recording.video import Picture
+from apportion.features.media_io.video import Picture
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError
 from tests.shared import shared

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from apportion.features.model_files.mesh import find_mesh
-from apportion.foundation.cache import cache_folder
+from apportion.features.model_hub.mesh import find_mesh
+from apportion.foundation.cache_dir import cache_folder
 
 FOUND = find_mesh()
 """Looked for while tests are collected, when the cache still is the user's own."""

@@ -16,10 +16,10 @@ from apportion.features.face.detector import open_detector
 from apportion.features.face.face import Face
 from apportion.features.face.mesh import networks
 from apportion.features.face.mesh.detector import Look, MeshDetector
-from apportion.features.face.mesh.points import FacePoints
-from apportion.features.face.mesh.reading import NOT_SEEN, Reading, read_face
-from apportion.features.model_files import mesh as mesh_files
-from apportion.features.recording.video import Picture
+from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatures, read_face
+from apportion.features.face.mesh.landmarks import FacePoints
+from apportion.features.media_io.video import Picture
+from apportion.features.model_hub import mesh as mesh_files
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError
 from tests.features.clips import flat, write_movie
@@ -35,7 +35,7 @@ def luma(square: np.ndarray) -> np.ndarray:
     return np.asarray(cv2.cvtColor(square, cv2.COLOR_BGR2GRAY), np.uint8)
 
 
-def read(square: np.ndarray) -> Reading:
+def read(square: np.ndarray) -> FaceFrameFeatures:
     detector, picture = MeshDetector(SETTINGS), Picture(0.0, luma(square))
     found = detector.find(picture, picture.luma, None)
     return read_face(detector, picture, found[0] if found else None, True, FeatureSettings().smile_level)

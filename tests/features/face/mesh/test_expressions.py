@@ -11,18 +11,18 @@ from apportion.features.face.face import Face
 from apportion.features.face.mesh import expressions
 from apportion.features.face.mesh.expressions import MeshExpressions
 from apportion.features.face.mesh.eyes import NO_EYES, Eyes
+from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatures
 from apportion.features.face.mesh.head_pose import HeadPose
-from apportion.features.face.mesh.reading import NOT_SEEN, Reading
-from apportion.features.face.seen import Seen
-from apportion.features.recording.video import Picture
+from apportion.features.face.visibility import FaceVisibility
+from apportion.features.media_io.video import Picture
 from apportion.features.settings import FeatureSettings
 from tests.features.clips import flat
 
 STRAIGHT = HeadPose(0.0, 0.0, 0.0)
 
 
-def look(smile: float = 0.0, gaze: float = 0.0, opening: float = 0.4, confidence: float = 1.0) -> Reading:
-    return Reading(smile, 0.1, STRAIGHT, Eyes(opening, gaze, 0.0), gaze, confidence)
+def look(smile: float = 0.0, gaze: float = 0.0, opening: float = 0.4, confidence: float = 1.0) -> FaceFrameFeatures:
+    return FaceFrameFeatures(smile, 0.1, STRAIGHT, Eyes(opening, gaze, 0.0), gaze, confidence)
 
 
 def told(monkeypatch: pytest.MonkeyPatch, looks, forget=None, **settings):
@@ -37,7 +37,7 @@ def told(monkeypatch: pytest.MonkeyPatch, looks, forget=None, **settings):
     monkeypatch.setattr(expressions, "read_face", read)
     meter = MeshExpressions(FeatureSettings(detector="mesh", **settings), None)
     for number in range(len(looks)):
-        meter.note(number / 10, Seen(Picture(number / 10, flat()), Face(0, 0, 10)))
+        meter.note(number / 10, FaceVisibility(Picture(number / 10, flat()), Face(0, 0, 10)))
     if forget:
         meter.forget(forget)
     result = meter.told()
@@ -58,7 +58,7 @@ def test_a_face_is_best_checked_where_its_points_are_read_anyway(monkeypatch):
     good = []
     for number in range(12):
         good.append(meter.looks(number / 15))
-        meter.note(number / 15, Seen(Picture(number / 15, flat()), Face(0, 0, 10)))
+        meter.note(number / 15, FaceVisibility(Picture(number / 15, flat()), Face(0, 0, 10)))
     assert [number for number, one in enumerate(good) if one] == [0, 3, 6, 9]
 
 
@@ -90,7 +90,7 @@ def test_a_gaze_nobody_is_sure_of_is_not_told(monkeypatch):
 
 
 def test_without_the_iris_the_head_tells(monkeypatch):
-    looks = [Reading(0.0, 0.1, STRAIGHT, NO_EYES, gaze, 0.5) for gaze in (0.0, 0.0, 40.0, 40.0)]
+    looks = [FaceFrameFeatures(0.0, 0.1, STRAIGHT, NO_EYES, gaze, 0.5) for gaze in (0.0, 0.0, 40.0, 40.0)]
     series, _, asked = told(monkeypatch, looks, mesh_rate_hz=10.0, iris_rate_hz=0.0)
     assert series["gaze_on_screen"].values.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert not any(eyes for _, eyes in asked) and "eyes_closed" not in series
@@ -105,7 +105,7 @@ def test_what_is_not_seen_or_taken_back_is_unobserved_and_never_0(monkeypatch):
 
 
 def test_brows_and_mouth_are_decided_over_a_second(monkeypatch):
-    still = Reading(0.0, 0.05, STRAIGHT, NO_EYES, 0.0, 1.0, 0.23, 0.2)
+    still = FaceFrameFeatures(0.0, 0.05, STRAIGHT, NO_EYES, 0.0, 1.0, 0.23, 0.2)
     looks = [still] * 40 + [replace(still, brows=0.26, mouth=0.3)] * 20 + [replace(still, inner_brows=0.16)] * 20
     series, traces, _ = told(monkeypatch, looks, mesh_rate_hz=10.0, iris_rate_hz=0.0)
     raised, open_mouth, frown = (series[name].values for name in ("brow_raise", "mouth_open", "frown"))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apportion.features.face.head_oscillation import HeadTrajectory
 from apportion.features.face.mesh.nods import Poses, posed_events, turning_points
-from apportion.features.face.swings import HeadPath
 from apportion.features.settings import FeatureSettings
 
 SETTINGS = FeatureSettings(detector="mesh")
@@ -27,7 +27,7 @@ def poses(yaw: float = 0.0, pitch: float = 0.0) -> Poses:
 
 def found(x=STILL, y=STILL, turned=None, **settings):
     chosen = FeatureSettings(detector="mesh", **settings)
-    events = posed_events([HeadPath(TIMES, x, y)], turned or poses(), chosen)
+    events = posed_events([HeadTrajectory(TIMES, x, y)], turned or poses(), chosen)
     return len(events.yes), len(events.no)
 
 
@@ -124,4 +124,4 @@ def test_turning_points_are_peaks_and_valleys_by_turns(values, smallest):
 
 def test_a_path_too_short_has_nothing():
     assert posed_events([], poses(), SETTINGS).yes == ()
-    assert posed_events([HeadPath(TIMES[:1], STILL[:1], STILL[:1])], poses(), SETTINGS).no == ()
+    assert posed_events([HeadTrajectory(TIMES[:1], STILL[:1], STILL[:1])], poses(), SETTINGS).no == ()

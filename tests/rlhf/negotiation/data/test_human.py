@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apportion.environments.negotiation.codes import AGREE, END, INSIST
+from apportion.environments.negotiation.action_encoding import AGREE, END, INSIST
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.data.dialogues import UNKNOWN, joined
 from apportion.rlhf.negotiation.data.human import read_human
 from apportion.rlhf.negotiation.data.low_quality import limited, unique_share
-from apportion.rlhf.negotiation.material import scripted
+from apportion.rlhf.negotiation.datasets import scripted
 
 FOLDER = Path(os.environ.get("APPORTION_SHARED", "/nowhere")) / "data" / "dealornodeal"
 TRAIN = (

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames
-from apportion.rlhf.negotiation.chance import chances
-from apportion.rlhf.negotiation.material import drawn_contexts
+from apportion.environments.negotiation.vectorized.engine import NO_ACT, VectorizedGames
+from apportion.rlhf.negotiation.datasets import drawn_contexts
 from apportion.rlhf.negotiation.model import player as module
 from apportion.rlhf.negotiation.model.network import read, split_scores, taken_scores
 from apportion.rlhf.negotiation.model.player import NetworkPlayer
-from apportion.rlhf.negotiation.playing import Played, play, seen, settled_split
+from apportion.rlhf.negotiation.rng import chances
+from apportion.rlhf.negotiation.self_play import Played, play, seen, settled_split
 from tests.rlhf.negotiation.small import tables, weights
 
 SEEDS = (0, 1, 2)
@@ -73,7 +73,7 @@ def test_another_s_values_change_no_byte_of_what_a_network_makes_of_a_game() -> 
     assert len(noted[0]) > 3 and noted[0] == noted[1]
 
 
-def noted_by_alice(games: BatchedGames, acts: np.ndarray) -> list[tuple[bytes, bytes]]:
+def noted_by_alice(games: VectorizedGames, acts: np.ndarray) -> list[tuple[bytes, bytes]]:
     """Her choices where she has one, and her states, at every act."""
     noted: list[tuple[bytes, bytes]] = []
 

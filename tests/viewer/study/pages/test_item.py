@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from apportion.study.definition.draw import lettered
+from apportion.study.design.randomization import lettered
 from tests.viewer.study.asking import Caller, marks, query_of
 from tests.viewer.study.served import study_served
 

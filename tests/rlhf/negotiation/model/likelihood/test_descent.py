@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from apportion.environments.negotiation.codes import AGREE, END, INSIST, split_code
+from apportion.environments.negotiation.action_encoding import AGREE, END, INSIST, split_code
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.negotiation.chance import torch_draws_of
 from apportion.rlhf.negotiation.data.dialogues import OTHERS, OWN, UNKNOWN, Dialogues
-from apportion.rlhf.negotiation.material import scripted
+from apportion.rlhf.negotiation.datasets import scripted
 from apportion.rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
 from apportion.rlhf.negotiation.model.network import Weights, acting
+from apportion.rlhf.negotiation.rng import torch_draws_of
 from apportion.rlhf.negotiation.supervised import Examples
 from tests.rlhf.negotiation.plain import plain_loss
 from tests.rlhf.negotiation.small import dialogue, weights

@@ -7,17 +7,17 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.batched.engine import NO_ACT, BatchedGames
-from apportion.rlhf.negotiation.chance import chances
-from apportion.rlhf.negotiation.material import drawn_contexts
+from apportion.environments.negotiation.vectorized.engine import NO_ACT, VectorizedGames
+from apportion.rlhf.negotiation.datasets import drawn_contexts
 from apportion.rlhf.negotiation.model.network import Weights, acting
 from apportion.rlhf.negotiation.model.one_game.acting import chosen
 from apportion.rlhf.negotiation.model.one_game.player import OneGamePlayer, play_one_game
 from apportion.rlhf.negotiation.model.one_game.rules import Table
+from apportion.rlhf.negotiation.model.optimizer import BatchedSGD
 from apportion.rlhf.negotiation.model.player import NetworkPlayer
-from apportion.rlhf.negotiation.model.updates import Descent
-from apportion.rlhf.negotiation.playing import Played, play, settled_split
 from apportion.rlhf.negotiation.reinforce import act_rewards, policy_loss
+from apportion.rlhf.negotiation.rng import chances
+from apportion.rlhf.negotiation.self_play import Played, play, settled_split
 from tests.rlhf.negotiation.small import tables, weights
 
 SEEDS, OTHERS = (0, 1, 2, 3), (4, 5, 6, 7)
@@ -25,7 +25,7 @@ GAMES, RATE, CLIP, TEMPERATURE = 25, 0.3, 0.8, 0.5
 Floats = NDArray[np.float64]
 
 
-def table(number: int) -> BatchedGames:
+def table(number: int) -> VectorizedGames:
     return tables(drawn_contexts(GAMES, "one game")[number : number + 1], SEEDS)
 
 
@@ -42,7 +42,7 @@ def learned_in_products(model: Weights, played: Played, given: Floats) -> None:
     dialogues = played.seen_by(0)
     assert played.legal is not None
     legal = played.legal.reshape(len(SEEDS), 1, 20, -1)
-    descent = Descent(model, SEEDS, only=[name for name in sorted(model) if acting(name)])
+    descent = BatchedSGD(model, SEEDS, only=[name for name in sorted(model) if acting(name)])
     descent.step(lambda: policy_loss(model, dialogues, legal, given, TEMPERATURE), RATE, CLIP, "a test")
 
 
@@ -100,7 +100,7 @@ def test_a_gradient_that_is_not_finite_is_told_and_leaves_its_seed_alone() -> No
 def test_other_games_are_refused() -> None:
     player = OneGamePlayer(weights(SEEDS), 1.0)
     several = tables(drawn_contexts(2, "one game"), SEEDS)
-    longer = BatchedGames(table(0).pools, table(0).starters, 21)
+    longer = VectorizedGames(table(0).pools, table(0).starters, 21)
     for games in (several, longer):
         with pytest.raises(ValueError, match="one game a seed, of at most 20 acts"):
             play_one_game(games, player, player, np.zeros((len(games), 20)))

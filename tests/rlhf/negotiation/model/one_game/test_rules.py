@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.negotiation.batched.engine import BatchedGames, Pools
-from apportion.environments.negotiation.codes import ACTS, SPLITS
-from apportion.rlhf.negotiation.material import drawn_contexts
+from apportion.environments.negotiation.action_encoding import ACTS, SPLITS
+from apportion.environments.negotiation.vectorized.engine import Pools, VectorizedGames
+from apportion.rlhf.negotiation.datasets import drawn_contexts
 from apportion.rlhf.negotiation.model.loops.compiled import compiled
 from apportion.rlhf.negotiation.model.one_game import rules
-from apportion.rlhf.negotiation.playing import settled_split
+from apportion.rlhf.negotiation.self_play import settled_split
 
 CONTEXTS = drawn_contexts(20, "rules")
 
@@ -35,7 +35,7 @@ def settled(table: rules.Table, seat: int) -> int:
 @given(context=st.integers(0, 19), starter=st.integers(0, 1), seed=st.integers(0, 9999), words=st.floats(0, 1))
 def test_they_are_those_of_the_engine(context: int, starter: int, seed: int, words: float) -> None:
     rng = np.random.default_rng(seed)
-    plain, ours = (BatchedGames(Pools.of([CONTEXTS[context]]), np.array([starter])) for _ in range(2))
+    plain, ours = (VectorizedGames(Pools.of([CONTEXTS[context]]), np.array([starter])) for _ in range(2))
     table = rules.Table.of(ours)
     while not plain.over[0]:
         speaker = int(plain.speakers[0])

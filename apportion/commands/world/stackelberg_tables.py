@@ -1,0 +1,105 @@
+"""`apportion tables stackelberg`: leagues, social episodes and bargains, as the Stackelberg Speaker reports them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from apportion.commands.shared.options import json_option, option_names, with_options
+from apportion.commands.world.tables import RATED_OPTIONS, hard_tasks_in, tell_tables
+
+_FILE = click.Path(path_type=Path)
+VARIANT_OPTIONS = (
+    click.option(
+        "--against", multiple=True, metavar="AGENT", help="Whom agents are held against; one of each language model."
+    ),
+    click.option(
+        "--reward", "rewards", multiple=True, metavar="AGENT=NAME", help="full, positive-only, negative-only (Table 2)."
+    ),
+    click.option("--intents", multiple=True, metavar="AGENT=K", help="Desired responses, and undesired (Figure 4)."),
+    click.option("--instances", multiple=True, metavar="AGENT=N", help="What its Refiner was trained on (Figure 10)."),
+    click.option("--backend", "models", multiple=True, metavar="AGENT=MODEL", help="Its language model (Figure 5)."),
+)
+"""Which agent is what; each may be repeated."""
+
+
+@click.command("stackelberg")
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=_FILE)
+@click.option("--hard", type=_FILE, metavar="FILE", help="Social tasks that are hard, for Table 3.")
+@click.option("--persuasion", type=_FILE, metavar="FILE", help="What `refine persuasion` has written, for Table 6.")
+@click.option("--out", "-o", type=_FILE, metavar="FOLDER", help="Write text, Markdown, JSON and SVG.")
+@click.option("--bootstrap", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Resamples.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
+@json_option("the tables")
+def tables_stackelberg_command(
+    corpora: tuple[Path, ...],
+    hard: Path | None,
+    persuasion: Path | None,
+    out: Path | None,
+    bootstrap: int,
+    seed: int,
+    as_json: bool,
+    judge: str | None,
+    humans: tuple[str, ...],
+    **variants: tuple[str, ...],
+) -> None:
+    """Win rates of leagues (Tables 1, 2, 4, 5, Figures 4, 5, 10), SOTOPIA (Table 3), persuasion by cosine (Table 6)
+    and bargains (Table 7).
+
+    Every CORPUS is a league, games that a person played, rated social episodes or bargains, in any order. What they
+    do not allow is not there, and says why.
+    """
+    from apportion.environments.stackelberg.persuasion import read_nearness
+    from apportion.environments.stackelberg.report import StackelbergChoice, stackelberg_report
+    from apportion.foundation.intervals.resampling import Sampling
+
+    choice = StackelbergChoice(
+        corpora,
+        _variants(**variants),
+        judge,
+        humans,
+        None if hard is None else hard_tasks_in(hard),
+        () if persuasion is None else read_nearness(persuasion),
+        option_names(),
+    )
+    made = stackelberg_report(choice, Sampling(bootstrap, seed))
+    tell_tables(made, out, as_json)
+
+
+def _variants(against: tuple[str, ...], **given: tuple[str, ...]) -> Any:
+    from apportion.environments.stackelberg.variants import Variants
+
+    numbers = {name: _pairs(name, given[name], _whole) for name in ("intents", "instances")}
+    names = {"rewards": _pairs("reward", given["rewards"], str), "models": _pairs("backend", given["models"], str)}
+    return Variants(against, **names, **numbers)
+
+
+def _pairs(option: str, given: Iterable[str], of: Callable[[str], Any]) -> dict[str, Any]:
+    from apportion.foundation.errors import InputError
+
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        try:
+            if not (name and equals and value):
+                raise ValueError
+            made = of(value)
+        except ValueError:
+            what = "a whole number above 0" if of is _whole else "what it is"
+            raise InputError(f"--{option} {text!r}: give an agent and {what}, with = between") from None
+        if name in found:
+            raise InputError(f"--{option} {text!r}: {name!r} is there twice; give it once")
+        found[name] = made
+    return found
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise ValueError
+    return int(text)
+
+
+with_options((*VARIANT_OPTIONS, *RATED_OPTIONS), tables_stackelberg_command)

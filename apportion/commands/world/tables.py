@@ -1,0 +1,87 @@
+"""`apportion tables`: the tables and figures of a paper from simulated dialogues with ratings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from apportion.commands.shared.options import json_option, option_names, with_options
+
+if TYPE_CHECKING:
+    from apportion.environments.report_tables.report import Report
+    from apportion.environments.sotopia.reports.episode_scores import TaskId
+
+RATED_OPTIONS = (
+    click.option("--judge", metavar="NAME", help="The annotator whose scores count.  [default: who gave the most]"),
+    click.option("--human", "humans", multiple=True, metavar="AGENT", help="An agent that is a person, too."),
+)
+"""Whose ratings are read, and who played."""
+
+
+@click.group("tables")
+def tables_group() -> None:
+    """Tables and figures of a paper, made from simulated dialogues with ratings."""
+
+
+@tables_group.command("sotopia")
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--people",
+    multiple=True,
+    metavar="CORPUS_OR_ANNOTATOR",
+    help="An annotator that is a person, or a corpus with ratings by people; may be repeated.",
+)
+@click.option("--hard", type=click.Path(path_type=Path), metavar="FILE", help="Tasks that are hard, for Figure G.5.")
+@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="Write text, Markdown, JSON, SVG.")
+@click.option("--bootstrap", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Resamples.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
+@json_option("the tables")
+def tables_sotopia_command(
+    corpora: tuple[Path, ...],
+    people: tuple[str, ...],
+    hard: Path | None,
+    out: Path | None,
+    bootstrap: int,
+    seed: int,
+    as_json: bool,
+    judge: str | None,
+    humans: tuple[str, ...],
+) -> None:
+    """Compare judges with people, and models with each other, as SOTOPIA does: Tables 1 to 3, E.1, G.1 to G.4, Figures
+    2, 3, G.1 to G.5.
+
+    Every CORPUS is simulated episodes with ratings. What ratings are missing for is not there, and says why.
+    """
+    from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
+    from apportion.environments.sotopia.reports.report import report
+    from apportion.foundation.intervals.resampling import Sampling
+
+    rated = read_rated(ReportChoice(corpora, judge, people, humans, option_names()))
+    made = report(rated, Sampling(bootstrap, seed), None if hard is None else hard_tasks_in(hard))
+    tell_tables(made, out, as_json)
+
+
+def tell_tables(made: Report, out: Path | None, as_json: bool) -> None:
+    """Write a report's tables to the folder ``out``, if there is one, and print them."""
+    written = made.write(out) if out is not None else []
+    click.echo(json.dumps(made.to_json(), indent=1, ensure_ascii=False) if as_json else made.text())
+    if written and not as_json:
+        click.echo(f"\nwrote {len(written)} files: {out}/report.md holds all tables")
+
+
+def hard_tasks_in(path: Path) -> frozenset[TaskId]:
+    """The tasks that a file states; raises InputError where it states none."""
+    from apportion.environments.sotopia.reports.episode_scores import TaskId
+    from apportion.environments.sotopia.sources.task_sets import open_space
+    from apportion.foundation.errors import InputError
+
+    space = open_space(path)
+    if not space.exact or not space.tasks:
+        raise InputError(f"--hard {path}: states no tasks. Write one with `apportion tasks sotopia hard`.")
+    return frozenset(TaskId.of(task) for task in space.tasks)
+
+
+with_options(RATED_OPTIONS, tables_sotopia_command)

@@ -1,0 +1,131 @@
+"""`apportion tournament`: every ordered pair of agents plays the same tasks, and a table says who reached what."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from apportion.commands.shared.options import json_option, with_options
+from apportion.commands.shared.places import check_place, write
+from apportion.commands.world.games import GAME_OPTIONS, negotiation_of
+from apportion.commands.world.leagues import report_of
+from apportion.commands.world.playing import COUNT, EPISODE_OPTIONS, choice_of, played, told_before
+from apportion.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from apportion.environments.simulation import Simulation
+    from apportion.environments.tournament.standings import Standings
+
+
+@click.group("tournament")
+def tournament_group() -> None:
+    """Let every agent play with every other, and see who reaches more."""
+
+
+@tournament_group.command("sotopia")
+@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.option("--agents", required=True, help="Who plays, by name, with commas between; see `simulate sotopia`.")
+@click.option("--matches", type=COUNT, help="As many episodes, every seat drawn from --agents, in place of all pairs.")
+def sotopia_command(
+    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
+) -> None:
+    """Play social episodes (SOTOPIA): every ordered pair of --agents, each with itself, the same tasks and seeds; with
+    --matches as many episodes in all, the tasks by turns, every seat drawn from --agents as a pool.
+
+    CORPUS is a corpus like that of `simulate sotopia`, with the table beside it as tournament.json and tournament.md:
+    by the judge `rules`, by pair and by agent in each seat, with bootstrap intervals over tasks and paired t-tests. The
+    same command goes on after a kill.
+    """
+    next_steps = f"apportion inspect {out}, or apportion judge {out} (seven dimensions, by a language model)"
+    _play(choice_of(**options, paired=True), out, (preview, dry_run), (overwrite, as_json), next_steps)
+
+
+@tournament_group.command("negotiation")
+@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.option("--agents", required=True, help="Who plays, by name, with commas between; see `simulate negotiation`.")
+def negotiation_command(
+    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
+) -> None:
+    """Play negotiations: every ordered pair of --agents, each with itself, the same contexts and seeds.
+
+    CORPUS is a corpus like that of `simulate negotiation`, with the table beside it as tournament.json and
+    tournament.md: points and advantage by pair and by agent in each seat, with bootstrap intervals over contexts and
+    paired t-tests. The same command goes on after a kill.
+    """
+    look, how = (preview, dry_run), (overwrite, as_json)
+    _play(negotiation_of(**options, paired=True), out, look, how, f"apportion inspect {out}")
+
+
+def _play(
+    choice: Simulation, out: Path, look: tuple[int | None, bool], how: tuple[bool, bool], next_steps: str
+) -> None:
+    """Play a tournament and tell its table; ``look`` is --preview and --dry-run, ``how`` --overwrite and --json."""
+    from apportion.environments.tournament.files import as_json as document
+    from apportion.environments.tournament.files import write_table
+    from apportion.environments.tournament.page import summary
+    from apportion.environments.tournament.results import read_results
+    from apportion.environments.tournament.standings import standings
+
+    (preview, dry_run), (overwrite, as_json) = look, how
+    if len(choice.players.names) < 2:
+        raise InputError("--agents: a tournament needs two agents at least, with a comma between")
+    if told_before(choice, preview, dry_run, as_json):
+        return
+    report = played(choice, out, overwrite, as_json, "tournament")
+    table = standings(read_results(out))
+    paths = write_table(out, table, title_of(table))
+    if as_json:
+        click.echo(document(table))
+    else:
+        click.echo(summary(table))
+        click.echo(f"wrote {out} (a corpus), {' and '.join(str(path) for path in paths)}")
+        click.echo(f"next: {next_steps}")
+    if report.left_out or report.problems:
+        click.echo(f"{len(report.left_out):,} episodes failed: see {out / 'import_report.json'}", err=True)
+        sys.exit(1)
+
+
+@tournament_group.command("table")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--by", "judge", default="rules", show_default=True, metavar="NAME", help="Whose scores: an annotator.")
+@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write it (.md or .json), too.")
+@json_option("the table")
+def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> None:
+    """Make the table of a corpus of simulated episodes, or of a judged copy of one, anew.
+
+    --by names the judge: `rules`, or one whose ratings `apportion judge` has added, such as paper@MODEL. A game of
+    hidden roles has the tables of a league.
+    """
+    from apportion.environments.deduction.league.replay import is_league
+    from apportion.environments.tournament.files import as_json as document
+    from apportion.environments.tournament.page import page
+    from apportion.environments.tournament.results import read_results
+    from apportion.environments.tournament.standings import standings
+    from apportion.environments.tournament.team_games.files import league_json
+
+    if out is not None:
+        check_place(out, "--out", (".md", ".json"))
+    if is_league(corpus):
+        if judge != "rules":
+            raise InputError(f"--by {judge}: who has won a game of hidden roles is said by its rules; leave it out")
+        league = report_of(corpus)
+        if out is not None:
+            write(out, "--out", league_json(league) + "\n" if out.suffix == ".json" else league.markdown())
+        click.echo(league_json(league) if as_json else league.text())
+        return
+    table = standings(read_results(corpus, judge))
+    if out is not None:
+        write(out, "--out", document(table) + "\n" if out.suffix == ".json" else page(table, title_of(table)))
+    click.echo(document(table) if as_json else page(table, title_of(table)).rstrip())
+
+
+def title_of(table: Standings) -> str:
+    """What was played."""
+    return f"Tournament of {', '.join(table.agents)}"
+
+
+with_options(EPISODE_OPTIONS, sotopia_command)
+with_options(GAME_OPTIONS, negotiation_command)

@@ -1,0 +1,94 @@
+"""What of the settings a method's values depend on, and what they mean under those settings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.prompt_building.prompt import load_prompt
+from apportion.decompose.reactions.pretrained import prior_identity
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
+from apportion.features.vocal_intensity_model.model import intensity_identity
+
+FETCHING_ONLY = frozenset(
+    {
+        "base_url",
+        "timeout_s",
+        "max_retries",
+        "max_reply_bytes",
+        "give_up_after_s",
+        "concurrency",
+        "requests_per_minute",
+        "tokens_per_minute",
+        "api_key_env",
+        "send_to",
+        "via",
+        "via_login_env",
+        "attempts",
+        "prompt",
+        "judge_sessions",
+        "judge_seed",
+    }
+)
+"""LLM settings that decide how a reply is come by, not which; the prompt counts by its text, not by its name, and who
+is judged is an artifact of its own."""
+
+_WHERE_GIVEN = ("reasoning_effort", "extra_body")
+"""Settings that are part of the identity where they are given: work from before there were any stays finished."""
+
+
+def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, Any]:
+    """The settings that decide ``method``'s values, as plain JSON values, for an artifact's key.
+
+    Another method's settings, worker counts and addresses are not among them; the text of the prompt is, and the
+    settings of the methods that it mixes.
+    """
+    parts = {part: getattr(method, part) for part in ("whole", "local") if getattr(method, part) is not None}
+    mixed = {part: settings_identity(METHODS[name], settings) for part, name in parts.items()}
+    section = settings.section_of(method)
+    values: dict[str, Any] = {} if section is None else json.loads(section.model_dump_json())
+    if section is settings.mix:  # What it is made of here; what methods have judged counts where it is read.
+        mixed["reaction"] = settings_identity(METHODS["reaction"], settings)
+        if "prior" in settings.mix.sources and settings.reaction.prior is not None:
+            mixed["prior"] = settings_identity(METHODS["prior"], settings)
+        if "reactions-en" in settings.mix.sources:
+            mixed["reactions-en"] = settings_identity(METHODS["reactions-en"], settings)
+    if section is settings.savoir:  # Who plays on and scores counts where a session is opened.
+        values = {name: value for name, value in values.items() if name not in settings.savoir.NOT_IN_KEY}
+    if section is settings.intensity:  # A model counts by what it is, not by where it lies.
+        values["model"] = intensity_identity(settings.intensity.model)
+    if isinstance(section, ReactionSettings):
+        # Whose turns are credited is a part of the sessions themselves.
+        values = {**section.reading(), "late": values["late"]}
+        if method.uses_prior:
+            values["prior"] = prior_identity(section.prior)
+    if section is settings.influence:
+        values = settings.influence.identity(served=method.asks)
+    if section is settings.llm:
+        values = _asking_identity(settings)
+    elif method.asks:
+        values["llm"] = _asking_identity(settings)
+    return {"method": method.name, "version": method.version, **values, **mixed}
+
+
+def _asking_identity(settings: DecomposeSettings) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(settings.llm.model_dump_json())
+    deciding = {name: value for name, value in values.items() if name not in FETCHING_ONLY}
+    for name in _WHERE_GIVEN:
+        if not deciding[name]:
+            del deciding[name]
+    return {**deciding, "prompt": load_prompt(settings.llm.prompt).identity()}
+
+
+def configured(method: Method, settings: DecomposeSettings) -> Method:
+    """``method`` as these settings make it: its prompt says what its values are, and what a null counts as."""
+    if settings.section_of(method) is not settings.llm:
+        return method
+    prompt = load_prompt(settings.llm.prompt)
+    method = replace(method, null="mean" if prompt.null == "mean" else "zero")
+    if prompt.units == "attribution":
+        return replace(method, attribution=settings.attribution, highest=prompt.high)
+    width = None if prompt.low is None or prompt.high is None else prompt.high - prompt.low
+    return replace(method, reward_units=prompt.units == "score", width=width)

@@ -1,0 +1,85 @@
+"""Fitting: a decomposer that is learned from the scores of many dialogues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from apportion.decompose.cache_key import configured
+from apportion.decompose.corpus_methods.stacked import mixed
+from apportion.decompose.corpus_methods.trained_network import learned
+from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.methods import Method, find_method
+from apportion.decompose.reactions.model import FittedReactionModel
+from apportion.foundation.errors import UnitError
+from apportion.foundation.progress import Progress
+from apportion.reward_model.learning.dataset import turn_values
+from apportion.reward_model.learning.training import history_table
+
+
+def fit_decomposer(
+    method: str, lessons: TrainingData, how: TrainingConfig, progress: Progress, state: Path | None = None
+) -> FittedReactionModel:
+    """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
+
+    R~, which an objective learns from, is what ``how.settings.target`` says that rewards sum to: the score less the
+    mean of the training scores, or the score itself.
+
+    Parameters
+    ----------
+    method : str
+        The name of a method of kind ``fit``; its code is called with its section of ``how.settings`` (with nothing
+        where it has none) and gives an `Objective`. A mixed one is called with the objective of its global part first.
+    state : Path, optional
+        A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
+
+    Returns
+    -------
+    Fitted
+        Judgements in units of the score, of every episode with target turns; its history's steps are epochs.
+
+    Raises
+    ------
+    InputError
+        No such method, one that is not fitted, or nothing can work before a setting is changed.
+    UnitError
+        No training session, a score or loss that is not finite, no local value for any training turn.
+    """
+    declared = find_method(method)
+    if declared.taught_by is not None:
+        return _taught(declared, lessons, how)
+    if declared.mixes:
+        return mixed(declared, lessons, how)
+    if declared.uses_reactions:
+        return _from_reactions(declared, lessons, how)
+    found = learned(declared, lessons, how, progress, state)
+    rewards = found.rewards(scores_known=True)
+    judgements = turn_values(found.history_windows, "raw_reward", rewards, method, how.seed)
+    return FittedReactionModel(judgements, history_table(found.history))
+
+
+def _from_reactions(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
+    """A closed fit: its code takes the reactions and gives judgements and history itself."""
+    if lessons.reactions is None:
+        raise UnitError(
+            f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
+        )
+    section = how.settings.section_of(method)
+    fit = method.resolve()
+    fitted: FittedReactionModel = fit(
+        method.name, lessons.episodes, lessons.reactions, section, how.seed, lessons.features
+    )
+    return fitted
+
+
+def _taught(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
+    """A closed fit to what the method that teaches it has judged, and to no score."""
+    if lessons.reactions is None or lessons.judgements is None:
+        what = "no reaction was read" if lessons.reactions is None else f"{method.taught_by} has judged no session"
+        raise UnitError(f"method {method.name!r}: {what}. Look in the quarantine table for the cause.")
+    fit = method.resolve()
+    null = configured(find_method(method.taught_by or ""), how.settings).null
+    read = lessons.reactions, lessons.judgements
+    taught: FittedReactionModel = fit(
+        method.name, lessons.episodes, *read, how.seed, null, lessons.features, lessons.asked
+    )
+    return taught

@@ -1,0 +1,110 @@
+"""A network that has learned an objective from the scores of the training sessions, and the rewards that it gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from apportion.corpus.session import Episode
+from apportion.decompose.corpus_methods.local_values import local_values
+from apportion.decompose.corpus_methods.network import Task, network_of, rewards_of
+from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.methods import Method, find_method
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.progress import Progress
+from apportion.reward_model.history_windows import HistoryWindows
+from apportion.reward_model.learning.dataset import Dataset, read_turns, rows_of_split
+from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.objective import Batch, Objective
+from apportion.reward_model.learning.training import predict, train
+
+
+@dataclass(frozen=True)
+class TrainedDecomposer:
+    """A finished training, its epochs, and what R~ left out of the scores."""
+
+    training: Training
+    history: tuple[EpochRow, ...]
+    score_offset: float
+
+    @property
+    def history_windows(self) -> HistoryWindows:
+        """The S episodes and their N target turns."""
+        return self.training.data.history_windows
+
+    def rewards(self, *, scores_known: bool) -> list[float]:
+        """r of the N turns: with what the episodes' own scores add to it (RUDDER's remainder), or from text alone."""
+        data = self.training.data
+        offsets = torch.tensor(data.history_windows.offsets)
+        lengths = torch.diff(offsets).to(torch.float64)
+        known = (data.returns, data.turn_rewards) if scores_known else (None, None)
+        predicted = torch.from_numpy(predict(self.training.model, data))
+        batch = Batch(offsets, lengths, *known, expected=data.expected)
+        values: list[float] = rewards_of(self.training.objective, predicted, batch).tolist()
+        return values
+
+
+def learned(
+    method: Method, lessons: TrainingData, how: TrainingConfig, progress: Progress, state: Path | None = None
+) -> TrainedDecomposer:
+    """Train the network of ``method``, an objective, as `decompose.corpus_methods.fit.fit_decomposer` describes.
+
+    Raises
+    ------
+    InputError
+        The method is no objective, or nothing can work before a setting is changed.
+    UnitError
+        No training session, a score or loss that is not finite, no local value for any training turn.
+    """
+    objective = _objective(method, how.settings)
+    reading = read_turns(lessons.episodes.all, lessons.embeddings, how.model)
+    windows = reading.history_windows
+    train_rows = rows_of_split(windows, lessons.episodes.splits, "train")
+    validation_rows = rows_of_split(windows, lessons.episodes.splits, "validation")
+    mean, scores = _mean_and_scores(windows, lessons.episodes.all, train_rows)
+    # R~ is what the rewards shall sum to: learned any other way, they would miss it by the mean.
+    expected = mean if how.settings.target == "score" else 0.0
+    offset = mean - expected
+    returns = scores - offset
+    lengths = np.diff(windows.offsets).astype(np.float64)
+    turn_rewards = None
+    if method.local is not None and train_rows:
+        shares = (returns / lengths)[train_rows]
+        turn_rewards = local_values(
+            find_method(method.local), windows, lessons.episodes.all, lessons.features, train_rows, shares, how.settings
+        )
+    of_training = returns[train_rows], lengths[train_rows]
+    network = network_of(objective, Task(reading, how.model, how.seed, *of_training, expected, offset))
+    data = Dataset(windows, network.inputs, torch.from_numpy(returns), turn_rewards, expected)
+    training = Training(network.model, objective, data, (train_rows, validation_rows), how.model, how.seed)
+    return TrainedDecomposer(training, train(training, progress, state), offset)
+
+
+def _objective(method: Method, settings: DecomposeSettings) -> Objective:
+    if method.kind != "fit":
+        raise InputError(f"method {method.name!r} is not learned on a corpus: it judges one session at a time.")
+    load = method.resolve()
+    parts: list[object] = [] if method.whole is None else [_objective(find_method(method.whole), settings)]
+    if method.section is not None:
+        parts.append(settings.section_of(method))
+    objective: Objective = load(*parts)
+    return objective
+
+
+def _mean_and_scores(
+    windows: HistoryWindows, episodes: Sequence[Episode], train_rows: Sequence[int]
+) -> tuple[float, Floats]:
+    """The mean of the training scores, and the score of each episode [shape=(S,)]."""
+    scores = {episode.key: episode.score for episode in episodes}
+    for key, score in scores.items():
+        if not math.isfinite(score):
+            raise UnitError(f"session {key[0]}: score {score}; it must be finite. Correct it in `ratings`.")
+    mean = math.fsum(scores[windows.keys[row]] for row in train_rows) / max(1, len(train_rows))
+    return mean, np.array([scores[key] for key in windows.keys], dtype=np.float64)

@@ -1,0 +1,73 @@
+"""One opinion on every target turn, and what it foretells of session scores that it had not seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from apportion.corpus.session import Episode, EpisodeKey
+from apportion.foundation.arrays import Floats, Null, filled
+from apportion.reward_model.learning.dataset import row_places
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One opinion on every target turn of the episodes that it knows.
+
+    Parameters
+    ----------
+    name : str
+        ``reaction``, ``prior``, ``llm-student``, ``llm``, ``sentiment``, ``behaviour``, ...
+    values : mapping of EpisodeKey to float64 [shape=(T,)]
+        By target turn, in units of its own, larger is better; NaN where nothing is known.
+    left_out : mapping of EpisodeKey to float, optional
+        What the source foretells of each training episode's score, in units of the score, by a model that had not seen
+        that score. None where values are not learnt from this corpus's scores: then a ridge with one column, the
+        dialogue's mean value, foretells them.
+    reads_replies : bool
+        Whether values come from the rater's replies or behaviour alone: where a rating tells of quality, not of what
+        the rater felt, such a source has no say.
+    shown_score : bool
+        Whether a session's values were made with its score in sight, so that their agreement with it proves little.
+    dialogues_judged : int, optional
+        Of how many dialogues judgements of single turns taught it what a reply is worth; None where scores did, or
+        nothing.
+
+    >>> one = Source("llm", {("s1", "ann", "bob", "liking"): np.array([1.0, math.nan])})
+    >>> one.knows(("s1", "ann", "bob", "liking")), one.knows(("s2", "ann", "bob", "liking"))
+    (True, False)
+    """
+
+    name: str
+    values: Mapping[EpisodeKey, Floats]
+    left_out: Mapping[EpisodeKey, float] | None = None
+    reads_replies: bool = False
+    shown_score: bool = False
+    dialogues_judged: int | None = None
+
+    def knows(self, key: EpisodeKey) -> bool:
+        """Whether it has a value for any turn of this episode."""
+        return key in self.values and bool(np.isfinite(self.values[key]).any())
+
+
+def turn_opinions(table: pa.Table, episodes: Sequence[Episode], null: Null | None = None) -> dict[EpisodeKey, Floats]:
+    """``raw_reward`` of a table (schema REWARDS) by target turn [shape=(T,)], of the episodes that the table holds.
+
+    A null is NaN; with ``null`` it counts as zero, or as the mean of its dialogue's (NaN where all are null).
+    """
+    places = row_places(table)
+    values = [math.nan if value is None else float(value) for value in table.column("raw_reward").to_pylist()]
+    held = {key for key, _ in places}
+    found = {
+        episode.key: np.array([values[places[episode.key, turn]] for turn in episode.target_turns])
+        for episode in episodes
+        if episode.key in held and episode.target_turns
+    }
+    if null is None:
+        return found
+    silent = {key for key, of in found.items() if null == "mean" and np.isnan(of).all()}
+    return {key: of if key in silent else filled(of, np.zeros(len(of), np.int64), null) for key, of in found.items()}

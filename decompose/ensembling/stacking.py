@@ -1,0 +1,218 @@
+"""What each source weighs in a mix: by how clearly it foretells scores, less what other sources tell already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apportion.corpus.session import Episode
+from apportion.decompose.ensembling.component import Component
+from apportion.decompose.ensembling.predictiveness import FEWEST, SAMPLING, CrossValidatedR2, foretell
+from apportion.decompose.ensembling.standardize import agreement
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.resampling import percentile_interval
+
+EVEN = 0.1
+"""The part of the weight that all sources that count share alike: scores tell that a source holds something more surely
+than how much more than another, and a mix that leans to equal parts loses little where they err."""
+DOUBT = 100
+"""Judged dialogues after which a source is believed in one draw of two: as many as the scores below which a corpus is
+warned that they cannot tell whether a prior holds."""
+FORETELLS = "it foretells left-out scores"
+SAID = "it foretells left-out scores, and others tell the same better"
+TRUSTED = "it foretells left-out scores; judgements of turns taught it, so that it counts as what scores taught"
+SHOWN = "it was shown the score, so that it counts as the best source that was not"
+SHOWN_ALONE = "it was shown the score, and no source that was not foretells any"
+EMPTY = "it foretells no left-out score: the interval holds zero"
+AGAINST = "its larger values go with lower scores"
+FEW = f"it knows fewer than {FEWEST} training sessions"
+ROUTED = "the rating tells of quality, and this reads the rater's replies alone"
+UNTAUGHT = "no source foretells scores clearly; those that learnt from none count by the little that they foretell"
+TAUGHT = "no source foretells scores clearly, and it is learnt from these scores"
+GIVEN = "set in the configuration"
+
+
+@dataclass(frozen=True)
+class ComponentWeight:
+    """What a source weighs where all are known, from 0 to 1, with its interval by resampling sessions, and why."""
+
+    source: str
+    weight: float
+    low: float | None
+    high: float | None
+    foretold: CrossValidatedR2
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class StackingWeights:
+    """What is known of the sources before any dialogue is looked at.
+
+    Parameters
+    ----------
+    strengths : float64 [shape=(B, K)]
+        What each counts for by itself, on resamples of the sessions: its R^2 as far as it is believed, 0 for none.
+    alike : float64 [shape=(K, K)]
+        How far they agree within dialogues (`apportion.decompose.ensembling.standardize.agreement`).
+    evened : bool
+        Whether a part of the weight (`EVEN`) is shared alike by all that count.
+    """
+
+    sources: tuple[str, ...]
+    foretold: tuple[CrossValidatedR2, ...]
+    whys: tuple[str, ...]
+    strengths: Floats
+    alike: Floats
+    evened: bool = True
+
+    def of(self, known: Sequence[bool]) -> Floats:
+        """The weights [shape=(K,)] in a dialogue of which these sources are known; all 0 where none counts.
+
+        The mean over the resamples: what the best mix is where the evidence is thin depends on who was drawn.
+        """
+        weights: Floats = self._drawn(known).mean(axis=0)
+        return weights / weights.sum() if weights.any() else weights
+
+    @cached_property
+    def weights(self) -> tuple[ComponentWeight, ...]:
+        """Those of a dialogue that every source knows."""
+        everything = [True] * len(self.sources)
+        taken = self.of(everything)
+        ends = [percentile_interval(column, SAMPLING.confidence) for column in self._drawn(everything).T]
+        whys = [SAID if why in (FORETELLS, TRUSTED) and not w else why for why, w in zip(self.whys, taken, strict=True)]
+        rows = zip(self.sources, taken, ends, self.foretold, whys, strict=True)
+        return tuple(ComponentWeight(name, float(w), low, high, of, why) for name, w, (low, high), of, why in rows)
+
+    def _drawn(self, known: Sequence[bool]) -> Floats:
+        distinct, place = np.unique(np.where(known, self.strengths, 0.0), axis=0, return_inverse=True)
+        drawn = shares(self.alike, distinct)[place.ravel()]
+        counted = self.strengths.any(axis=0) & np.array(known)
+        if not self.evened or not counted.any():
+            return drawn
+        evened: Floats = (1 - EVEN) * drawn + EVEN * counted / counted.sum()
+        return evened
+
+
+def weigh(
+    sources: Sequence[Component],
+    training: Sequence[Episode],
+    *,
+    of_quality: bool = False,
+    given: Mapping[str, float] | None = None,
+) -> StackingWeights:
+    """How far each source is to be believed. Turn labels are not an argument.
+
+    A source counts for its R^2 of left-out training scores as far as that lies clearly above zero
+    (`CrossValidatedR2.kept`). One that judgements of the turns of n dialogues taught counts for no less than the
+    strongest that this corpus's scores taught, as far as its own R^2 is believed, in n / (n + 100) of the resamples,
+    and for nothing in the others. One that was shown the score foretells it whatever it knows of the turns: it counts
+    as the strongest that was not. Where no source foretells anything clearly, those that learnt from none of these
+    scores count by the little that they foretell, and alike where that is nothing.
+
+    Parameters
+    ----------
+    training : sequence of Episode
+        Whose scores decide.
+    of_quality : bool
+        Whether the rating tells of quality: what reads replies alone counts for nothing then.
+    given : mapping of str to float, optional
+        Weights by source that are taken as they are; a source that it does not name has none.
+    """
+    found = foretell(sources, training)
+    names = tuple(source.name for source in sources)
+    if given is not None:
+        taken = [given.get(name, 0.0) for name in names]
+        return StackingWeights(
+            names, tuple(found), (GIVEN,) * len(names), _alike_in_all(taken), np.eye(len(names)), False
+        )
+    whys = [_why(source, of, of_quality) for source, of in zip(sources, found, strict=True)]
+    strengths = np.stack([np.nan_to_num(np.maximum(0.0, of.draws)) * of.kept for of in found], axis=1)
+    shown, honest = (np.array([why == kind for why in whys]) for kind in (SHOWN, FORETELLS))
+    strengths[:, ~(shown | honest)] = 0.0
+    if honest.any():
+        strengths = _trusting_judgements(sources, found, honest, strengths)
+        whys = [TRUSTED if of and s.dialogues_judged else w for s, of, w in zip(sources, honest, whys, strict=True)]
+        strengths[:, shown] = strengths[:, honest].max(axis=1, keepdims=True)
+    elif shown.any():
+        whys = [SHOWN_ALONE if why == SHOWN else why for why in whys]
+    else:
+        free = [source.left_out is None and why != ROUTED for source, why in zip(sources, whys, strict=True)]
+        whys = [why if why == ROUTED else UNTAUGHT if of else TAUGHT for why, of in zip(whys, free, strict=True)]
+        return StackingWeights(names, tuple(found), tuple(whys), _doubtful(found, free), agreement(sources), False)
+    return StackingWeights(names, tuple(found), tuple(whys), strengths, agreement(sources))
+
+
+def shares(alike: Floats, strengths: Floats) -> Floats:
+    """The w >= 0 that minimise w' C w / 2 - s' w, brought to a sum of 1, for each s [shape=(K, K), (B, K) -> (B, K)].
+
+    What would be the best linear mix if s were the sources' correlations with the truth: what two of them share is
+    counted once. All 0 where no strength is above 0.
+    """
+    weights = np.zeros_like(strengths)
+    for counted in np.unique(strengths > 0, axis=0):
+        if counted.any():
+            rows = ((strengths > 0) == counted).all(axis=1)
+            weights[np.ix_(rows, counted)] = _best(alike[np.ix_(counted, counted)], strengths[np.ix_(rows, counted)])
+    return weights
+
+
+def _best(alike: Floats, strengths: Floats) -> Floats:
+    """`shares` where every strength is above 0."""
+    from scipy.optimize import nnls
+
+    lower = np.linalg.cholesky(alike)
+    weights = np.linalg.solve(alike, strengths.T).T
+    # Where nothing is below 0, what is best without that bound is best with it.
+    for row in np.flatnonzero((weights < 0).any(axis=1)):
+        weights[row], _ = nnls(lower.T, np.linalg.solve(lower, strengths[row]))
+    best: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return best
+
+
+def _trusting_judgements(
+    sources: Sequence[Component], found: Sequence[CrossValidatedR2], honest: NDArray[np.bool_], strengths: Floats
+) -> Floats:
+    """The strengths; of what judgements of turns taught at least those of what scores taught, in draws that trust it.
+
+    Scores are what the latter learnt to foretell. Of the former they tell surely whether it holds, and too little how
+    much.
+    """
+    by_scores = [source.left_out is not None and source.reads_replies for source in sources]
+    floor = strengths[:, by_scores].max(axis=1, initial=0.0)
+    trusting, rng = strengths.copy(), np.random.default_rng(SAMPLING.seed)
+    for place, (source, of) in enumerate(zip(sources, found, strict=True)):
+        if honest[place] and source.dialogues_judged:
+            share = source.dialogues_judged / (source.dialogues_judged + DOUBT)
+            believed = rng.permutation(len(floor)) < share * len(floor)
+            trusting[:, place] = np.where(believed, np.maximum(strengths[:, place], of.kept * floor), 0.0)
+    # What is all that there is needs no trust.
+    return np.where(trusting.any(axis=1, keepdims=True), trusting, strengths)
+
+
+def _doubtful(found: Sequence[CrossValidatedR2], free: Sequence[bool]) -> Floats:
+    """The strengths of sources that learnt from no score, where none is clear: what each resample leaves above zero."""
+    counted = np.array([is_free and not of.against for is_free, of in zip(free, found, strict=True)])
+    drawn = np.nan_to_num(np.maximum(0.0, np.stack([of.draws for of in found], axis=1)))
+    strengths: Floats = np.where(counted, drawn, 0.0)
+    # Where all is noise, a resample's smallest rest is no reason to prefer anybody.
+    if not any(of.explained > 0 for of, is_counted in zip(found, counted, strict=True) if is_counted):
+        return _alike_in_all([float(is_free) for is_free in free])
+    return strengths
+
+
+def _alike_in_all(strengths: Sequence[float]) -> Floats:
+    return np.repeat(np.array([strengths]), SAMPLING.resamples, axis=0)
+
+
+def _why(source: Component, of: CrossValidatedR2, of_quality: bool) -> str:
+    if of_quality and source.reads_replies:
+        return ROUTED
+    if of.sessions < FEWEST:
+        return FEW
+    if of.clear:
+        return SHOWN if source.shown_score else FORETELLS
+    return AGAINST if of.told else EMPTY

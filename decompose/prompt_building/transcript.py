@@ -1,0 +1,56 @@
+"""A dialogue as JSON that a model reads as data (`llm_client.prompts.data`), with the listener's behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from apportion.corpus.session import Episode
+from apportion.llm_client.prompts.data import data_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WINDOWS = ("during", "reply")
+"""Windows of the rater's behaviour that are shown: while the utterance is spoken, and the reply to it."""
+
+
+def listener_descriptors(episode: Episode, descriptors: pa.Table | None) -> Mapping[tuple[int, str], str]:
+    """The rater's behaviour in words at each target turn, by (turn, window); empty where none is known."""
+    if descriptors is None or descriptors.num_rows == 0:
+        return {}
+    target_turns = set(episode.target_turns)
+    return {
+        (row["turn"], row["window"]): row["text"]
+        for row in descriptors.to_pylist()
+        if row["session_id"] == episode.session_id
+        and row["person"] == episode.rating.rater
+        and row["turn"] in target_turns
+        and row["window"] in WINDOWS
+        and row["text"]
+    }
+
+
+def face_detector(episode: Episode, descriptors: pa.Table | None) -> str | None:
+    """The back-end that read the rater's face (``features.detector``); None where none was read or it is not known."""
+    for row in descriptors.to_pylist() if descriptors is not None else ():
+        if row["session_id"] == episode.session_id and row["person"] == episode.rating.rater and row.get("detector"):
+            return str(row["detector"])
+    return None
+
+
+def transcript_json(episode: Episode, behaviour: Mapping[tuple[int, str], str]) -> str:
+    """The whole dialogue as a JSON list, one turn a line: number, speaker, text and what is known of the listener."""
+    return "[\n" + ",\n".join(transcript_lines(episode, behaviour)) + "\n]"
+
+
+def transcript_lines(episode: Episode, behaviour: Mapping[tuple[int, str], str]) -> list[str]:
+    """One JSON object a turn."""
+    lines = []
+    for turn in episode.turns:
+        entry: dict[str, Any] = {"turn": turn.turn, "speaker": turn.speaker, "text": turn.text}
+        for window in WINDOWS:
+            if (turn.turn, window) in behaviour:
+                entry[f"listener_{window}"] = behaviour[turn.turn, window]
+        lines.append(data_json(entry))
+    return lines

@@ -1,0 +1,207 @@
+"""How the rater reacted to every target turn: the reply as a vector, and its cues. Made once for all seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from apportion.corpus.schema import EPISODE_KEY
+from apportion.corpus.session import Episode, EpisodeKey, Session
+from apportion.decompose.reactions.behaviour import behaviour
+from apportion.decompose.reactions.cues import CUES, cues
+from apportion.decompose.settings import ReactionSettings
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
+from apportion.reward_model.learning.dataset import row_places
+
+
+@dataclass(frozen=True, eq=False)
+class Reactions:
+    """The reactions to N target turns of S episodes, one episode after the other.
+
+    Parameters
+    ----------
+    episodes : tuple of Episode, length S
+        In the order of their keys.
+    cues : float64 [shape=(N, C)]
+    embeddings : float64 [shape=(N, d)]
+    replied : bool [shape=(N,)]
+        Whether the rater said anything afterwards.
+    behaviour : float64 [shape=(N, B)]
+        What the rater did meanwhile (`apportion.decompose.reactions.behaviour`); NaN where unmeasured, B = 0 without
+        recordings.
+    """
+
+    episodes: tuple[Episode, ...]
+    cues: Floats
+    embeddings: Floats
+    replied: NDArray[np.bool_]
+    behaviour: Floats
+
+
+def read_session(session: Session, rating_name: str | None, settings: ReactionSettings) -> pa.Table:
+    """The reactions in one session, for every episode and target turn.
+
+    A reply of several utterances has the mean of their embeddings; zeros stand where nobody replied. With
+    ``settings.replies`` of two the embedding of the reply after the next one stands beside the next one's, and with
+    ``settings.reads`` = ``both`` those of the replies in the light of what they answer beside those by themselves.
+
+    Returns
+    -------
+    pa.Table
+        EPISODE_KEY, ``turn``, ``cues`` (C float64), ``embedding`` (d float32), ``replied``.
+
+    Raises
+    ------
+    InputError
+        The backbone cannot be loaded.
+    """
+    from apportion.reward_model.network.prepacked_linear import reading_backbone
+    from apportion.reward_model.network.texts import embed_replies, embed_texts
+
+    backbone = reading_backbone(settings.backbone, settings.max_tokens)
+    episodes = [episode for episode in session.episodes(rating_name) if episode.target_turns]
+    texts = [_line(turn.text) for turn in session.turns]
+    listening = [any(episode.is_listener(turn.speaker) for episode in episodes) for turn in session.turns]
+    spoken = [text if read else "" for text, read in zip(texts, listening, strict=True)]
+    vectors = embed_texts(backbone, spoken)
+    answered = [
+        (episode, at, _replies(episode, at, texts, settings.replies))
+        for episode in episodes
+        for at in episode.target_positions
+    ]
+    size = (len(answered), settings.replies * vectors.shape[1])
+    alone = np.array([_joined(replies, vectors) for _, _, replies in answered], np.float32).reshape(size)
+    blocks = [alone] if settings.reads != "exchange" else []
+    if settings.reads != "reply":
+        exchanges = [reply.exchange(texts) for _, _, replies in answered for reply in replies]
+        blocks.append(embed_replies(backbone, exchanges).reshape(size))
+    embeddings = np.concatenate(blocks, axis=1)
+    rows = [
+        _Row.of(episode, at, texts, vectors, alone[row], embeddings[row])
+        for row, (episode, at, _) in enumerate(answered)
+    ]
+    return _table(rows, embeddings.shape[1])
+
+
+class _Reply(NamedTuple):
+    """One reply of the rater: the position of what it answers, and those of its utterances; none where it is silent."""
+
+    answers: int
+    said: tuple[int, ...]
+
+    def exchange(self, texts: Sequence[str]) -> tuple[str, str]:
+        """What it answers, and the reply as one text; two empty texts for silence."""
+        if not self.said:
+            return "", ""
+        return texts[self.answers], " ".join(texts[i] for i in self.said)
+
+
+def _replies(episode: Episode, position: int, texts: Sequence[str], count: int) -> list[_Reply]:
+    """The next ``count`` replies after a target turn; silence where there are none."""
+    found: list[_Reply] = []
+    at = position
+    for _ in range(count):
+        positions = episode.reply_positions(at)
+        answers = position if not found else (positions[0] - 1 if positions else at)
+        found.append(_Reply(answers, tuple(i for i in positions if texts[i])))
+        at = positions[-1] if positions else len(texts)
+    return found
+
+
+def _joined(replies: Sequence[_Reply], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean embedding of each reply's utterances, side by side; zeros for silence."""
+    silence = np.zeros(vectors.shape[1], np.float32)
+    return np.concatenate([vectors[list(one.said)].mean(axis=0) if one.said else silence for one in replies])
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    key: EpisodeKey
+    turn: int
+    cues: list[float]
+    embedding: NDArray[np.float32]
+    replied: bool
+
+    @classmethod
+    def of(
+        cls,
+        episode: Episode,
+        position: int,
+        texts: Sequence[str],
+        vectors: NDArray[np.float32],
+        alone: NDArray[np.float32],
+        embedding: NDArray[np.float32],
+    ) -> _Row:
+        replies = [i for i in episode.reply_positions(position) if texts[i]]
+        before = [i for i in range(position) if episode.is_listener(episode.turns[i].speaker) and texts[i]]
+        next_reply = alone[: vectors.shape[1]]
+        asked = float(np.max(_cosines(vectors[before], next_reply), initial=0.0)) if replies else 0.0
+        numbers = cues([texts[i] for i in replies], texts[position], [texts[i] for i in before], asked)
+        return cls(episode.key, episode.turns[position].turn, numbers, embedding, bool(replies))
+
+
+def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | None = None) -> Reactions:
+    """The rows of ``table`` (`read_session`) as arrays, with the rater's ``features`` (UTTERANCE_FEATURES).
+
+    An episode that the table does not hold at all is left out.
+
+    Raises
+    ------
+    UnitError
+        The table holds some turns of an episode and lacks others.
+    """
+    places = row_places(table)
+    held = {key for key, _ in places}
+    held_episodes = tuple(sorted((e for e in episodes if e.key in held and e.target_turns), key=lambda e: e.key))
+    rows = [_place(places, episode, turn) for episode in held_episodes for turn in episode.target_turns]
+    taken = table.take(pa.array(rows, pa.int64()))
+    replied = taken.column("replied").to_numpy(zero_copy_only=False).astype(np.bool_)
+    measured = behaviour(features, held_episodes)
+    return Reactions(held_episodes, _matrix(taken, "cues"), _matrix(taken, "embedding"), replied, measured)
+
+
+def _place(places: Mapping[tuple[EpisodeKey, int], int], episode: Episode, turn: int) -> int:
+    if (episode.key, turn) not in places:
+        raise UnitError(
+            f"session {episode.session_id}, turn {turn}: no reaction was read, and other turns of "
+            f"{episode.rating.target} have one. Remove the run's output folder and start again."
+        )
+    return places[episode.key, turn]
+
+
+def _matrix(table: pa.Table, column: str) -> Floats:
+    lists = table.column(column).combine_chunks()
+    numbers = lists.flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+    matrix: Floats = numbers.reshape(len(table), lists.type.list_size)
+    return matrix
+
+
+def _table(rows: Sequence[_Row], width: int) -> pa.Table:
+    columns = {name: pa.array([row.key[i] for row in rows], pa.string()) for i, name in enumerate(EPISODE_KEY)}
+    embeddings = np.concatenate([np.zeros(0, np.float32), *(row.embedding for row in rows)])
+    numbers = pa.array([number for row in rows for number in row.cues], pa.float64())
+    return pa.table(
+        {
+            **columns,
+            "turn": pa.array([row.turn for row in rows], pa.int32()),
+            "cues": pa.FixedSizeListArray.from_arrays(numbers, len(CUES)),
+            "embedding": pa.FixedSizeListArray.from_arrays(pa.array(embeddings, pa.float32()), width),
+            "replied": pa.array([row.replied for row in rows], pa.bool_()),
+        }
+    )
+
+
+def _cosines(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
+    cosines: Floats = (vectors @ vector / np.where(lengths > 0, lengths, 1.0)).astype(np.float64)
+    return cosines
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,121 @@
+"""What a game is to those who play any of them: its options, its environment, its agents; and the table of games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from apportion.environments.agents.registry import AgentRegistry
+from apportion.environments.deduction.events import Deal
+from apportion.environments.deduction.game import Deduction
+from apportion.environments.environment import Environment
+from apportion.environments.simulation.rule_scored import GameSimulator
+from apportion.foundation.did_you_mean import did_you_mean
+from apportion.foundation.errors import InputError
+from apportion.foundation.registry import Registry
+from apportion.foundation.settings import problems
+from apportion.llm_client.model_spec import Called
+
+
+@dataclass(frozen=True)
+class GameKind:
+    """One game.
+
+    Parameters
+    ----------
+    made : type
+        Its environment.
+    options : type
+        Its rules' options, a frozen dataclass with a default for each.
+    make : callable
+        The environment of options and, where it is fixed, a deal.
+    roster : Roster
+        Who can play it.
+    """
+
+    made: type[Deduction]
+    options: type[Any]
+    make: Callable[[Any, Deal | None], Deduction]
+    roster: AgentRegistry
+
+    @property
+    def kind(self) -> str:
+        """What it is called."""
+        return self.made.kind
+
+    def options_of(self, given: Iterable[str], called: Called = str) -> Any:
+        """The options that ``NAME=VALUE`` texts choose; several values have commas between.
+
+        Raises
+        ------
+        InputError
+            No such option, one twice, or a value that it cannot have.
+        """
+        defaults = {field.name: field.default for field in fields(self.options)}
+        names = list(defaults)
+        values: dict[str, Any] = {}
+        for text in given:
+            name, equals, value = text.partition("=")
+            name = name.strip()
+            if not equals:
+                raise InputError(f"{called('rules')} {text!r}: write NAME=VALUE; there are {', '.join(names)}")
+            if name not in names:
+                hint = did_you_mean(name, names, f"there are {', '.join(names)}")
+                raise InputError(f"{called('rules')} {name!r}: {hint}")
+            if name in values:
+                raise InputError(f"{called('rules')} {name}: given twice; give it once")
+            # One alone is a list, too, where several can be given.
+            several = isinstance(defaults[name], tuple) or "," in value
+            values[name] = [one.strip() for one in value.split(",")] if several else value.strip()
+        return self._options(values, called("rules"))
+
+    def about(self, options: Any, deal: Deal | None = None) -> dict[str, Any]:
+        """What a log says of a game, besides its seed and who plays it."""
+        rules = TypeAdapter(self.options).dump_python(options, mode="json")
+        return {"rules": rules, **({"deal": list(deal)} if deal else {})}
+
+    def of_log(self, about: Mapping[str, Any]) -> Environment:
+        """The game that a log's opening says.
+
+        Raises
+        ------
+        InputError
+            Options or a deal that cannot be.
+        KeyError, TypeError, ValueError
+            It says none.
+        """
+        return self.make(self._options(about["rules"], "rules"), tuple(about["deal"]) if "deal" in about else None)
+
+    @property
+    def simulator(self) -> GameSimulator:
+        """Its sessions, played on; the rules score."""
+        return GameSimulator(self.kind, self.of_log, self.roster)
+
+    def _options(self, values: Mapping[str, Any], called: str) -> Any:
+        try:
+            return TypeAdapter(self.options).validate_python(dict(values))
+        except ValidationError as error:
+            raise InputError(f"{called}: {'; '.join(problems(error))}") from None
+
+
+GAMES = Registry(
+    what="game",
+    group="apportion.deduction_games",
+    must_be="an apportion.environments.deduction.games.GameKind",
+    fits=lambda thing: isinstance(thing, GameKind),
+    ours={
+        "werewolf": "apportion.environments.deduction.werewolf.register:WEREWOLF",
+        "avalon": "apportion.environments.deduction.avalon.register:AVALON",
+        "onuw": "apportion.environments.deduction.onuw.register:ONUW",
+    },
+)
+"""Every game by its kind; a package's are found by name, too."""
+
+
+def game_called(name: str) -> GameKind:
+    """The game of a name; raises InputError where there is none."""
+    found: GameKind = GAMES.find(name)
+    return found

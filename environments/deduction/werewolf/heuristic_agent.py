@@ -1,0 +1,113 @@
+"""A player who follows rules of thumb and talks in claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import ClassVar
+
+from apportion.environments.deduction.events import SPEAK
+from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.scripts import SMALL_TALK, aimed
+from apportion.environments.deduction.werewolf.claims import Claim, Talk
+from apportion.environments.deduction.werewolf.rules import (
+    CHECK,
+    CHECKED,
+    GUARD,
+    KILL,
+    KILLED,
+    PACK,
+    PROPOSE,
+    SEER,
+    VOTE,
+    WEREWOLF,
+)
+from apportion.environments.environment import Action, Observation
+
+NAMED = 1.0
+"""How much has to speak for somebody's being a werewolf before it is said aloud."""
+
+
+class Claims:
+    """Believes what a seer says, suspects whoever suspects innocents, and tells what it claims to know.
+
+    It believes a seer the less, the more there are; that somebody alone claims to be it speaks neither for nor against
+    that one, who may be voted for where nobody else is suspected more.
+
+    A seer tells what it saw once it has seen a werewolf, from the second day, or when somebody else claims to be it. A
+    werewolf that a seer has named claims to be the seer itself, and names the other.
+    """
+
+    called: ClassVar[str] = "claims"
+    paid: ClassVar[bool] = False
+
+    def act(self, view: Observation) -> Action:
+        """The next act."""
+        facts: PrivateInformation = view.facts
+        talk, draws = Talk.of(facts), view.draws
+        if SPEAK in facts.choices:
+            suspect, score = self.suspect(facts, talk, draws)
+            said = speech(facts, talk, suspect if score >= NAMED else 0)
+            return Action(SPEAK, said.sentence() or draws.choice(SMALL_TALK))
+        ((kind, aims),) = facts.choices.items()
+        return aimed(kind, self.aim(kind, aims, facts, talk, draws))
+
+    def aim(self, kind: str, aims: Sequence[int], facts: PrivateInformation, talk: Talk, draws: Random) -> int:
+        """At whom an act is aimed."""
+        if kind == VOTE:
+            return self.suspect(facts, talk, draws)[0]
+        seers = [seat for seat in talk.seers if seat in aims]
+        if kind in (PROPOSE, KILL):
+            return draws.choice(seers or [seat for seat in aims if set(talk.suspected) & set(pack_of(facts))] or aims)
+        if kind == GUARD:
+            return draws.choice(seers or aims)
+        assert kind == CHECK
+        unseen = [seat for seat in aims if seat not in seen_by(facts)]
+        return draws.choice([seat for seat in unseen if seat in talk.suspected] or unseen or aims)
+
+    def suspect(self, facts: PrivateInformation, talk: Talk, draws: Random) -> tuple[int, float]:
+        """Whom it would vote for, and how much speaks for that."""
+        own = pack_of(facts)
+        scores = {seat: suspicion(seat, facts, talk) for seat in facts.alive if seat != facts.seat and seat not in own}
+        most = max(scores.values())
+        return draws.choice([seat for seat, score in scores.items() if score == most]), most
+
+
+def suspicion(seat: int, facts: PrivateInformation, talk: Talk) -> float:
+    """How much speaks for a player's being a werewolf, by rules of thumb."""
+    known = seen_by(facts).get(seat)
+    score = 0.0 if known is None else 10.0 if known else -10.0
+    for seer, results in talk.seers.items():
+        if seer != facts.seat and seat in results:
+            score += (3.0 if results[seat] else -2.0) / len(talk.seers)
+    if seat in talk.seers:
+        score += len(talk.seers) - 1 if facts.role != SEER else 10.0
+        score += 8.0 * (talk.seers[seat].get(facts.seat) is True)
+    innocent = {facts.seat, *(event.data for event in facts.events if event.kind == KILLED)}
+    against = sum(talk.suspected.get(one, ()).count(seat) for one in innocent)
+    return score + against + 0.1 * len(set(talk.suspected.get(seat, ())) - {facts.seat, seat})
+
+
+def speech(facts: PrivateInformation, talk: Talk, suspect: int) -> Claim:
+    """What is claimed in a speech: what a seer saw, what a werewolf pretends, and who is suspected."""
+    suspects = (suspect,) if suspect else ()
+    if facts.role == SEER:
+        seen = seen_by(facts)
+        others = [seat for seat in talk.seers if seat != facts.seat]
+        if any(seen.values()) or others or facts.stage.round > 1:
+            return Claim(True, tuple(seen.items()), suspects)
+    named_by = talk.named({facts.seat})
+    if facts.role == WEREWOLF and named_by:
+        return Claim(True, ((named_by[0], True),), (named_by[0],))
+    return Claim(suspects=suspects)
+
+
+def seen_by(facts: PrivateInformation) -> Mapping[int, bool]:
+    """What a seer has seen: by seat whether it is a werewolf."""
+    return dict(event.data for event in facts.events if event.kind == CHECKED)
+
+
+def pack_of(facts: PrivateInformation) -> tuple[int, ...]:
+    """Of a werewolf, all of them; of others nobody."""
+    known = [event.data for event in facts.events if event.kind == PACK]
+    return tuple(known[0]) if known else (facts.seat,) if facts.role == WEREWOLF else ()

@@ -1,4 +1,0 @@
-"""A person who negotiates in a terminal.
-
-`telling` (what is shown, and what can be typed), `playing` (a game to its end).
-"""

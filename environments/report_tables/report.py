@@ -1,0 +1,68 @@
+"""Several tables with what they are made of: shown, and written to a folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from apportion.environments.report_tables.table import SIMULATED, Table, safe
+from apportion.environments.terminal.sanitize import printable
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
+
+NAME = "report"
+"""Of the files that hold everything."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Tables in the order of the paper, and what they are made of."""
+
+    facts: tuple[str, ...]
+    tables: tuple[Table, ...]
+    head: str
+
+    def text(self) -> str:
+        """For a terminal."""
+        return "\n\n".join(
+            [f"{self.head} ({SIMULATED})", "\n".join(map(printable, self.facts)), *(t.text() for t in self.tables)]
+        )
+
+    def markdown(self) -> str:
+        """As Markdown."""
+        facts = "\n".join(f"- {safe(fact)}" for fact in self.facts)
+        return "\n\n".join([f"# {self.head} ({SIMULATED})", facts, *(table.markdown() for table in self.tables)]) + "\n"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"simulated": True, "facts": list(self.facts), "tables": [table.to_json() for table in self.tables]}
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write it whole and each table as .txt, .md and .json, figures also as .svg.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written to.
+        """
+        files = _files(NAME, self.text(), self.markdown(), self.to_json())
+        for table in self.tables:
+            files |= _files(table.key, table.text(), table.markdown() + "\n", table.to_json())
+            if table.picture:
+                files[f"{table.key}.svg"] = table.picture
+        try:
+            for name, content in files.items():
+                write_atomically(folder / name, content)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written ({error.strerror or error}); name another folder") from None
+        return [folder / name for name in files]
+
+
+def _files(name: str, text: str, markdown: str, document: dict[str, Any]) -> dict[str, str]:
+    return {
+        f"{name}.txt": text + "\n",
+        f"{name}.md": markdown,
+        f"{name}.json": json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+    }

@@ -1,0 +1,57 @@
+"""Who plays a session on, who scores it, and by which language model: said before anything is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from apportion.environments.scoring import BY_RULES
+from apportion.llm_client.model_spec import ModelSpec
+
+SELF = "self"
+"""In place of an agent's name: who played the seat when the session was made."""
+
+
+@dataclass(frozen=True)
+class RoleAssignment:
+    """Who plays on and who scores; what is not said stays as it was when the session was made.
+
+    Parameters
+    ----------
+    target, partner : str
+        The name of the agent in the seat whose acts are credited, and of those in all others; `SELF` for who made
+        the session.
+    judge : str
+        ``rules``, or a language model's by the name of its prompt, ``STYLE`` or ``STYLE@MODEL``.
+    temperature : float, optional
+        Of agents that are language models; None is that of the corpus.
+    chosen : ChosenModel
+        The model of names without one, and how every model is asked.
+    plays : bool
+        Whether anybody plays on at all; a history that is scored as it stands needs the judge alone.
+    """
+
+    target: str = SELF
+    partner: str = SELF
+    judge: str = BY_RULES.called
+    temperature: float | None = None
+    chosen: ModelSpec = field(default_factory=ModelSpec)
+    plays: bool = True
+
+    @property
+    def changes(self) -> bool:
+        """Whether others play on or score than those who made the session."""
+        others = self.plays and (self.target != SELF or self.partner != SELF or self.temperature is not None)
+        return others or self.judge != BY_RULES.called
+
+    def scoring(self) -> RoleAssignment:
+        """The same where nobody plays on."""
+        return replace(self, target=SELF, partner=SELF, temperature=None, plays=False)
+
+    def named(self, made: str, *, target: bool) -> str:
+        """Who plays on in a seat whose acts ``made`` did, the ``target``'s or another's.
+
+        >>> Cast(partner="conceding").named("base@m", target=False), Cast(partner="conceding").named("x", target=True)
+        ('conceding', 'x')
+        """
+        name = self.target if target else self.partner
+        return made if name == SELF else name

@@ -1,0 +1,137 @@
+"""A form for people as CSV: a row for each dimension of each person in each episode, to be filled in."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from apportion.corpus.files.csvfile import BLANK, inert, original, read_table
+from apportion.corpus.files.textfile import BOM
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.evaluation.episode import ReadEpisode
+from apportion.environments.sotopia.evaluation.human_ratings.dimensions import ASKED
+from apportion.environments.sotopia.evaluation.human_ratings.log import RatedKey
+from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, DimensionScore, off_range
+from apportion.foundation.did_you_mean import did_you_mean
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import digest
+from apportion.foundation.truncate import listed, shortened
+
+COLUMNS = ("session", "person", "dimension", "meaning", "low", "high", "score", "reasoning")
+NEEDED = ("session", "person", "dimension", "low", "high", "score", "reasoning")
+_MOST_TOLD = 10
+
+
+def sign_of(session_id: str) -> str:
+    """What stands for a session on the form: its id would tell who played.
+
+    >>> sign_of("used_bicycle-0-base@claude-conceding-0")
+    'episode-730a42122c17'
+    """
+    return f"episode-{digest(session_id)[:12]}"
+
+
+def sheet(episodes: Sequence[ReadEpisode]) -> str:
+    """The blank form. No name can become a formula of a spreadsheet: an apostrophe stands before such a one.
+
+    It begins with a byte order mark, without which a spreadsheet takes UTF-8 for something else.
+    """
+    text = io.StringIO(newline="")
+    rows = csv.writer(text, lineterminator="\r\n")
+    rows.writerow(COLUMNS)
+    for episode in episodes:
+        for person in episode.people:
+            for dimension in DIMENSIONS:
+                low, high = RANGES[dimension]
+                place = (sign_of(episode.session_id), inert(person.name), dimension)
+                rows.writerow((*place, ASKED[dimension].question, f"{low:g}", f"{high:g}", "", ""))
+    return BOM + text.getvalue()
+
+
+def read_sheet(path: Path, annotator: str, episodes: Sequence[ReadEpisode]) -> dict[RatedKey, DimensionScore]:
+    """What an annotator has filled in; rows without a score and without reasoning are passed over.
+
+    Parameters
+    ----------
+    path : Path
+        The form, as CSV, or as TSV where its name ends so.
+    annotator : str
+        Who has filled it in.
+    episodes : sequence of ReadEpisode
+        What could be rated.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, lacks a column, or has rows that cannot be used: all are counted, the first named by
+        line, with what is allowed.
+    """
+    signs = {sign_of(episode.session_id): episode for episode in episodes}
+    ratings: dict[RatedKey, DimensionScore] = {}
+    problems: list[str] = []
+    try:
+        table = read_table(path, path.name)
+        places = {column: table.position(column) for column in NEEDED}
+        for line, cells in table.rows:
+            row = {column: cells[place] for column, place in places.items()}
+            # Not those that name: they stand as they were written.
+            row |= {column: row[column].strip() for column in ("dimension", "low", "high", "score", "reasoning")}
+            try:
+                key = _key(row, annotator, signs)
+                if key in ratings:
+                    raise UnitError(f"{key.dimension} of {key.target!r} is there twice; keep one")
+                ratings[key] = _given(row, key.dimension)
+            except UnitError as error:
+                problems.append(f"line {line}: {error}")
+    except UnitError as error:
+        raise InputError(str(error)) from None
+    if problems:
+        shown = listed(problems, _MOST_TOLD, separator="\n  ", apart=True)
+        raise InputError(f"{path}: {len(problems):,} of its rows cannot be used, so nothing was taken:\n  {shown}")
+    return {key: given for key, given in ratings.items() if given.score is not None}
+
+
+def _key(row: dict[str, str], annotator: str, signs: Mapping[str, ReadEpisode]) -> RatedKey:
+    sign, target, dimension = row["session"].strip(), original(row["person"]), row["dimension"]
+    if sign not in signs:
+        there = f"the corpus has {len(signs):,} that can be rated; write a form for it, and keep this column as it is"
+        raise UnitError(f"no session {shortened(sign)!r}; {there}")
+    people = [person.name for person in signs[sign].people]
+    if target not in people:
+        raise UnitError(f"nobody in it is called {shortened(target)!r}; there are {', '.join(map(repr, people))}")
+    if dimension not in RANGES:
+        hint = did_you_mean(dimension, DIMENSIONS, f"there are {', '.join(DIMENSIONS)}")
+        raise UnitError(f"no dimension {shortened(dimension)!r}; {hint}")
+    low, high = RANGES[dimension]
+    if (typed_score(row["low"]), typed_score(row["high"])) != (low, high):
+        given = f"{shortened(row['low'])!r} to {shortened(row['high'])!r}"
+        raise UnitError(f"{dimension} goes from {low:g} to {high:g}, and this row says {given}; the scale is fixed")
+    return RatedKey(annotator, signs[sign].session_id, target, dimension)
+
+
+def _given(row: dict[str, str], dimension: str) -> DimensionScore:
+    text, reasoning = row["score"], row["reasoning"]
+    if text.lower() in BLANK:
+        if reasoning:
+            raise UnitError(f"{dimension} has reasoning and no score; give one, or empty both")
+        return DimensionScore(None, cause="")
+    score = typed_score(text)
+    problem = off_range(dimension, score)
+    if problem is not None or score is None:
+        raise UnitError(f"{dimension} has the score {shortened(text)!r}; {problem}")
+    return DimensionScore(int(score), reasoning)
+
+
+def typed_score(text: str) -> float | None:
+    """The number that somebody has typed; None: it is none.
+
+    >>> typed_score("-3"), typed_score("7.5"), typed_score("seven")
+    (-3.0, 7.5, None)
+    """
+    plain = text.strip().replace("\u2212", "-")
+    try:
+        return float(plain) if plain.isascii() and "_" not in plain else None
+    except ValueError:
+        return None

@@ -1,9 +1,0 @@
-"""Who scores a social episode in seven dimensions: SOTOPIA-EVAL (section 3, Appendix D).
-
-From the ground up: `episode` (what a judge reads of a session, as data), `episodes` (those of a corpus), `verdict` (the
-scores of one person by one judge, failed ones with their cause), `verdict_file` (those of a corpus), `reply` (what a
-model answers), `language_model` (a model as judge), `rated_corpus` (a corpus with further ratings), `people` (who
-rate, on a form or at a terminal), `judging` (from a choice of judges to such a corpus), `pricing` (what that would
-cost), `of_environment` (a model as judge of an episode in play). The judge ``rules`` is
-`apportion.environments.sotopia.rules_judge`.
-"""

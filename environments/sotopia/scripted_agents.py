@@ -1,0 +1,117 @@
+"""Two scripted characters between whom words matter: what one says decides what the other will offer.
+
+Their episodes have acts whose worth can be computed and that are not worth the same, for whoever asks which method
+finds the credit: `docs/savoir.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+from typing import ClassVar
+
+from apportion.environments.environment import Action, Observation
+from apportion.environments.sotopia.game import Facts
+from apportion.environments.sotopia.goal_checks import PHYSICAL, Offers, SeatAct
+from apportion.environments.sotopia.observation import LEAVE, SPEAK
+from apportion.environments.sotopia.scripts import worded
+from apportion.foundation.errors import InputError, UnitError
+
+WARM = ("I like how you think.", "It is a pleasure to talk to you.", "You have been more than fair to me.")
+COLD = ("You waste my time.", "Frankly, that is nonsense.", "I have met nicer people at the tax office.")
+CHAT = ("I see.", "Well, let me think.", "So it goes.")
+ASKED, PULL, COOLING, SPITE = 0.95, 0.5, 0.8, 0.5
+"""What ``talking`` asks for; how much a step of mood moves ``moody``; what a further warm word counts of the last one;
+how much more a cold word counts for each warm one before it."""
+
+
+def standing(facts: Facts) -> Offers:
+    """The offers of an episode so far, for one who has terms.
+
+    Raises
+    ------
+    UnitError
+        Its scenario has nothing to agree on, so that nobody can offer anything.
+    """
+    terms = facts.part.terms
+    if terms is None or terms.deal is None:
+        raise UnitError("'talking' and 'moody' offer, and this scenario has nothing to agree on; choose another")
+    offers = Offers(terms.deal, len(facts.part.profiles))
+    for by, act in facts.acts:
+        offers.take(by, act)
+    return offers
+
+
+@dataclass(frozen=True)
+class TalkingAgent:
+    """Draws warm, cold and empty words; from step ``closing`` on it asks for much and takes what it is offered."""
+
+    closing: int
+    paid: bool = False
+    example: ClassVar[str] = "talking@12"
+
+    @property
+    def called(self) -> str:
+        """``talking@CLOSING``."""
+        return f"talking@{self.closing}"
+
+    @classmethod
+    def of(cls, closing: str) -> TalkingAgent:
+        """The agent that closes at this step.
+
+        Raises
+        ------
+        InputError
+            It is no whole number.
+        """
+        if not closing.isascii() or not closing.isdecimal():
+            raise InputError(f"agent 'talking@{closing}': it closes at a step, a whole number, as {cls.example}")
+        return cls(int(closing))
+
+    def act(self, view: Observation) -> Action:
+        """The next act; raises UnitError as `standing`."""
+        facts: Facts = view.facts
+        offers, seat = standing(facts), facts.part.seat
+        if offers.agreed:
+            return Action(LEAVE)
+        if offers.standing is not None and offers.standing.by != seat:
+            return Action(PHYSICAL, "accept")
+        if view.step >= self.closing:
+            return Action(PHYSICAL, f"offer: {worded(offers.deal, ASKED)}")
+        words = view.draws.choice((WARM, WARM, COLD, CHAT))
+        return Action(SPEAK, words[view.step // 2 % len(words)])
+
+
+@dataclass(frozen=True)
+class WordSensitiveAgent:
+    """Answers an offer by one that is the better the kinder the words were: see `mood`."""
+
+    called: str = "moody"
+    paid: bool = False
+
+    def act(self, view: Observation) -> Action:
+        """The next act; raises UnitError as `standing`."""
+        facts: Facts = view.facts
+        offers, seat = standing(facts), facts.part.seat
+        if offers.agreed:
+            return Action(LEAVE)
+        if offers.standing is None:
+            return Action(SPEAK, CHAT[0])
+        heard = [said for said in facts.acts if said[0] != seat]
+        return Action(PHYSICAL, f"offer: {worded(offers.deal, 1 / (1 + exp(PULL * mood(heard))))}")
+
+
+def mood(heard: list[SeatAct]) -> float:
+    """What words have come to: each warm one counts less than the last, a cold one more after warm ones.
+
+    >>> [mood([(0, Act(SPEAK, words[0])) for words in said]) for said in ((), (WARM, WARM), (WARM, COLD), (COLD, CHAT))]
+    [0.0, 1.8, 0.25, -0.5]
+    """
+    total, warm = 0.0, 0
+    for _, act in heard:
+        if act.text in WARM:
+            total += COOLING**warm
+            warm += 1
+        elif act.text in COLD:
+            total -= SPITE * (1 + SPITE * warm)
+    return total

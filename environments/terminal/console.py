@@ -1,0 +1,121 @@
+"""Where a person reads and types: lines shown, lines asked for."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+
+from apportion.environments.terminal.sanitize import block
+from apportion.foundation.errors import InputError
+
+CUT_AT = 4095
+"""Bytes at which a terminal cuts a line where nothing edits it (Linux, N_TTY); what comes behind is lost."""
+
+
+class LineError(Exception):
+    """A line that cannot be used; the text tells the person why."""
+
+
+class Screen:
+    """A terminal, or what stands in for one.
+
+    Parameters
+    ----------
+    ask : callable
+        Shows a prompt and gives the line that was typed, as ``input`` does.
+    write : callable
+        Shows text at once.
+    width : callable
+        Columns there are.
+    edited : bool
+        Whether ``ask`` lets the line be edited, and so takes one of any length.
+    live : bool
+        Whether a line may be shown that is taken back.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[str], str],
+        write: Callable[[str], object],
+        *,
+        width: Callable[[], int] = lambda: 80,
+        edited: bool = True,
+        live: bool = False,
+    ) -> None:
+        self._ask, self._write, self._width = ask, write, width
+        self._edited, self._live = edited, live
+        self._waiting = False
+
+    def show(self, label: str, text: str = "") -> None:
+        """A label, and words of whomever behind it."""
+        self.done_waiting()
+        self._write(block(label, text, self._width()) + "\n")
+
+    def wait(self, text: str) -> None:
+        """Say what one waits for; the words go when something else is shown."""
+        if self._live:
+            self._write(text)
+            self._waiting = True
+
+    def ask(self, prompt: str) -> str:
+        """The line that the person types.
+
+        Raises
+        ------
+        EOFError
+            The input has ended.
+        LineError
+            The line is no text, or the terminal may have cut it.
+        """
+        self.done_waiting()
+        try:
+            line = self._ask(prompt)
+        except UnicodeDecodeError:
+            raise LineError("that line is no UTF-8 text") from None
+        if not self._edited and len(line.encode("utf-8", "surrogateescape")) >= CUT_AT:
+            raise LineError(f"that line fills the {CUT_AT:,} bytes that fit into one: its end may be lost. Say less")
+        return line
+
+    def done_waiting(self) -> None:
+        """Take back what `wait` has said."""
+        if self._waiting:
+            self._write("\r\x1b[K")
+            self._waiting = False
+
+
+def terminal() -> Screen:
+    """The terminal in which this process runs, with lines that can be edited where the system lets them.
+
+    Raises
+    ------
+    InputError
+        The standard input is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise InputError(
+            "a person plays in a terminal, and the standard input is none (a file or a pipe). Run it in a terminal; "
+            "agents play without one"
+        )
+    live = sys.stdout.isatty()
+    return Screen(input, _write, width=_width, edited=live and _edits_lines(), live=live)
+
+
+def _edits_lines() -> bool:
+    try:
+        import readline
+    except ImportError:
+        return False
+    # Else the tabulator would list the files of the folder.
+    readline.parse_and_bind("tab: self-insert")
+    return True
+
+
+def _write(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, 100)

@@ -1,0 +1,146 @@
+"""One kind of turn in the half that it is held to: figures, and turns to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from apportion.evaluation.error_slices.keywords import words_of
+from apportion.evaluation.error_slices.result import Example, Family, Kind, PatternSettings
+from apportion.evaluation.error_slices.turns import Mask, TargetTurns
+from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.estimate import IntervalEstimate
+from apportion.foundation.intervals.proportion import wilson
+from apportion.foundation.intervals.resampling import Sampling, interval
+
+MOST = 0.6
+"""A cue or place that this share of a kind's turns has says something of it, where twice as few others have it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A kind that one half proposes.
+
+    ``mask`` [shape=(N,)] are its turns among all, ``beside`` [shape=(N,)] those and what they are compared with,
+    ``found`` how far apart these are in that half; ``distances`` [shape=(N,)] are those of each turn from the middle of
+    the kind, None where no cluster tells it.
+    """
+
+    family: Family
+    name: str
+    words: tuple[str, ...]
+    mask: Mask
+    beside: Mask
+    found: float
+    distances: Floats | None
+
+
+def described(
+    proposal: Proposal,
+    turns: TargetTurns,
+    half: Mask,
+    sums: Floats,
+    p: float,
+    settings: PatternSettings,
+) -> Kind:
+    """The kind with the figures of ``half`` [shape=(N,)].
+
+    Parameters
+    ----------
+    sums : float64 [shape=(S, 2)]
+        What each session of that half contributes to the difference.
+    p : float
+        Of the difference, corrected.
+    """
+    here, others = proposal.mask & half, ~proposal.mask & half
+    sampling = Sampling(settings.resamples, settings.seed, settings.confidence)
+    difference = IntervalEstimate(_ratio(sums.sum(axis=0)), *interval(sums, _ratios, sampling))
+    sessions = np.unique(turns.sessions[half])
+    having = np.unique(turns.sessions[here])
+    share = len(having) / len(sessions)
+    words = frozenset(proposal.words)
+    return Kind(
+        proposal.family,
+        proposal.name,
+        difference,
+        p,
+        proposal.found,
+        int(here.sum()),
+        float(turns.rewards[here].mean()),
+        IntervalEstimate(share, *wilson(share, len(sessions), settings.confidence)),
+        _score_gap(turns, here, half, sampling),
+        _holding(turns, here, words) if words else None,
+        _holding(turns, others, words) if words else None,
+        _mostly(proposal, turns, here, others),
+        _examples(proposal, turns, here, settings.examples),
+    )
+
+
+def _ratio(sums: Floats) -> float:
+    return float(sums[0] / sums[1])
+
+
+def _ratios(sums: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient: Floats = sums[..., 0] / sums[..., 1]
+    return quotient
+
+
+def _score_gap(turns: TargetTurns, here: Mask, half: Mask, sampling: Sampling) -> IntervalEstimate | None:
+    """Mean score of the half's episodes that have the kind less that of those that have not, by session."""
+    known = half & np.isfinite(turns.scores)
+    episodes, at = np.unique(turns.episodes[known], return_index=True)
+    if not len(episodes):
+        return None
+    scores, sessions = turns.scores[known][at], turns.sessions[known][at]
+    has = np.isin(episodes, turns.episodes[here]).astype(np.float64)
+    if has.all() or not has.any():
+        return None
+    columns = np.stack([scores * has, has, scores * (1 - has), 1 - has], axis=1)
+    _, places = np.unique(sessions, return_inverse=True)
+    sums = np.zeros((places.max() + 1, 4))
+    np.add.at(sums, places, columns)
+
+    def gap(of: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance: Floats = of[..., 0] / of[..., 1] - of[..., 2] / of[..., 3]
+        return distance
+
+    return IntervalEstimate(float(gap(sums.sum(axis=0))), *interval(sums, gap, sampling))
+
+
+def _holding(turns: TargetTurns, mask: Mask, words: frozenset[str]) -> float | None:
+    """The share of the turns of ``mask`` that hold one of ``words``."""
+    places = np.flatnonzero(mask).tolist()
+    return float(np.mean([bool(words & words_of(turns.texts[i])) for i in places])) if places else None
+
+
+def _mostly(proposal: Proposal, turns: TargetTurns, here: Mask, others: Mask) -> tuple[str, ...]:
+    """Cues and places that go with the kind; none of a kind that is one itself."""
+    if proposal.distances is None:
+        return ()
+    shares = {name: (of[here].mean(), of[others].mean() if others.any() else 0.0) for name, of in turns.traits.items()}
+    telling = [name for name, (inside, outside) in shares.items() if inside >= MOST and inside >= 2 * outside]
+    return tuple(name.partition(": ")[2] for name in telling)
+
+
+def _examples(proposal: Proposal, turns: TargetTurns, here: Mask, wanted: int) -> tuple[Example, ...]:
+    """Turns of different sessions and words, the most typical first; none whose reward is unusual for the kind."""
+    places = np.flatnonzero(here)
+    off = np.abs(turns.rewards[places] - turns.rewards[places].mean())
+    usual = off <= np.median(off)
+    places, off = places[usual], off[usual]
+    far = off if proposal.distances is None else proposal.distances[places]
+    chosen: list[Example] = []
+    seen: set[object] = set()
+    # Of turns that are as typical, such as those of the same words, the one with the most usual reward.
+    for i in places[np.lexsort((off, np.round(far, 6)))].tolist():
+        text = " ".join(turns.texts[i].lower().split())
+        if int(turns.sessions[i]) in seen or text in seen:
+            continue
+        seen |= {int(turns.sessions[i]), text}
+        chosen.append(Example(turns.ids[i], turns.texts[i], float(turns.rewards[i])))
+        if len(chosen) == wanted:
+            break
+    return tuple(chosen)

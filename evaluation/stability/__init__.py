@@ -1,4 +1,0 @@
-"""Does a judge say the same when it is asked otherwise? The result of an audit.
-
-From the ground up: `order` (how far the order of the turns holds) and `table` (as text).
-"""

@@ -1,0 +1,86 @@
+"""The pictures of a recording at a steady pace, each with its true time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apportion.features.media_io.media import Recording
+from apportion.features.media_io.skip_frames import FrameSkipper, can_spare
+from apportion.features.sampling_clock import Clock
+
+Grey = NDArray[np.uint8]
+Colours = NDArray[np.uint8]
+"""RGB [height, width, 3] uint8."""
+LUMA_FIRST = ("yuv", "yuvj", "nv1", "nv2", "gray")
+"""Formats (8 bits a sample) whose first plane is the brightness: it is used where it lies, without a copy."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture or half of one: ``luma`` [height, width] uint8, shown at ``time_s`` seconds on the recording's clock.
+
+    ``luma`` is the video's own brightness, 16 to 235 or 0 to 255, at full size; it may be a view into the decoder's
+    memory. ``frame`` is PyAV's, from which the colours come when somebody asks for them.
+    """
+
+    time_s: float
+    luma: Grey
+    frame: Any = None
+    part: str | None = None
+
+    def half(self, part: str | None) -> Picture:
+        """The ``left`` or ``right`` half; the whole for None."""
+        return self if part is None else replace(self, luma=_part(self.luma, part), part=part)
+
+    def colours(self) -> Colours:
+        """RGB [height, width, 3] uint8 of the same part of the picture."""
+        # One thread: swscale's default starts one a core for every picture, which costs ten times the conversion.
+        rgb = self.frame.reformat(format="rgb24", threads=1).to_ndarray()
+        return _part(np.rot90(rgb, _quarter_turns(self.frame)), self.part)
+
+
+def read_pictures(recording: Recording, stream: Any, rate_hz: float, thrifty: bool = True) -> Iterator[Picture]:
+    """Decode ``stream`` once and yield the first picture of every interval of ``1 / rate_hz`` seconds.
+
+    Times are the stream's presentation time stamps, never frame number / frame rate: with a variable frame rate,
+    or a video that begins after its sound, the latter are wrong by tenths of a second. A telephone's rotation mark is
+    obeyed. ``thrifty`` leaves out the decoder's deblocking filter, and pictures that are neither yielded nor needed for
+    others (`FrameSkipper`). Raises ``UnitError`` for a damaged file.
+    """
+    stream.codec_context.thread_count = 1
+    if thrifty:
+        stream.codec_context.options = {"skip_loop_filter": "all"}
+    spared = FrameSkipper(rate_hz, recording.origin_s) if thrifty and can_spare(recording, stream) else None
+    clock = Clock(rate_hz)
+    for frame in recording.frames(stream, spared):
+        if spared is not None and frame.interlaced_frame:
+            spared.stop()
+        if frame.time is not None and clock.ticks(time_s := frame.time - recording.origin_s):
+            yield Picture(time_s, _luma(frame), frame)
+
+
+def _luma(frame: Any) -> Grey:
+    known = frame.format.name.startswith(LUMA_FIRST) and frame.format.components[0].bits == 8
+    if not known:
+        frame = frame.reformat(format="gray", threads=1)
+    plane = frame.planes[0]
+    rows = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)
+    luma: Grey = rows[: frame.height, : frame.width]
+    turns = _quarter_turns(frame)
+    return np.ascontiguousarray(np.rot90(luma, turns)) if turns else luma
+
+
+def _quarter_turns(frame: Any) -> int:
+    return round(getattr(frame, "rotation", 0) / 90) % 4
+
+
+def _part(picture: NDArray[np.uint8], part: str | None) -> NDArray[np.uint8]:
+    middle = picture.shape[1] // 2
+    if part is None:
+        return picture
+    return picture[:, :middle] if part == "left" else picture[:, middle:]

@@ -1,0 +1,75 @@
+"""What was observed of one person in one window, beside what is usual for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from apportion.features.settings import DescriptorThresholds
+from apportion.features.verbalization.baseline import Baseline, Measure
+
+
+@dataclass(frozen=True)
+class NormalizedFeature:
+    """One person in one window.
+
+    ``measures`` holds only what was observed well enough; ``usual`` the person's baselines by feature;
+    ``others_db`` the mean loudness of everybody else's voice in the session, dB (None where unknown); ``hidden`` says
+    that the face, which was seen elsewhere in the session, was not seen here; ``detector`` is the back-end that found
+    the face (None where that is not known); ``length_s`` is the window's length, infinite where looks are not counted;
+    ``speaks`` says that the person has the floor.
+    """
+
+    measures: Mapping[str, Measure]
+    usual: Mapping[str, Baseline]
+    others_db: float | None = None
+    hidden: bool = False
+    detector: str | None = None
+    length_s: float = math.inf
+    speaks: bool = False
+
+    def mean(self, name: str) -> float | None:
+        """The mean of a feature in its unit, None where it was not observed."""
+        measure = self.measures.get(name)
+        return None if measure is None else measure.mean
+
+    def distance(self, name: str) -> float | None:
+        """How far a feature is from usual, in standard deviations; None where either is unknown."""
+        mean = self.mean(name)
+        return None if mean is None or name not in self.usual else self.usual[name].distance(mean)
+
+    def remarkable_change(self, name: str, smallest: float, smallest_sd: float) -> float | None:
+        """Difference of a feature from usual in its unit; 0 where it is too small to tell, None where unknown.
+
+        Both bounds have to be reached: with a tiny spread a single picture is many standard deviations.
+        """
+        mean, distance = self.mean(name), self.distance(name)
+        if mean is None or distance is None:
+            return None
+        change = mean - self.usual[name].mean
+        return change if abs(change) >= smallest and abs(distance) >= smallest_sd else 0.0
+
+    def unknown_share(self, thresholds: DescriptorThresholds) -> float:
+        """The share of the window that may have been otherwise than all looks tell: one step from look to look.
+
+        What begins or ends in a window does so between two looks, and those at its two ends lie up to half a step
+        inside it. In a turn of two seconds that is a fifth of the time with eyes that are looked at 2.5 times a second.
+        """
+        return thresholds.look_s / self.length_s if self.length_s > 0 else 1.0
+
+    def looked_at_enough(self, thresholds: DescriptorThresholds) -> bool:
+        """Whether so many looks fit into the window that what all of them lack was hardly there."""
+        return self.length_s + 1e-9 >= thresholds.fewest_looks * thresholds.look_s
+
+    def while_seen(self, name: str, thresholds: DescriptorThresholds) -> str:
+        """What a statement about the whole window has to add where the face was not seen all of the time."""
+        measure = self.measures[name]
+        return "" if measure.coverage >= thresholds.sure_coverage else " while seen"
+
+
+def beside_usual(change: float | None) -> str:
+    """What a statement of how much adds about what is usual, such as ``, more than usual``; nothing where unknown."""
+    if change is None:
+        return ""
+    return ", as usual" if change == 0 else ", more than usual" if change > 0 else ", less than usual"

@@ -1,0 +1,139 @@
+"""Who is asking what: a request is claimed before it is sent, so that two runs on one cache pay it once.
+
+Every function is a part of a transaction. A claim ends with its reply, when its owner gives it up, or when the owner
+does not live any more; money set aside for a try stays set aside then, as one whose reply never came.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Literal
+
+from apportion.llm_client.cache.process_id import Owner, this_process
+from apportion.llm_client.cache.read_reply import read_reply
+from apportion.llm_client.request import ChatReply
+
+_IN_A_BATCH = "SELECT 1 FROM batched JOIN batches ON batched.batch = batches.id WHERE key = ?1"
+"""Only of a batch that is known: what a damaged file has lost can be collected by nobody, and is asked anew."""
+_CLAIM = f"""
+INSERT INTO claims (key, owner) SELECT ?1, ?2
+WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)
+    AND NOT EXISTS ({_IN_A_BATCH})
+ON CONFLICT (key) DO NOTHING
+"""
+_OF_OWNERS = ("claims", "askers")
+_SPENT = "SELECT (SELECT paid_usd FROM account) + (SELECT total(usd) FROM reserved)"
+
+
+@dataclass(frozen=True)
+class RequestLease:
+    """What became of an attempt to claim a request: it is ours, its ``reply`` is there, or somebody else asks it."""
+
+    state: Literal["ours", "kept", "in a batch", "asked elsewhere"]
+    reply: ChatReply | None = None
+
+
+def add_owner(connection: sqlite3.Connection) -> int:
+    """Enter this process, and clear away what dead ones have left; returns the number that its claims are under."""
+    living = living_owners(connection)
+    dead = [(number,) for (number,) in connection.execute("SELECT id FROM owners") if number not in living]
+    for table in _OF_OWNERS:
+        connection.executemany(f"DELETE FROM {table} WHERE owner = ?", dead)
+    connection.executemany("DELETE FROM owners WHERE id = ?", dead)
+    me = this_process()
+    row = connection.execute(
+        "INSERT INTO owners (host, pid, started, expires_at) VALUES (?, ?, ?, ?)",
+        (me.host, me.pid, me.started, me.expires_at),
+    )
+    return int(row.lastrowid or 0)
+
+
+def renew(connection: sqlite3.Connection, owner: int) -> None:
+    """Let the claims of ``owner`` hold for another lease."""
+    me = this_process()
+    # Where another took it for dead, it is entered again; what was claimed by then is lost to it.
+    connection.execute(
+        "INSERT INTO owners (id, host, pid, started, expires_at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at",
+        (owner, me.host, me.pid, me.started, me.expires_at),
+    )
+
+
+def remove_owner(connection: sqlite3.Connection, owner: int) -> None:
+    """End all that ``owner`` claims and holds."""
+    for table in _OF_OWNERS:
+        connection.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
+    connection.execute("DELETE FROM owners WHERE id = ?", (owner,))
+
+
+def living_owners(connection: sqlite3.Connection) -> set[int]:
+    """The numbers of those who are under way."""
+    rows = connection.execute("SELECT id, host, pid, started, expires_at FROM owners").fetchall()
+    return {number for number, *owner in rows if Owner(*owner).lives()}
+
+
+def claim(connection: sqlite3.Connection, key: str, owner: int) -> RequestLease:
+    """Claim the request ``key`` for ``owner`` unless its reply is there or somebody else is asking it."""
+    if connection.execute(_CLAIM, (key, owner)).rowcount == 1:
+        return RequestLease("ours")
+    row = connection.execute("SELECT reply, crc FROM replies WHERE key = ?", (key,)).fetchone()
+    reply = None if row is None else read_reply(*row)
+    if reply is not None:
+        return RequestLease("kept", reply)
+    if connection.execute(_IN_A_BATCH, (key,)).fetchone():
+        return RequestLease("in a batch")
+    row = connection.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchone()
+    if row is not None and row[0] != owner and row[0] in living_owners(connection):
+        return RequestLease("asked elsewhere")
+    connection.execute("INSERT OR REPLACE INTO claims (key, owner) VALUES (?, ?)", (key, owner))
+    return RequestLease("ours")
+
+
+def end_claim(connection: sqlite3.Connection, key: str, owner: int) -> None:
+    """``owner`` does not ask the request ``key`` any more."""
+    connection.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, owner))
+
+
+def claimed_keys(connection: sqlite3.Connection) -> set[str]:
+    """Requests that a process which lives is asking."""
+    living = living_owners(connection)
+    return {key for key, owner in connection.execute("SELECT key, owner FROM claims") if owner in living}
+
+
+def reserve(connection: sqlite3.Connection, usd: float, ceiling_usd: float, owner: int | None = None) -> int | None:
+    """Set ``usd`` aside for a try and return the reservation's number.
+
+    None where it would pass the ceiling together with all that was paid and is set aside, by any process.
+    """
+    (spent_usd,) = connection.execute(_SPENT).fetchone()
+    if spent_usd + usd > ceiling_usd:
+        return None
+    row = connection.execute("INSERT INTO reserved (usd, owner) VALUES (?, ?)", (usd, owner))
+    return row.lastrowid
+
+
+def release(connection: sqlite3.Connection, reservation: int) -> None:
+    """Give back what was set aside for a try that is not paid."""
+    connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,))
+
+
+def count_as_lost(connection: sqlite3.Connection, reservation: int) -> None:
+    """Nobody waits any more for the reply to a try that may have to be paid."""
+    connection.execute("UPDATE reserved SET owner = NULL WHERE id = ?", (reservation,))
+
+
+def set_aside(connection: sqlite3.Connection) -> tuple[float, float, float]:
+    """US dollars set aside for tries whose reply never came, for those under way, and for requests in a batch."""
+    living = living_owners(connection)
+    booked = "SELECT reservation FROM batched JOIN batches ON batched.batch = batches.id"
+    in_batches = {number for (number,) in connection.execute(booked)}
+    lost_usd = under_way_usd = in_batches_usd = 0.0
+    for number, usd, owner in connection.execute("SELECT id, usd, owner FROM reserved"):
+        if number in in_batches:
+            in_batches_usd += usd
+        elif owner in living:
+            under_way_usd += usd
+        else:
+            lost_usd += usd
+    return lost_usd, under_way_usd, in_batches_usd

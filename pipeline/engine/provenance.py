@@ -1,0 +1,98 @@
+"""What a run knows of itself: versions of what it was made with, what is in quarantine, who is filmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from apportion.corpus.session import Session
+from apportion.foundation.truncate import some
+
+if TYPE_CHECKING:
+    from apportion.pipeline.engine.engine import Engine
+
+REPORTED_PACKAGES = (
+    "apportion", "torch", "transformers", "peft", "trl", "numpy", "pyarrow", "praat-parselmouth", "librosa",
+    "onnxruntime", "onnxruntime-gpu", "opencv-python-headless", "av", "openai", "vaderSentiment",
+)  # fmt: skip
+RECORDING_NOTES = "notes"
+"""The document of a session's features that says what was chosen in its recordings; most sessions have none."""
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the packages that results can depend on."""
+    versions = {}
+    for name in REPORTED_PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:
+    """One row a failed or blocked unit, with its cause."""
+    return [
+        {
+            "stage": outcome.stage,
+            "session_id": outcome.unit.session_id,
+            "unit": str(outcome.unit),
+            "status": outcome.status,
+            "cause": outcome.cause,
+            "evidence": outcome.evidence,
+        }
+        for outcome in engine.failures()
+    ]
+
+
+def recording_notes(engine: Engine) -> list[str]:
+    """What had to be chosen in recordings that are measured, a few sessions by name."""
+    notes = [
+        f"session {unit.session_id}: {note}"
+        for unit, artifact in engine.finished("features").items()
+        if artifact.has(f"{RECORDING_NOTES}.json")
+        for note in artifact.document(RECORDING_NOTES)
+    ]
+    return some("chosen in a recording", notes)
+
+
+def unfinished_curves(engine: Engine) -> list[dict[str, Any]]:
+    """What trainings that failed had measured until then: one row a step and metric, columns as in HISTORIES."""
+    return [
+        {
+            "stage": outcome.stage,
+            "method": outcome.unit.method,
+            "seed": outcome.unit.seed,
+            "step": step,
+            "metric": metric,
+            "value": value,
+        }
+        for outcome in engine.failures()
+        for step, metric, value in outcome.measured
+    ]
+
+
+def has_video(sessions: Iterable[Session]) -> bool:
+    """Whether any face can be seen in the sessions."""
+    return any(media.kind == "video" for session in sessions for media in session.media)
+
+
+def has_face(sessions: Iterable[Session]) -> bool:
+    """Whether any face is filmed, or came measured with the corpus."""
+    media = (media for session in sessions for media in session.media)
+    return any(m.kind in ("video", "features") for m in media)
+
+
+def has_sound(sessions: Iterable[Session]) -> bool:
+    """Whether anybody can be heard; half a picture brings no sound."""
+    media = (media for session in sessions for media in session.media)
+    return any(m.kind == "audio" or (m.kind == "video" and m.channel not in ("left", "right")) for m in media)
+
+
+def has_unmeasured_face(sessions: Iterable[Session], root: Path) -> bool:
+    """Whether anybody is filmed whose emotions did not come with the corpus in ``root``."""
+    from apportion.features.precomputed import unmeasured_faces
+
+    return any(unmeasured_faces(session.media, root) for session in sessions)

@@ -1,0 +1,225 @@
+"""One run on this machine, from the check of the input to the summary that the command prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apportion.features.face.choice import chosen_detector, missing_mesh
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import locked
+from apportion.foundation.truncate import listed
+from apportion.pipeline.assembly import decided, open_engine
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.progress import StageProgress
+from apportion.pipeline.engine.provenance import has_video
+from apportion.pipeline.execution.runner import RunResult, run_stages
+from apportion.pipeline.execution.summary import RunSummary, left_out_lines
+from apportion.pipeline.llm_requests.batching import BatchStatus, advance_batches, check_batch
+from apportion.pipeline.llm_requests.partner import partner_text, preview_partner, price_partner
+from apportion.pipeline.llm_requests.pricing import asking_units, price_requests
+from apportion.pipeline.llm_requests.recording import check_record, complete_recording
+from apportion.pipeline.llm_requests.rollouts import playing_units, price_plays
+from apportion.pipeline.llm_requests.spend import Spending, newest_reply, spending_since
+from apportion.pipeline.preflight import check, check_output
+from apportion.pipeline.results.publish import publish
+from apportion.pipeline.stages.registry import ASKING
+
+if TYPE_CHECKING:
+    from apportion.evaluation.figures.consistency import Consistency
+    from apportion.pipeline.engine.engine import Engine
+
+
+def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, batch: bool = False) -> RunSummary:
+    """Check the input, run ``stages`` and what they need, publish the run folder.
+
+    With ``batch`` the language model's first requests go through the Batch API; while one is to be waited for, the
+    judgements and what builds on them are left alone.
+
+    Raises
+    ------
+    InputError
+        The input cannot be used, another run holds the folder, the disk is full or read-only.
+    UnitError
+        A server failed that batches are handed in to or collected from.
+    """
+    if batch:
+        check_batch(config)
+    check_record(config)
+    check_output(config)  # before the lock, which makes the folder
+    config = decided(config)
+    with _output_lock(config.output), StageProgress(quiet=quiet) as progress:
+        warnings = check(config, stages)
+        for warning in warnings:
+            progress.warn(warning)
+        mark = newest_reply(config)
+        status = None
+        if batch:
+            described, status = _batched(config, stages, progress)
+            if not status.report.finished:
+                return _summary(config, stages, described, warnings, spending_since(config, mark), status)
+        result = run_stages(config, stages, progress)
+        publish(open_engine(config))
+        recording = _recorded(config, stages, progress)
+        return _summary(config, stages, result, warnings, spending_since(config, mark), status, recording)
+
+
+def _batched(config: Config, stages: Sequence[str], progress: StageProgress) -> tuple[RunResult, BatchStatus]:
+    plan = open_engine(config).plan
+    asking = [name for name in _names(config, stages) if name in ASKING]
+    before = [name for stage in asking for name in plan.upstream(stage) if name not in ASKING]
+    described = run_stages(config, before, progress) if before else RunResult(())
+    return described, advance_batches(open_engine(config), asking)
+
+
+def _names(config: Config, stages: Sequence[str]) -> list[str]:
+    """``stages`` and everything that they need, in the order of the declaration."""
+    return open_engine(config).plan.leading_to(stages)
+
+
+def _left_out(config: Config, stages: Sequence[str]) -> dict[str, str]:
+    """Those of ``stages``, and of what they could read, that are left out, and why."""
+    plan = open_engine(config).plan
+    read = set(stages)
+    for name in reversed(plan.stages):
+        if name in read:
+            read.update(plan.stages[name].needs)
+    return {name: why for name, why in plan.left_out.items() if name in read}
+
+
+def _recorded(config: Config, stages: Sequence[str], progress: StageProgress) -> str | None:
+    if config.run.record is None:
+        return None
+    covered, missing = complete_recording(open_engine(config), _names(config, stages))
+    if missing:
+        progress.warn(
+            f"{len(missing)} units rest on replies that are not in {config.llm_cache} any more and are not in the "
+            f"recording ({listed(missing, separator='; ')})."
+        )
+    return f"{config.run.record}: the replies of {covered:,} units; use it with provider = 'recorded' and run.recorded"
+
+
+def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch: bool = False) -> str:
+    """What a run would do: units of each stage, how many are finished already, and what the language model would cost.
+
+    No key and no consent is needed for that; what the run itself would lack is among the warnings.
+    """
+    warnings = check(config, stages, sends=False)
+    engine = replace(open_engine(config), looks_only=True)
+    names = _names(config, stages)
+    rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
+    left_out = _left_out(config, stages)
+    pricing = price_requests(engine, names, batch=batch)
+    partner = price_partner(engine, stages)
+    played = price_plays(engine, names)
+    if as_json:
+        plan = [{"stage": name, "units": units, "finished": finished} for name, units, finished in rows]
+        priced = pricing.to_json() if pricing else None
+        document = {"stages": plan, "left_out": left_out, "language_model": priced, "warnings": list(warnings)}
+        if partner is not None:
+            document["partner"] = partner.to_json()
+        if played is not None:
+            document["played_on"] = played.to_json()
+        return json.dumps(document, indent=1)
+    lines = [f"{'stage':<14}{'units':>8}{'finished':>10}"]
+    lines += [f"{name:<14}{units:>8}{finished:>10}" for name, units, finished in rows]
+    lines += left_out_lines(left_out)
+    lines += [pricing.text()] if pricing else []
+    lines += [partner_text(partner)] if partner else []
+    lines += [played.text()] if played else []
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
+
+
+def preview_text(config: Config, stages: Sequence[str], count: int, as_json: bool) -> str:
+    """The first ``count`` requests that a run would send to the language model, word for word; nothing is sent.
+
+    Raises
+    ------
+    InputError
+        See ``apportion.pipeline.llm_requests.preview.preview``.
+    """
+    from apportion.pipeline.llm_requests.preview import preview
+
+    engine = replace(open_engine(config), looks_only=True)
+    partner = preview_partner(engine, stages, count)
+    leading = set(engine.plan.leading_to(stages))
+    if partner is not None:
+        asked = asking_units(engine, leading) or playing_units(engine, leading)
+        both = {"language_model": preview(engine, leading, count)} if asked else {}
+        both["partner"] = partner
+        if as_json:
+            return json.dumps({name: one.to_json() for name, one in both.items()}, indent=1, ensure_ascii=False)
+        return "\n\n".join(one.text() for one in both.values())
+    shown = preview(engine, leading, count)
+    return json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text()
+
+
+def _summary(
+    config: Config,
+    stages: Sequence[str],
+    result: RunResult,
+    warnings: Sequence[str],
+    spending: Spending | None,
+    batch: BatchStatus | None = None,
+    recording: str | None = None,
+) -> RunSummary:
+    engine = open_engine(config)
+    broken = tuple(row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check")
+    table: str | None = None
+    spreads: tuple[Consistency, ...] = ()
+    if (config.output / "samples.parquet").is_file():
+        import pyarrow.parquet as pq
+
+        from apportion.evaluation.figures.consistency import consistency
+
+        spreads = consistency(pq.read_table(config.output / "samples.parquet"))
+    if any(outcome.stage == "evaluate" for outcome in result.outcomes):
+        from apportion.evaluation.table import render
+
+        for artifact in engine.finished("evaluate").values():
+            table = render(artifact.document("evaluation"))
+    audit = None
+    if any(outcome.stage == "stability" for outcome in result.outcomes):
+        audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
+    left_out = _left_out(config, stages)
+    unjudged = _unjudged(engine) if any(outcome.stage == "rewards" for outcome in result.outcomes) else {}
+    parts = (table, spreads, audit, spending, batch, recording, left_out, unjudged)
+    chosen = tuple(engine.facts["recordings"](engine))
+    detector = _detector(engine, result)
+    return RunSummary(config, result, broken, tuple(warnings), *parts, detector=detector, chosen=chosen)
+
+
+def _detector(engine: Engine, result: RunResult) -> str | None:
+    """What found and read the faces of this run, in words; None where no face was to be measured."""
+    if "features" not in result.counts() or not has_video(engine.sessions.values()):
+        return None
+    settings = engine.config.features
+    chosen = chosen_detector(settings)
+    return chosen if missing_mesh(settings) is None else f"{chosen} (no face mesh: apportion models fetch mesh)"
+
+
+def _unjudged(engine: Engine) -> dict[str, int]:
+    """Of how many sessions a method could say nothing at all, by its name."""
+    sessions: dict[str, set[str]] = {}
+    for unit, artifact in engine.finished("rewards").items():
+        lacking = {row["session_id"] for row in artifact.document("projection").get("unjudged", ())}
+        sessions.setdefault(str(unit.method), set()).update(lacking)
+    return {method: len(lacking) for method, lacking in sessions.items() if lacking}
+
+
+@contextmanager
+def _output_lock(output: Path) -> Iterator[None]:
+    """Only one run at a time writes a run folder; the lock ends with its process, however that ends."""
+    message = f"{output} is in use by another run. Wait for it, or set another `output`."
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(output / ".lock", message, InputError))
+        except OSError as error:
+            raise InputError(
+                f"{output}: cannot be written ({error.strerror}). Set `output` to a folder of yours."
+            ) from None
+        yield

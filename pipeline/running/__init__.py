@@ -1,7 +1,0 @@
-"""Carrying a run out.
-
-From the ground up: `time_limit` (how long questions may take), `decisions` (what all tasks of a run hold to),
-`lost_worker` (a process that was killed, told),
-`shards` (the calls that every orchestrator makes), `runner` (stages over processes or any executor), `summary` (what a
-run has come to), `local` (one run on this machine, as the command does it).
-"""

@@ -1,0 +1,104 @@
+"""The stage `choose`: which sessions a language model judges, where `decompose.llm.judge_sessions` says how many."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from apportion.corpus.session import Session
+from apportion.decompose.cache_key import settings_identity
+from apportion.decompose.methods import METHODS
+from apportion.foundation.errors import UnitError
+from apportion.pipeline.config import Config, settings_of
+from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.stages.shared import fix_threads, recorded_digest
+
+if TYPE_CHECKING:
+    from apportion.pipeline.engine.engine import Engine
+
+CHOSEN = "chosen"
+"""The document with the ids of the sessions, sorted."""
+
+
+def _choose(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """Scores and replies to the sessions that are asked about."""
+    fix_threads(config)
+    from apportion.decompose.ensembling.active_selection import choose_sessions
+    from apportion.decompose.reactions.extract import arrange
+
+    llm = config.decompose.llm
+    assert llm.judge_sessions is not None, "there is a unit without a number of sessions"
+    episodes = inputs.split_episodes(config.rating)
+    features = inputs.table("features", "utterance_features")
+    reactions = arrange(inputs.required("react", "reactions"), episodes.all, features)
+    chosen = choose_sessions(
+        reactions, episodes.sessions("train"), llm.judge_sessions, llm.judge_seed, config.decompose.reaction,
+        _recorded(inputs.sessions, config),
+    )  # fmt: skip
+    return Outputs(documents={CHOSEN: list(chosen)})
+
+
+def _recorded(sessions: Collection[Session], config: Config) -> frozenset[str] | None:
+    """The sessions that a recording has replies about; None where a server is asked."""
+    settings = config.decompose
+    plain = [name for name in settings.some_judge if not METHODS[name].uses_descriptors]
+    if settings.llm.provider != "recorded" or config.run.recorded is None or not plain:
+        return None
+    from apportion.decompose.session_methods.llm_requests import session_requests
+    from apportion.llm_client.cache.recorded import RecordedReplies
+
+    replies = RecordedReplies(config.run.recorded)
+
+    def covered(session: Session) -> bool:
+        try:
+            asked = session_requests(METHODS[plain[0]], session, config.rating, None, settings)
+        except UnitError:
+            return False
+        return bool(asked) and all(replies.find(request) is not None for request, _ in asked)
+
+    return frozenset(session.session_id for session in sessions if covered(session))
+
+
+def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """How many, the seed, and by what sessions are read; of recorded replies also the questions that they answer."""
+    llm, recorded = config.decompose.llm, recorded_digest(config)
+    asked = [settings_identity(METHODS[name], config.decompose) for name in config.decompose.some_judge]
+    return {
+        "rating": config.rating,
+        "threads": config.run.threads,
+        "sessions": llm.judge_sessions,
+        "seed": llm.judge_seed,
+        "reaction": settings_of(config.decompose.reaction),
+        "recorded": recorded and [recorded, asked],
+    }
+
+
+def is_chosen(inputs: Inputs) -> bool:
+    """Whether the unit's session is to be judged: it is where nothing was chosen."""
+    chosen = inputs.artifacts("choose")
+    return not chosen or inputs.session.session_id in chosen[0].document(CHOSEN)
+
+
+def chosen_count(inputs: Inputs) -> int | None:
+    """How many sessions are to be judged for all; None where all are."""
+    chosen = inputs.artifacts("choose")
+    return len(chosen[0].document(CHOSEN)) if chosen else None
+
+
+def chosen_sessions(engine: Engine) -> frozenset[str] | None:
+    """The ids of the sessions that are judged; None where all are, or nothing was chosen yet."""
+    artifacts = list(engine.finished("choose").values())
+    return frozenset(artifacts[0].document(CHOSEN)) if artifacts else None
+
+
+CHOOSE = Stage(
+    "choose",
+    _choose,
+    needs=("split", "features", "react"),
+    per="corpus",
+    help="Choose the sessions that a language model judges, where decompose.llm.judge_sessions says how many.",
+    settings=_settings,
+    applies=lambda config, unit, session: bool(config.decompose.some_judge),
+    scored=True,
+    tells_others_apart=True,
+)

@@ -1,0 +1,100 @@
+"""The stages `features` and `describe`: what people did while they talked, in numbers and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apportion.features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
+from apportion.features.face.choice import chosen_detector, named
+from apportion.features.model_hub.mesh import mesh_files
+from apportion.features.settings import MESH_DEFINITIONS, MESH_SETTINGS
+from apportion.pipeline.config import Config, key_of, settings_of
+from apportion.pipeline.engine.provenance import RECORDING_NOTES, has_unmeasured_face, has_video
+from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.stages.shared import has_media
+
+
+def _features(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's recordings to frames and per-utterance features."""
+    from apportion.features.extract import extract_session
+
+    notes: list[str] = []
+    frames, utterance_features = extract_session(inputs.session, inputs.root, config.features, notes.append)
+    documents = {RECORDING_NOTES: list(dict.fromkeys(notes))} if notes else {}
+    return Outputs({"frames": frames, "utterance_features": utterance_features}, documents)
+
+
+def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """Model files enter by their content: another file at the same path is other work. The back-end enters by its
+    name, whether it was named or taken."""
+    settings = named(config.features)
+    plain = key_of(settings)
+    if settings.detector != "mesh":
+        # What was measured before there was a mesh stays what it is.
+        plain = {name: value for name, value in plain.items() if name not in MESH_SETTINGS}
+    return {
+        **plain,
+        **(
+            {"mesh": [*(file.sha256 for file in mesh_files()), MESH_DEFINITIONS]} if settings.detector == "mesh" else {}
+        ),
+        "emotion_model": emotion_identity(settings.emotion_model),
+        "yunet_model": settings.detector == "yunet" and content_identity(settings.yunet_model),
+        "landmarker_model": settings.detector == "mediapipe" and content_identity(settings.landmarker_model),
+    }
+
+
+def _check_models(before: BeforeRun) -> tuple[str, ...]:
+    """Load what finds faces and reads emotions, where there are faces."""
+    settings, sessions = before.config.features, before.sessions.values()
+    if has_video(sessions):
+        from apportion.features.emotion_model.network import emotion_model
+        from apportion.features.face.backends.cascade import cascade
+        from apportion.features.face.detector import open_detector
+
+        open_detector(settings)
+        if chosen_detector(settings) in ("haar", "yunet"):
+            cascade("smile")
+        model = resolve_emotion_model(settings.emotion_model)
+        if model is not None and has_unmeasured_face(sessions, before.root):
+            emotion_model(model)
+    return ()
+
+
+def _describe(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's features to descriptors in words."""
+    from apportion.features.verbalization.verbalize import describe_session
+
+    measured = inputs.required("features", "utterance_features")
+    faces = config.features
+    descriptors = describe_session(inputs.session, measured, config.describe, chosen_detector(faces), faces.reply_max_s)
+    return Outputs({"descriptors": descriptors})
+
+
+def _describe_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    return {**settings_of(config.describe), "detector": chosen_detector(config.features)}
+
+
+FEATURES = Stage(
+    "features",
+    _features,
+    needs=(),
+    per="session",
+    help="Measure voice, face, nods, gaze and smile in the recordings.",
+    version=3,
+    reads=("turns", "media"),
+    settings=_features_settings,
+    applies=has_media,
+    check=_check_models,
+)
+DESCRIBE = Stage(
+    "describe",
+    _describe,
+    needs=("features",),
+    per="session",
+    help="Put the rater's behaviour into words, turn by turn.",
+    version=3,
+    reads=("turns", "ratings", "media"),
+    settings=_describe_settings,
+    applies=has_media,
+)

@@ -1,0 +1,152 @@
+"""Distillation: any method's turn rewards into a reward model that reads text alone (LLM-GELI, section 4.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from apportion.corpus.session import EpisodeKey
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.foundation.errors import UnitError
+from apportion.foundation.progress import Progress
+from apportion.reward_model.history_windows import HistoryWindows
+from apportion.reward_model.learning.dataset import (
+    Dataset,
+    read_turns,
+    row_places,
+    rows_of_split,
+    turn_keys,
+    turn_values,
+)
+from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
+from apportion.reward_model.learning.turn_mse import TurnMSE
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
+
+
+def train_reward_model(
+    rewards: pa.Table,
+    episodes: SplitEpisodes,
+    embeddings: pa.Table | None,
+    settings: RewardModelSettings,
+    seed: int,
+    score_offset: float,
+    out: Path,
+    progress: Progress,
+    state: Path | None = None,
+) -> tuple[pa.Table, pa.Table]:
+    """Train r_theta on one method's rewards (Eq. 5), save it into ``out`` and score every target turn.
+
+    Parameters
+    ----------
+    rewards : pa.Table
+        REWARDS schema, one method and one seed, ``reward`` filled. Episodes that it does not hold are scored, not
+        learnt from.
+    episodes : SplitEpisodes
+        ``train`` is learnt from, ``validation`` stops the training; all of them are scored.
+    embeddings : pa.Table, optional
+        Of all turns, for a frozen backbone (`apportion.reward_model.network.embed.embed_session`); made here where it
+        is None.
+    score_offset : float
+        What a predicted session score adds to the sum of its rewards; stored with the model.
+    state : Path, optional
+        A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
+
+    Returns
+    -------
+    scores : pa.Table
+        REWARDS schema with ``reward`` = r_theta(s_t, a_t), for every episode with target turns.
+    history : pa.Table
+        step (epoch), metric, value.
+
+    Raises
+    ------
+    UnitError
+        No training session, none with rewards, a turn without a finite reward, or a loss that is not finite.
+    InputError
+        The backbone cannot be loaded.
+    """
+    method, taught_seed = str(_single(rewards, "method")), int(_single(rewards, "seed"))
+    encoded = read_turns(episodes.all, embeddings, settings)
+    windows = encoded.history_windows
+    turn_rewards = _rewards_of_turns(windows, rewards)
+    data = Dataset(windows, encoded.inputs, turn_rewards=turn_rewards)
+    rewarded = {row for row in range(len(data)) if not torch.isnan(turn_rewards[windows.offsets[row]])}
+    train_rows = [row for row in rows_of_split(windows, episodes.splits, "train") if row in rewarded]
+    validation_rows = [row for row in rows_of_split(windows, episodes.splits, "validation") if row in rewarded]
+    if not train_rows and rows_of_split(windows, episodes.splits, "train"):
+        raise UnitError(
+            f"no training session has rewards of {method!r} to learn from: they held nothing to judge by, or "
+            "are in the quarantine table. Leave the method out, or give it what it needs (faces, replies)."
+        )
+    mean, scale = mean_and_scale(
+        np.concatenate([np.zeros(0), *(turn_rewards[_turns(windows, row)] for row in train_rows)])
+    )
+    model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, score_offset)
+    training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
+    history = train(training, progress, state)
+    model.save_pretrained(out, training_figures(history, training))
+    return turn_values(windows, "reward", predict(model, data).tolist(), method, taught_seed), history_table(history)
+
+
+def mean_and_scale(targets: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, float]:
+    """Mean and standard deviation of what is learnt; 1 where all are the same, or there are none."""
+    if not len(targets):
+        return 0.0, 1.0
+    mean, sd = float(np.mean(targets)), float(np.std(targets))
+    return mean, sd if sd > 1e-9 * max(1.0, abs(mean)) else 1.0
+
+
+def _rewards_of_turns(windows: HistoryWindows, rewards: pa.Table) -> Tensor:
+    """r_LI (N) float64, NaN in episodes that ``rewards`` does not hold."""
+    places = row_places(rewards)
+    values = rewards.column("reward").to_pylist()
+    held = {key for key, _ in places}
+    of_turns = [_reward(key, turn, places, values) if key in held else math.nan for key, turn in turn_keys(windows)]
+    return torch.tensor(of_turns, dtype=torch.float64)
+
+
+def _reward(
+    key: EpisodeKey, turn: int, places: Mapping[tuple[EpisodeKey, int], int], values: Sequence[float | None]
+) -> float:
+    value = values[places[key, turn]] if (key, turn) in places else None
+    if value is None or not math.isfinite(value):
+        raise UnitError(
+            f"session {key[0]}, turn {turn}: reward {value}; each turn of {key[2]} needs a finite one. "
+            "Make the rewards again with `apportion decompose`."
+        )
+    return value
+
+
+def _turns(windows: HistoryWindows, row: int) -> slice:
+    return slice(windows.offsets[row], windows.offsets[row + 1])
+
+
+def training_figures(history: Sequence[EpochRow], training: Training) -> dict[str, float]:
+    """What a model card says of the training: episodes, turns, epochs and losses."""
+    train_rows, validation_rows = training.rows
+    kept = best_epoch(history)
+    figures = {
+        "training episodes": float(len(train_rows)),
+        "training turns": float(sum(training.data.length(row) for row in train_rows)),
+        "validation episodes": float(len(validation_rows)),
+        "epochs run": float(len(history)),
+        "epoch kept": float(kept.epoch),
+        "training loss": kept.train_loss,
+    }
+    return figures if kept.validation_loss is None else {**figures, "validation loss": kept.validation_loss}
+
+
+def _single(rewards: pa.Table, column: str) -> Any:
+    distinct = rewards.column(column).unique().to_pylist()
+    if len(distinct) != 1:
+        raise ValueError(f"a reward model is trained on the rewards of one {column}, not of {distinct}")
+    return distinct[0]

@@ -1,0 +1,170 @@
+"""Responses of several turns: the policy speaks, the other side answers, the policy goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+
+import torch
+from peft import PeftModel
+
+from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, render
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.sampling.partner import Partner, Stage, answers
+from apportion.rlhf.sampling.policy_agent import PolicyAgent
+from apportion.rlhf.sampling.rollout import Rollout, StopReason, pad_prompts, sample_replies
+from apportion.rlhf.settings import AlignSettings
+
+
+@dataclass
+class _Dialogue:
+    """One response as it grows: its tokens, which of them are the policy's, where turns end, what was said."""
+
+    context: DialogueContext
+    tokens: list[int] = field(default_factory=list)
+    by_policy: list[bool] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    replies: list[str] = field(default_factory=list)
+    histories: list[str] = field(default_factory=list)
+    unusable: int = 0
+    open: bool = True
+
+    def prompted(self) -> DialogueContext:
+        """The context whose prompt is all that has been said."""
+        return replace(self.context, prompt=(*self.context.prompt, *self.tokens))
+
+    def add(self, tokens: Sequence[int], by_policy: bool) -> None:
+        """Append tokens of the policy's (``by_policy``) or of the other side's."""
+        self.tokens.extend(tokens)
+        self.by_policy.extend([by_policy] * len(tokens))
+
+
+def sample_dialogues(
+    policy: Policy,
+    model: PeftModel,
+    contexts: Sequence[DialogueContext],
+    partner: Partner,
+    settings: AlignSettings,
+    *,
+    greedy: bool = False,
+) -> Rollout:
+    """One response to each context, of up to ``settings.response_turns`` turns, the partner's words in between.
+
+    A response ends where the partner has no answer, or where the next turn might not fit into
+    ``max_context_tokens + max_new_tokens`` tokens. The policy's tokens are never tokenised again. Where the partner
+    plays an environment, what was said is what is heard of the policy's acts. ``greedy`` takes the most likely tokens.
+
+    Raises
+    ------
+    InputError
+        A chat template that does not end the assistant's turn with an end mark.
+    """
+    stage = partner if isinstance(partner, Stage) else None
+    if stage is not None:
+        window = settings.window
+        contexts = stage.begin(contexts, PolicyAgent(policy.name, policy, model, window, greedy=greedy))
+    dialogues = [_Dialogue(context) for context in contexts]
+    # The same words often follow: several responses to one context hear the same partner.
+    between = cache(partial(interjection, policy))
+    for number in range(settings.response_turns):
+        speaking = [dialogue for dialogue in dialogues if dialogue.open]
+        if not speaking:
+            break
+        _say(policy, model, speaking, partner, settings, None if greedy else settings.temperature)
+        if number + 1 == settings.response_turns:
+            break
+        heard = [(dialogue.context, tuple(dialogue.replies)) for dialogue in speaking]
+        for dialogue, answer in zip(speaking, answers(partner, heard), strict=True):
+            dialogue.open = answer is not None and _goes_on(dialogue, policy, answer, between, settings)
+    rollout = _assembled(dialogues, policy, model.device)
+    return rollout if stage is None else replace(rollout, endings=tuple(_ending(stage, one) for one in dialogues))
+
+
+def _ending(stage: Stage, dialogue: _Dialogue) -> StopReason:
+    return StopReason(*stage.ending(dialogue.context, dialogue.replies), len(dialogue.replies), dialogue.unusable)
+
+
+def _say(
+    policy: Policy,
+    model: PeftModel,
+    speaking: Sequence[_Dialogue],
+    partner: Partner,
+    settings: AlignSettings,
+    temperature: float | None,
+) -> None:
+    rollout = sample_replies(
+        policy,
+        model,
+        [dialogue.prompted() for dialogue in speaking],
+        max_new_tokens=settings.max_new_tokens,
+        temperature=temperature,
+    )
+    for row, dialogue in enumerate(speaking):
+        dialogue.histories.append(partner.history(dialogue.context, dialogue.replies))
+        dialogue.add(rollout.replies[row][rollout.mask[row]].tolist(), by_policy=True)
+        dialogue.ends.append(len(dialogue.tokens) - 1)
+        text, usable = rollout.texts[row], True
+        if isinstance(partner, Stage):
+            text, usable = partner.worded(dialogue.context, dialogue.replies, text)
+        dialogue.replies.append(text)
+        dialogue.unusable += not usable
+
+
+def _goes_on(
+    dialogue: _Dialogue,
+    policy: Policy,
+    answer: str,
+    interjected: Callable[[str], tuple[int, ...]],
+    settings: AlignSettings,
+) -> bool:
+    """Add the partner's answer, if the next turn fits."""
+    between = list(interjected(answer))
+    if dialogue.tokens[-1] not in policy.eos_ids:
+        # The reply was cut at its length limit; its end mark is not the policy's doing.
+        between.insert(0, policy.eos_ids[0])
+    room = settings.max_context_tokens - len(dialogue.context.prompt) - len(dialogue.tokens)
+    if len(between) > room:
+        return False
+    dialogue.add(between, by_policy=False)
+    return True
+
+
+def interjection(policy: Policy, text: str) -> tuple[int, ...]:
+    """Token ids of the other side's ``text`` between the end mark of one of the policy's turns and its next turn.
+
+    Raises
+    ------
+    InputError
+        A chat template that does not end the assistant's turn with an end mark.
+    """
+    opening = (ContextTurn("user", "a"), ContextTurn("assistant", "b"))
+    answered = render(opening, policy.tokenizer, reply_follows=False)
+    marks = [place for place, token in enumerate(answered) if token in policy.eos_ids]
+    whole = render((*opening, ContextTurn("user", text)), policy.tokenizer, reply_follows=True)
+    end = marks[-1] + 1 if marks else 0
+    before = len(render(opening[:1], policy.tokenizer, reply_follows=True))
+    if end <= before or whole[:end] != answered[:end]:
+        raise InputError(
+            f"policy {policy.name!r}: its chat template does not end an assistant's turn with an end mark, so "
+            "responses of several turns cannot be put together. Set reply_turns = 1 or choose another model."
+        )
+    return whole[end:]
+
+
+def _assembled(dialogues: Sequence[_Dialogue], policy: Policy, device: torch.device) -> Rollout:
+    length = max(len(dialogue.tokens) for dialogue in dialogues)
+    gaps = [length - len(dialogue.tokens) for dialogue in dialogues]
+    filled = [dialogue.tokens + [policy.pad_id] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
+    read = [[1] * len(dialogue.tokens) + [0] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
+    mask = [dialogue.by_policy + [False] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
+    prompts, attention = pad_prompts([dialogue.context for dialogue in dialogues], policy.pad_id, device)
+    return Rollout(
+        tokens=torch.cat([prompts, torch.tensor(filled, device=device)], dim=1),
+        attention=torch.cat([attention, torch.tensor(read, device=device)], dim=1),
+        mask=torch.tensor(mask, device=device),
+        texts=tuple(text for dialogue in dialogues for text in dialogue.replies),
+        histories=tuple(history for dialogue in dialogues for history in dialogue.histories),
+        ends=torch.tensor([(row, end) for row, dialogue in enumerate(dialogues) for end in dialogue.ends]).to(device),
+    )

@@ -1,0 +1,148 @@
+"""Where instances come from: self-play corpora of several games and backends, and files of turns (section 4.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from apportion.corpus.corpus import Corpus
+from apportion.environments.registry import SIMULATORS, open_session
+from apportion.environments.restored_episode import RestoredEpisode
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.truncate import first_few
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.rlhf.stackelberg.instances.following import instances_of
+from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances
+
+GAMES, INSTANCES = 500, 4_000
+"""Of each corpus, in section 4.1; for SOTOPIA 800 dialogues and 3,000 instances."""
+INSTANCES_FILE = ".jsonl"
+
+
+@dataclass(frozen=True)
+class Turns:
+    """The turns that were found and drawn, in the order of their sources.
+
+    ``found`` counts those that have a follower, ``games`` the sessions that they were found in; ``skipped`` says what
+    was no instance, how often.
+    """
+
+    instances: tuple[Instance, ...]
+    found: int
+    games: int
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        by_game = Counter(instance.game for instance in self.instances)
+        backends = sorted({instance.backends[0] for instance in self.instances})
+        games = ", ".join(f"{count:,} of {game}" for game, count in sorted(by_game.items()))
+        left = "".join(f"; {count:,} sessions left out: {why}" for why, count in self.skipped.items())
+        return (
+            f"{len(self.instances):,} turns ({games}) of {self.found:,} that have a follower, in {self.games:,} games, "
+            f"led by {first_few(backends, 5)}{left}"
+        )
+
+
+def turns_of(
+    sources: Sequence[Path],
+    *,
+    instances: int = INSTANCES,
+    games: int | None = None,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] = lambda source, done, total: None,
+) -> Turns:
+    """Every turn with a follower in ``sources``, or as many as are wanted.
+
+    Parameters
+    ----------
+    sources : sequence of Path
+        Folders of simulated corpora, or files of turns (``.jsonl``) as `turns.instance.write_instances` makes them.
+    instances : int
+        Turns of each game, drawn without regard to the sessions (section 4.1); fewer where there are no more.
+    games : int or None
+        Sessions of each corpus that are drawn from first; None takes all.
+    seed : int
+        Of both draws.
+    progress : callable
+        ``progress(source, done, total)`` after every session.
+
+    Raises
+    ------
+    InputError
+        A source that cannot be read, one turn in two of them, or no turn that has a follower.
+    """
+    found: list[Instance] = []
+    sessions, skipped = 0, Counter[str]()
+    for source in sources:
+        if source.suffix == INSTANCES_FILE:
+            read = read_instances(source)
+            found += read
+            sessions += len({instance.name.rpartition("#")[0] for instance in read})
+        else:
+            sessions += _played(source, games, seed, found, skipped, progress)
+    if not found:
+        kinds = ", ".join(SIMULATORS.names())
+        left = "".join(f" {count} sessions: {why}." for why, count in skipped.items())
+        raise InputError(
+            f"{', '.join(map(str, sources))}: no speech that another player answers.{left} Give a corpus that "
+            f"`simulate` has made ({kinds})."
+        )
+    _check_once(found)
+    drawn = _drawn(found, instances, seed)
+    return Turns(tuple(drawn), len(found), sessions, skipped)
+
+
+def _played(
+    source: Path,
+    games: int | None,
+    seed: int,
+    found: list[Instance],
+    skipped: Counter[str],
+    progress: Callable[[str, int, int], None],
+) -> int:
+    """Add a corpus' turns; how many of its sessions have any."""
+    corpus = Corpus.open(source)
+    names = corpus.session_ids()
+    if games is not None and games < len(names):
+        names = sorted(Random(f"{seed}/games").sample(names, games))
+    used = 0
+    for number, name in enumerate(names, 1):
+        session = corpus.session(name)
+        opened = open_session(session, source, _nobody)
+        if not isinstance(opened, RestoredEpisode):
+            skipped["no environment of ours made them"] += 1
+        else:
+            before = len(found)
+            try:
+                found += instances_of(opened)
+            except UnitError as error:
+                raise InputError(f"{source}: {error}") from None
+            used += len(found) > before
+        progress(str(source), number, len(names))
+    return used
+
+
+def _check_once(found: Sequence[Instance]) -> None:
+    counted = Counter(instance.name for instance in found)
+    twice = [name for name, count in counted.items() if count > 1]
+    if twice:
+        raise InputError(
+            f"turn {twice[0]!r} is in two sources. Name each corpus once; play corpora of one game by agents or "
+            "seeds that tell their sessions apart."
+        )
+
+
+def _drawn(found: Sequence[Instance], most: int, seed: int) -> list[Instance]:
+    """At most that many of each game, in their order."""
+    kept: set[str] = set()
+    for game in {instance.game for instance in found}:
+        names = [instance.name for instance in found if instance.game == game]
+        kept.update(Random(f"{seed}/{game}").sample(names, most) if len(names) > most else names)
+    return [instance for instance in found if instance.name in kept]
+
+
+def _nobody(request: ChatRequest) -> ChatReply:
+    raise AssertionError("a session is read, and nobody is asked to play it")

@@ -1,0 +1,149 @@
+"""What Amazon Mechanical Turk gives back (Manage > Results > Download CSV), as answers of the study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from apportion.corpus.files.csvfile import original, read_table
+from apportion.foundation.errors import InputError, UnitError
+from apportion.rlhf.compare.blind import LETTERS
+from apportion.study.design.criteria import Criterion
+from apportion.study.design.folder import StudyFolder
+from apportion.study.design.items import Item
+from apportion.study.import_export.external_answers import ExternalAnswers, annotator_from, in_utc, seconds_of
+from apportion.study.import_export.form import REASON, Form, form_of, numbered_turns
+from apportion.study.import_export.mturk_batch import WHERE
+from apportion.study.rows import AnswerRow
+
+YES, NO = frozenset(["on", "true", "1", "yes"]), frozenset(["", "off", "false", "0", "no"])
+"""What a box that is checked, and one that is not, may come back as (in small letters)."""
+REJECTED = "Rejected"
+TASK_ANSWERS = "Answer.taskAnswers"
+"""The one column of layouts made of the service's own elements: a list of one JSON object."""
+
+
+def read_results(path: Path, study: StudyFolder) -> ExternalAnswers:
+    """The answers of a results file.
+
+    A worker's id becomes the annotator's. Letters are read by the ids that came back beside them (``Input.id_A``), or
+    as `apportion.study.import_export.mturk_batch` drew them. Rejected assignments are passed over; where a worker did
+    an item twice, the later one counts. A field that was left empty is no answer to its criterion.
+
+    Raises
+    ------
+    InputError
+        No such file, a column is missing, an item that the study has not, an answer that is none (line and column).
+    """
+    arrived = ExternalAnswers()
+    try:
+        table = read_table(path, str(path))
+        for needed in ("WorkerId", "Input.item"):
+            table.position(needed)
+        for line, cells in table.rows:
+            row = {name: original(cell) for name, cell in zip(table.header, cells, strict=True)}
+            if row.get("AssignmentStatus") == REJECTED:
+                arrived.passed["rejected assignments"] += 1
+                continue
+            try:
+                arrived.take(_row(row, study, arrived))
+            except InputError as error:
+                raise InputError(f"{path}, line {line}: {error}") from None
+    except UnitError as error:
+        raise InputError(str(error)) from None
+    return arrived
+
+
+def _row(row: Mapping[str, str], study: StudyFolder, arrived: ExternalAnswers) -> AnswerRow:
+    item = study.items.get(row["Input.item"])
+    if item is None:
+        raise InputError(
+            f"column Input.item: {row['Input.item']!r:.60} is no item of {study.path}. Name its own study."
+        )
+    form, given = _form(row, study, item), _given(row)
+    answers: dict[str, Any] = {}
+    for criterion in study.criteria.criteria:
+        found = _answer(criterion, given, form)
+        if found is None:
+            arrived.passed[f"answers without {criterion.name}"] += 1
+        else:
+            answers[criterion.name] = form.value(criterion, found)
+    if not row["WorkerId"].strip():
+        raise InputError("column WorkerId: it is empty; a results file names who answered.")
+    return AnswerRow(
+        annotator_from(row["WorkerId"].strip(), WHERE, study.settings.seed),
+        item.item,
+        answers,
+        given.get(REASON, "").strip(),
+        seconds_of(row.get("WorkTimeInSeconds", "")),
+        at=in_utc(row.get("SubmitTime", "")),
+    )
+
+
+def _form(row: Mapping[str, str], study: StudyFolder, item: Item) -> Form:
+    told = {letter: row[f"Input.id_{letter}"] for letter in LETTERS if row.get(f"Input.id_{letter}")}
+    if not told:
+        return form_of(study, item, WHERE)
+    foreign = [name for name in told.values() if item.response(name) is None]
+    if foreign:
+        raise InputError(
+            f"{foreign[0]!r:.60} is no response of item {item.item}. Name the study that the batch was of."
+        )
+    return Form(item, told, numbered_turns(item))
+
+
+def _given(row: Mapping[str, str]) -> dict[str, str]:
+    """The fields of a form by name."""
+    if row.get(TASK_ANSWERS):
+        return dict(_flattened(row[TASK_ANSWERS]))
+    return {name.removeprefix("Answer."): cell for name, cell in row.items() if name.startswith("Answer.")}
+
+
+def _flattened(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        (fields,) = json.loads(text)
+        for name, value in fields.items():
+            for part, inner in value.items() if isinstance(value, dict) else [("", value)]:
+                yield (
+                    (f"{name}.{part}" if part else name),
+                    (str(inner).lower() if isinstance(inner, bool) else str(inner)),
+                )
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise InputError(f"column {TASK_ANSWERS}: {text!r:.80} is not a list of one JSON object.") from None
+
+
+def _answer(criterion: Criterion, given: Mapping[str, str], form: Form) -> list[str] | str | dict[str, int] | None:
+    """The answer to one criterion by letters, None where its fields are empty."""
+    name = criterion.name
+    if criterion.kind == "pair":
+        return given.get(name, "").strip() or None
+    if criterion.kind == "select":
+        return _marked(name, given, form)
+    places = form.turns if criterion.kind == "turns" else form.letters
+    numbers = {}
+    for place in places:
+        text = given.get(f"{name}.{place}", "").strip()
+        if text:
+            try:
+                numbers[place] = int(text)
+            except ValueError:
+                raise InputError(f"column Answer.{name}.{place}: {text!r:.40} is no whole number.") from None
+    return numbers if len(numbers) == len(places) else None
+
+
+def _marked(name: str, given: Mapping[str, str], form: Form) -> list[str] | None:
+    """The marked letters: of a field a letter, or of one field with letters between bars."""
+    if name in given:
+        return [letter.strip() for letter in given[name].split("|") if letter.strip()]
+    if not any(field.startswith(f"{name}.") for field in given):
+        # A file in which nobody has checked any of its boxes has no such column either.
+        return []
+    marked = []
+    for letter in form.letters:
+        text = given.get(f"{name}.{letter}", "").strip().lower()
+        if text not in YES | NO:
+            raise InputError(f"column Answer.{name}.{letter}: {text!r:.40} is neither checked (on, true) nor empty.")
+        marked += [letter] if text in YES else []
+    return marked

@@ -1,0 +1,160 @@
+"""`apportion tournament werewolf`: a league, its tables, its cost, and what a kill leaves."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from apportion.cli import main
+from apportion.corpus.corpus import Corpus
+from apportion.environments.deduction.league.replay import read_matches
+from apportion.environments.episode_log import LOG
+from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
+
+CONCURRENCY, KILLS = 8, 8
+
+
+def run(*arguments: str) -> int:
+    try:
+        main(["tournament", *arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    """All that a league writes but its report, which names the folder, and the replies."""
+    kept = ("import_report.json", "replies.sqlite")
+    return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(kept)}
+
+
+def plays(body: Body) -> Body:
+    """A model that speaks, each time in other words, and otherwise leaves it to the default act."""
+    text = body["messages"][1]["content"]
+    mark = hashlib.sha256(text.encode()).hexdigest()[:8]
+    speaks = "these acts: speak" in text
+    reply = {"act": "speak" if speaks else "none", "players": None, "text": f"I say {mark}." if speaks else ""}
+    return completion(json.dumps(reply))
+
+
+def asking(server: OpenAIServer, agents: str, matches: int) -> tuple[str, ...]:
+    model = ("--model", "m", "--base-url", server.url, "--concurrency", str(CONCURRENCY))
+    return ("--agents", agents, "--matches", str(matches), *model)
+
+
+def test_a_league_is_a_corpus_with_tables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = tmp_path / "league"
+    assert run("werewolf", str(out), "--agents", "random", "--matches", "20") == 0
+    told = capsys.readouterr().out
+    assert "werewolf: 20 matches of 20 deals, simulated" in told and "Team village" in told
+    assert f"next: apportion tables stackelberg {out}" in told
+    document = json.loads((out / "tournament.json").read_text())
+    assert [table["key"] for table in document["tables"]][:2] == ["by_team", "pairings"]
+    assert len(Corpus.open(out).session_ids()) == 20
+    before = written(out)
+    assert run("werewolf", str(out), "--agents", "random", "--matches", "20", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == document and written(out) == before
+    assert run("table", str(out), "--out", str(tmp_path / "t.md")) == 0
+    assert (tmp_path / "t.md").read_text() == (out / "tournament.md").read_text()
+    assert run("table", str(out), "--out", str(tmp_path / "t.json"), "--json") == 0
+    assert json.loads((tmp_path / "t.json").read_text()) == document
+    capsys.readouterr()
+    assert run("table", str(out), "--by", "m") == 2 and "leave it out" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_every_pair(tmp_path: Path) -> None:
+    with serving(OpenAIServer(answer=plays)) as server:
+        model = ("--model", "m", "--base-url", server.url)
+        assert run("werewolf", str(tmp_path / "a"), "--agents", "random", "--matches", "2") == 0
+        assert run("werewolf", str(tmp_path / "b"), "--agents", "random,base", "--matches", "2", *model) == 0
+        assert run("werewolf", str(tmp_path / "c"), "--agents", "random,base", "--matches", "1", "--teams", *model) == 0
+
+    def deals(name: str) -> list[list[str]]:
+        (matches,) = read_matches(tmp_path / name)
+        return [[seat.role for seat in match.seats] for match in matches.matches]
+
+    assert deals("a") == deals("b") and deals("c") == deals("a")[:1] * 4
+    (teams,) = read_matches(tmp_path / "c")
+    assert {tuple(match.sole(team) for team in teams.teams) for match in teams.matches} == {
+        (one, other) for one in ("random", "base@m") for other in ("random", "base@m")
+    }
+
+
+def test_the_cost_is_told_before_and_asks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    with serving(OpenAIServer(answer=plays)) as server:
+        arguments = ("werewolf", str(tmp_path / "x"), *asking(server, "random,base", 500))
+        assert run(*arguments, "--dry-run", "--json") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["episodes"] == 500 and told["language_models"][0]["requests"] > 500
+        assert run(*arguments, "--teams", "--dry-run") == 0 and "2,000 episodes" in capsys.readouterr().out
+        assert run(*arguments, "--preview", "1") == 0 and "You are Player" in capsys.readouterr().out
+        assert not server.requests and not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--agents", "randm"), "did you mean 'random'?"),
+        ((), "--agents"),
+        (("--agents", "random", "--rule", "players=6"), "players"),
+        (("--agents", "random,random"), "is there twice"),
+        (("--agents", "random", "--matches", "0"), "--matches"),
+        (("--agents", "base"), "--model"),
+    ],
+)
+def test_bad_input_ends_with_code_2(tmp_path: Path, capsys: pytest.CaptureFixture, arguments, message) -> None:
+    assert run("werewolf", str(tmp_path / "x"), *arguments) == 2
+    assert message in capsys.readouterr().err and not (tmp_path / "x").exists()
+
+
+def test_several_games_in_one_folder_are_no_league(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = tmp_path / "x"
+    assert run("werewolf", str(out), "--agents", "random", "--matches", "1") == 0
+    assert run("werewolf", str(out), "--agents", "random", "--matches", "2") == 2
+    assert "does not come from this" in capsys.readouterr().err
+
+
+def rows(cache: Path) -> int:
+    with closing(sqlite3.connect(cache)) as opened:
+        return int(opened.execute("SELECT COUNT(*) FROM replies").fetchone()[0])
+
+
+@pytest.mark.slow
+def test_killed_at_eight_random_moments_the_table_is_the_same_and_no_reply_is_paid_twice(tmp_path: Path) -> None:
+    """But those that were on their way when it was killed: at most as many as are asked at once."""
+    chance, lost = random.Random(5), 0
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    with serving(OpenAIServer(answer=plays, latency_s=0.06)) as server:
+        arguments = asking(server, "random,base", 60)
+        command = [sys.executable, "-m", "apportion", "tournament", "werewolf", str(killed), *arguments]
+        for _ in range(KILLS):
+            before = len(server.requests)
+            life = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path.cwd())
+            while len(server.requests) == before:
+                assert life.poll() is None
+                time.sleep(0.001)
+            time.sleep(chance.uniform(0, 0.2))
+            os.kill(life.pid, signal.SIGKILL)
+            life.wait()
+            time.sleep(0.2)  # The server answers what it had, to nobody.
+            in_flight = len(server.requests) - rows(killed / "replies.sqlite") - lost
+            assert 0 <= in_flight <= CONCURRENCY
+            lost += in_flight
+        assert run("werewolf", str(killed), *arguments) == 0
+        delivered = len(server.requests)
+        assert delivered == rows(killed / "replies.sqlite") + lost
+        assert run("werewolf", str(whole), *arguments) == 0
+        assert rows(killed / "replies.sqlite") == rows(whole / "replies.sqlite") == len(server.requests) - delivered
+    ours, theirs = written(killed), written(whole)
+    assert {name: data for name, data in ours.items() if name != LOG} == {n: d for n, d in theirs.items() if n != LOG}
+    print(f"{KILLS} kills, {delivered} replies delivered, {lost} of them in flight at a kill")

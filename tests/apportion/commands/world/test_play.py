@@ -1,0 +1,169 @@
+"""`apportion play`, as a person has it: in a pseudo-terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from apportion.cli import main
+from apportion.corpus.corpus import Corpus
+from apportion.environments.environment import Action, Observation
+from apportion.environments.episode_log import read_log
+from apportion.environments.human_play.sotopia_roles import PersonChoice, cast
+from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import TaskSpace
+from apportion.environments.sotopia.sources.task_file import written
+from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
+
+SCENARIO, WHO = "used_bicycle", "Nadia Ferro"
+SEAT = cast(PersonChoice(WHO, SCENARIO)).seat
+OURS = f"from {__name__} import with_rude_partners; import sys; with_rude_partners(sys.argv[1:])"
+CANARY = "canarybird"
+AGE = 149
+RUDE = "\x1b[2J\x1b]0;owned\x07\n2. You: I give you everything.\x9b8m"
+
+
+def with_rude_partners(arguments: list[str]) -> None:
+    """The command line where scripts say what drives terminals."""
+    concede = Conceding.act
+
+    def act(self: Conceding, view: Observation) -> Action:
+        """Concedes; rude where it speaks."""
+        act = concede(self, view)
+        return act._replace(text=act.text + RUDE) if act.kind == "speak" else act
+
+    Conceding.act = act  # type: ignore[method-assign]
+    main(arguments)
+
+
+def with_canaries() -> TaskSpace:
+    """The bundled tasks with a canary in each field of every other character, and in the goal of the other seat."""
+    space = bundled_tasks.space()
+    people = {one.name: one if one.name == WHO else _marked(one) for one in space.characters}
+    pairs = [replace(one, between=tuple(people[name].name for name in one.between)) for one in space.relationships]
+    (place,) = space.only([SCENARIO]).scenarios
+    goals = tuple(goal + ("" if seat == SEAT else CANARY) for seat, goal in enumerate(place.goals))
+    scenarios = (replace(place, goals=goals),)
+    return replace(space, characters=tuple(people.values()), relationships=tuple(pairs), scenarios=scenarios)
+
+
+def _marked(character: Character) -> Character:
+    marks = {
+        field.name: f"{value}{CANARY}" if isinstance(value, str) else (*value, CANARY)
+        for field in fields(Character)
+        if isinstance(value := getattr(character, field.name), str | tuple)
+    }
+    return replace(character, age=AGE, **marks)  # type: ignore[arg-type]
+
+
+def playing(folder: Path, *options: str) -> PseudoTerminal:
+    tasks = folder / "tasks.toml"
+    tasks.write_text(written(with_canaries()))
+    arguments = ("play", "sotopia", str(folder / "study"), "--tasks", str(tasks), "--scenario", SCENARIO, "--as", WHO)
+    return PseudoTerminal(["-c", OURS, *arguments, *options])
+
+
+@pytest.mark.slow
+def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_hidden(tmp_path: Path) -> None:
+    seat = SEAT
+    screens = []
+    with playing(tmp_path) as terminal:
+        terminal.until(f"{seat + 1}. You: ")
+        terminal.type("Hello!\r")
+        terminal.until(f"{seat + 3}. You: ")
+        terminal.type("/shout\r")
+        assert "! no command /shout: there are /say, /do," in terminal.until(f"{seat + 3}. You: ")
+        terminal.type("a" * 20_001 + "\r")
+        shown = terminal.until(f"\n{seat + 3}. You: ").replace("\r\n    ", " ")
+        assert "20,001 characters at once; at most 20,000" in shown
+        terminal.type("/do smiles\r")
+        terminal.until(f"{seat + 5}. You: ")
+        terminal.type("half a sen")
+        terminal.until("half a sen")
+        assert terminal.end_by(CTRL_C) == 130 and "stopped. What is finished is kept" in terminal.screen
+        screens.append(terminal.screen)
+    with playing(tmp_path) as terminal:
+        terminal.until(f"{seat + 1}. You: Hello!")
+        terminal.until(f"{seat + 3}. You (non-verbal communication): smiles")
+        terminal.until(f"{seat + 5}. You: ")
+        terminal.type("/physical offer: 85\r")
+        terminal.until(f"{seat + 7}. You: ")
+        terminal.kill()
+        screens.append(terminal.screen)
+    with playing(tmp_path) as terminal:
+        terminal.until(f"{seat + 5}. You (physical action): offer: 85")
+        terminal.until(f"{seat + 7}. You: ")
+        terminal.type("/again\r")
+        terminal.until(f"{seat + 7}. You: ")
+        terminal.type("/leave\r")
+        terminal.until("next: apportion inspect")
+        assert terminal.end() == 0
+        screens.append(terminal.screen)
+    for screen in screens:
+        assert CANARY not in screen.lower() and str(AGE) not in screen
+        assert "\x1b[2J" not in screen and "\x1b]0;" not in screen and "\x9b" not in screen
+        assert "\n2. You: I give" not in screen and "\\x1b[2J\\x1b]0;owned\\x07" in screen
+    said = Corpus.open(tmp_path / "study").tables["utterances"].to_pylist()
+    acts = [row["text"] for row in said if row["speaker"] == WHO]
+    assert acts == [
+        "Hello!",
+        "[non-verbal communication] smiles",
+        "[physical action] offer: 85",
+        "[leave] left the conversation",
+    ]
+    # That the canaries were there to be seen.
+    assert CANARY in json.dumps(Corpus.open(tmp_path / "study").tables["backgrounds"].to_pylist())
+
+
+def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path: Path) -> None:
+    with playing(tmp_path, "--seed", "0") as terminal:
+        terminal.until(f"{SEAT + 1}. You: ")
+        terminal.type("Hello!\r")
+        terminal.until(f"{SEAT + 3}. You: ")
+        assert terminal.end_by(CTRL_D) == 130 and "run the same command again to go on" in terminal.screen
+    (logged,) = read_log(tmp_path / "study" / "episodes.jsonl").values()
+    assert any(move.act.text == "Hello!" for moves in logged.steps for move in moves)
+
+
+def run(*arguments: str) -> int:
+    try:
+        main(["play", "sotopia", *arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_without_a_terminal_it_ends_with_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
+    assert run(str(tmp_path / "one")) == 2
+    assert "a person plays in a terminal" in capsys.readouterr().err and not (tmp_path / "one").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--as", "Nobody"), "--as 'Nobody': no such character"),
+        (("--called", "base"), "--called 'base' is an agent's name"),
+        (("--with", "base"), "no language model is chosen: give --model"),
+        (("--with", "concedin"), "did you mean 'conceding'"),
+        (("--scenario", "bike"), "no scenario 'bike'"),
+    ],
+)
+def test_bad_input_ends_with_code_2(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert run(str(tmp_path / "one"), *arguments) == 2
+    assert message in capsys.readouterr().err and not (tmp_path / "one").exists()

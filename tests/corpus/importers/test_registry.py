@@ -1,0 +1,123 @@
+import json
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
+from apportion.corpus.importers.chat import import_corpus as import_chat
+from apportion.corpus.importers.registry import KINDS, find_importer
+from apportion.foundation.errors import InputError
+
+CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}], "score": 4}
+SCALE = {"low": "1", "high": "5"}
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(CHAT | {"score": score}) + "\n" for score in (4, 4, "bad")))
+    return path
+
+
+def test_every_kind_is_there():
+    assert all(callable(find_importer(kind)) for kind in KINDS)
+
+
+@pytest.mark.parametrize(("kind", "near"), [("chats", "'chat'"), ("USS", "'uss'"), ("convo-kit", "'convokit'")])
+def test_unknown_kind(kind, near, tmp_path):
+    with pytest.raises(InputError, match=f"no such kind; did you mean {near}.*Known: chat, media"):
+        import_to(kind, tmp_path, tmp_path / "corpus")
+
+
+def test_an_importer_of_another_package(monkeypatch):
+    point = EntryPoint("mine", "apportion.corpus.importers.chat:import_corpus", "apportion.importers")
+    monkeypatch.setattr("apportion.corpus.importers.registry.entry_points", lambda group: [point])
+    assert find_importer("mine") is import_chat
+    with pytest.raises(InputError, match=r"no such kind; check the name\. Known: chat, .*casino, mine"):
+        find_importer("nothing-like-it")
+
+
+def test_the_report(source, tmp_path):
+    report = import_to("chat", source, tmp_path / "corpus", SCALE)
+    assert report.rows["sessions"] == 2 and Corpus.open(tmp_path / "corpus").session_ids() == ["log-0001", "log-0002"]
+    text = str(report)
+    assert "2 sessions, 4 utterances, 2 ratings" in text
+    assert "left out: session log-0003: log.jsonl, line 3: score = 'bad'" in text
+    assert "without variance" in text and "score: 2 rated sessions give 0 test sessions, too few" in text
+    assert json.loads(json.dumps(report.to_json()))["left_out"][0]["session_id"] == "log-0003"
+
+
+def test_the_same_import_may_run_again_after_an_interruption(source, tmp_path):
+    import_to("chat", source, tmp_path / "corpus", SCALE)
+    (tmp_path / "corpus" / "sessions.parquet").unlink()
+    import_to("chat", source, tmp_path / "corpus", SCALE)
+    assert len(Corpus.open(tmp_path / "corpus").session_ids()) == 2
+
+
+@pytest.mark.parametrize("change", [{"low": "0"}, {"name": "x"}])
+def test_another_import_does_not_replace_it_unasked(source, tmp_path, change):
+    import_to("chat", source, tmp_path / "corpus", SCALE)
+    with pytest.raises(
+        InputError, match=r"not empty and does not come from this import or simulation.*overwrite its tables"
+    ):
+        import_to("chat", source, tmp_path / "corpus", SCALE | change)
+    import_to("chat", source, tmp_path / "corpus", SCALE | change, overwrite=True)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "import.json"])
+def test_a_folder_with_other_things(source, tmp_path, name):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / name).write_text("mine")
+    with pytest.raises(InputError, match="not empty"):
+        import_to("chat", source, tmp_path / "corpus", SCALE)
+    assert (tmp_path / "corpus" / name).read_text() == "mine"
+
+
+def test_an_empty_folder_is_free(source, tmp_path):
+    (tmp_path / "corpus").mkdir()
+    report = import_to("chat", source, tmp_path / "corpus", SCALE)
+    assert Corpus.open(tmp_path / "corpus").sessions.num_rows == report.rows["sessions"] > 0
+
+
+def test_nothing_that_can_be_imported(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps(CHAT | {"score": "x"}) + "\n" + json.dumps(CHAT | {"score": 1}) + "\n")
+    (tmp_path / "b.jsonl").write_text(json.dumps(CHAT | {"score": "x", "low": 1, "high": 2}) + "\n")
+    with pytest.raises(InputError, match=r"(?s)no session could be imported.*left out: session b-0001"):
+        import_to("chat", tmp_path / "b.jsonl", tmp_path / "corpus")
+    assert not (tmp_path / "corpus").exists()
+
+
+def test_a_folder_that_cannot_be_written(source, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="cannot be written"):
+        import_to("chat", source, tmp_path / "file" / "corpus", SCALE)
+
+
+def test_long_lists_are_cut_short(tmp_path):
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(CHAT | {"score": s}) + "\n" for s in [1, *"x" * 15]))
+    text = str(import_to("chat", tmp_path / "a.jsonl", tmp_path / "corpus", SCALE))
+    assert text.count("left out: session") == 10
+    assert f"left out: 5 more (all are in {tmp_path / 'corpus' / 'import_report.json'})" in text
+    told = json.loads((tmp_path / "corpus" / "import_report.json").read_text())["left_out"]
+    assert len(told) == 15 and told[-1]["session_id"] == "a-0016" and "score = 'x'" in told[-1]["message"]
+
+
+def test_where_nothing_can_be_imported_every_cause_is_said(tmp_path):
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(CHAT | {"score": "x"}) + "\n" for _ in range(25)))
+    with pytest.raises(InputError) as told:
+        import_to("chat", tmp_path / "a.jsonl", tmp_path / "corpus", SCALE)
+    assert str(told.value).count("left out: session") == 25
+
+
+@pytest.mark.parametrize("place", ["source", "out"])
+def test_a_name_that_no_file_can_have(source, tmp_path, place):
+    paths = {"source": source, "out": tmp_path / "corpus", place: tmp_path / ("x" * 300)}
+    with pytest.raises(InputError, match=r"cannot be looked at \(File name too long\)"):
+        import_to("chat", paths["source"], paths["out"], SCALE)
+
+
+def test_a_source_that_is_a_link_to_itself(tmp_path):
+    (tmp_path / "a.jsonl").symlink_to("a.jsonl")
+    with pytest.raises(InputError, match=r"cannot be looked at \(Too many levels of symbolic links\)"):
+        import_to("chat", tmp_path / "a.jsonl", tmp_path / "corpus", SCALE)

@@ -1,0 +1,35 @@
+"""Made-up opinions on made-up dialogues: some know what the turns are worth, some nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from apportion.corpus.session import Episode
+from apportion.decompose.ensembling.component import Component
+from apportion.foundation.arrays import Floats
+from tests.evaluation.made_up import episode
+
+
+def dialogues(count: int, seed: int = 0, turns: int = 8, told: float = 0.5) -> tuple[list[Episode], dict[str, Floats]]:
+    """Episodes whose score holds the mean worth of their turns, and that worth by session.
+
+    ``told`` is the share of the score's variance that the turns decide.
+    """
+    rng = np.random.default_rng(seed)
+    worth = {f"s{i:04d}": rng.normal(size=turns) + 0.5 * rng.normal() for i in range(count)}
+    means = np.array([of.mean() for of in worth.values()])
+    noise = rng.normal(size=count) * means.std() * np.sqrt(1 / told - 1)
+    scores = 50 + 10 * (means + noise)
+    return [episode(name, turns, float(score)) for name, score in zip(worth, scores, strict=True)], worth
+
+
+def opinion(
+    name: str, episodes: list[Episode], worth: dict[str, Floats], noise: float, seed: int = 1, **declared: Any
+) -> Component:
+    """What the turns are worth with so much noise, in standard deviations; of pure noise where it is infinite."""
+    rng = np.random.default_rng(seed)
+    known, blur = (0.0, 1.0) if np.isinf(noise) else (1.0, noise)
+    values = {e.key: known * worth[e.session_id] + blur * rng.normal(size=len(e.target_turns)) for e in episodes}
+    return Component(name, values, **declared)

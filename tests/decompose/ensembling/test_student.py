@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from apportion.corpus.schema import EPISODE_KEY, REWARDS
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.corpus_methods.fit import fit_decomposer
+from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.ensembling.student import _ridge, learn_student, student_source
+from apportion.decompose.reactions.extract import arrange
+from apportion.decompose.reactions.model import standardised_features
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import UnitError
+from tests.decompose.ensembling.felt import felt
+from tests.decompose.reactions.test_model import table_of
+from tests.reward_model.tiny import ignore, small, splits_of
+
+EPISODES, FELT = felt(60)
+TABLE = table_of(EPISODES, FELT)
+REACTIONS = arrange(TABLE, EPISODES)
+TRAINING = frozenset(e.session_id for e in EPISODES[:45])
+OFFSETS = np.cumsum([0, *(len(e.target_turns) for e in EPISODES)])
+TRUTH = {e.key: np.array(FELT[a:b]) for e, a, b in zip(EPISODES, OFFSETS[:-1], OFFSETS[1:], strict=True)}
+JUDGED = {e.key: TRUTH[e.key] + np.random.default_rng(0).normal(0, 0.3, len(TRUTH[e.key])) for e in EPISODES[:12]}
+
+
+def test_a_dozen_judged_sessions_teach_what_the_others_felt() -> None:
+    source, student = student_source("llm-student", REACTIONS, JUDGED, TRAINING)
+    others = [e.key for e in EPISODES[12:]]
+    said = np.concatenate([source.values[key] for key in others])
+    felt = np.concatenate([TRUTH[key] for key in others])
+    known = np.isfinite(said)
+    assert np.corrcoef(said[known], felt[known])[0, 1] > 0.8
+    assert 0.5 < student.explained < 1 and source.reads_replies and not source.shown_score
+    assert all(source.knows(e.key) for e in EPISODES)
+
+
+@hypothesis_settings(max_examples=25, deadline=None)
+@given(st.integers(3, 8), st.integers(1, 4), st.integers(0, 100))
+def test_left_out_errors_are_those_of_fits_without_the_session(sessions: int, turns: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    sizes = [turns] * sessions
+    x, y = chance.normal(size=(sessions * turns, 3)), chance.normal(size=sessions * turns)
+    x, y = x - x.mean(axis=0), y - y.mean()
+    _, penalty, errors = _ridge(x, y, sizes)
+    for start in range(0, len(y), turns):
+        kept = np.ones(len(y), dtype=bool)
+        kept[start : start + turns] = False
+        mean, level = x[kept].mean(axis=0), y[kept].mean()
+        own = x[kept] - mean
+        weights = np.linalg.solve(own.T @ own + penalty * np.eye(3), own.T @ (y[kept] - level))
+        assert errors[~kept] == pytest.approx(y[~kept] - level - (x[~kept] - mean) @ weights, abs=1e-8)
+
+
+def test_a_session_s_own_judgements_do_not_stand_in_its_values() -> None:
+    one, first = student_source("llm-student", REACTIONS, JUDGED, TRAINING)
+    key = EPISODES[3].key
+    # A change that leaves the chosen penalty as it is.
+    two, second = student_source("llm-student", REACTIONS, {**JUDGED, key: JUDGED[key] + 0.01}, TRAINING)
+    ratio = first.penalty / second.penalty
+    assert ratio == pytest.approx(1.0, abs=0.05)
+    assert two.values[key] == pytest.approx(one.values[key], nan_ok=True, abs=1e-3)
+    assert one.values[key] != pytest.approx(JUDGED[key], abs=1e-3)
+
+
+def test_judgements_of_sessions_that_do_not_train_teach_nothing() -> None:
+    held_out = EPISODES[50].key
+    one = learn_student(REACTIONS, JUDGED, TRAINING)
+    two = learn_student(REACTIONS, {**JUDGED, held_out: 100 * TRUTH[held_out]}, TRAINING)
+    assert np.array_equal(one.weights, two.weights) and held_out not in two.left_out
+
+
+def test_a_turn_without_a_reply_has_no_value() -> None:
+    source, student = student_source("llm-student", REACTIONS, JUDGED, TRAINING)
+    silent = np.concatenate([np.isnan(source.values[e.key]) for e in REACTIONS.episodes])
+    assert np.array_equal(silent, ~REACTIONS.replied) and silent.any()
+    assert np.isfinite(student.values(REACTIONS)).all()
+    assert standardised_features(REACTIONS, student.centre, student.scale).shape[1] == len(student.weights)
+
+
+def test_a_turn_that_was_not_judged_teaches_nothing() -> None:
+    key = EPISODES[0].key
+    gap = np.where(np.arange(len(JUDGED[key])) == 0, math.nan, JUDGED[key])
+    found = learn_student(REACTIONS, {**JUDGED, key: gap}, TRAINING)
+    assert np.isfinite(found.weights).all() and np.isfinite(found.left_out[key]).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_too_few_judged_sessions_are_said(count: int) -> None:
+    few = {e.key: JUDGED[e.key] for e in EPISODES[:count]}
+    with pytest.raises(UnitError, match=f"at least 3 training sessions that it judged, and there are {count}"):
+        learn_student(REACTIONS, few, TRAINING)
+
+
+def test_less_than_half_of_the_sessions_chosen_for_it_teach_no_student() -> None:
+    few = {e.key: JUDGED[e.key] for e in EPISODES[:5]}
+    with pytest.raises(UnitError, match="at least half of the 11 sessions that were chosen for it, and there are 5"):
+        learn_student(REACTIONS, few, TRAINING, asked=11)
+    assert len(learn_student(REACTIONS, few, TRAINING, asked=10).left_out) == 5
+
+
+def test_judgements_that_are_all_alike_are_said() -> None:
+    with pytest.raises(UnitError, match="judgements of the sessions that train are alike"):
+        learn_student(REACTIONS, {key: np.ones(len(of)) for key, of in JUDGED.items()}, TRAINING)
+
+
+def judgements() -> pa.Table:
+    turns = {e.key: e.target_turns for e in EPISODES}
+    rows = [
+        {**dict(zip((*EPISODE_KEY, "turn"), (*key, turn), strict=True)), "method": "llm", "seed": 0,
+         "raw_reward": None if turn == turns[key][0] else float(value)}
+        for key, values in JUDGED.items()
+        for turn, value in zip(turns[key], values, strict=True)
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+
+
+def test_it_is_fitted_as_any_method_is_and_tells_what_it_learnt() -> None:
+    episodes = SplitEpisodes(EPISODES, splits_of(EPISODES))
+    how = TrainingConfig(DecomposeSettings(methods=("llm-student",)), small(), 7)
+    with pytest.raises(UnitError, match="'llm-student': no reaction was read"):
+        fit_decomposer("llm-student", TrainingData(episodes), how, ignore)
+    with pytest.raises(UnitError, match="'llm-student': llm has judged no session"):
+        fit_decomposer("llm-student", TrainingData(episodes, reactions=TABLE), how, ignore)
+    found = fit_decomposer("llm-student", TrainingData(episodes, reactions=TABLE, judgements=judgements()), how, ignore)
+    assert found.judgements.num_rows == OFFSETS[-1]
+    assert set(found.judgements.column("seed").to_pylist()) == {7}
+    told = {row["metric"]: row["value"] for row in found.history.to_pylist()}
+    assert set(told) == {"judged sessions", "R^2 of left-out judgements"} and told["judged sessions"] >= 3

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from apportion.corpus.schema import UTTERANCE_FEATURES
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.methods import METHODS
+from apportion.decompose.projection import project
+from apportion.decompose.session_methods.affect import judge
+from apportion.decompose.session_methods.runner import judge_session
+from apportion.decompose.settings import AffectSettings, DecomposeSettings
+from apportion.llm_client.session import LLMSession
+from tests.decompose.sessions import judgements, of_length, session, splits
+
+Row = tuple[int, str, str, str, float | None]
+
+
+def features(*rows: Row, session_id: str = "s1") -> pa.Table:
+    """Rows of (turn, person, window, feature, mean)."""
+    named = [
+        {
+            "session_id": session_id,
+            "turn": turn,
+            "person": person,
+            "window": window,
+            "feature": feature,
+            "mean": mean,
+            "coverage": 0.0 if mean is None else 1.0,
+        }
+        for turn, person, window, feature, mean in rows
+    ]
+    return pa.Table.from_pylist(named, schema=UTTERANCE_FEATURES.arrow)
+
+
+def judged(table: pa.Table | None, **chosen: Any) -> list[tuple[float | None, str | None]]:
+    settings = DecomposeSettings(affect=AffectSettings(**chosen))
+    with LLMSession(settings.llm) as asker:
+        found = judge_session("affect", session(), None, None, settings, asker, table).judgements
+    assert found.column("turn").to_pylist() == [1, 3, 5]
+    return list(zip(found.column("raw_reward").to_pylist(), found.column("rationale").to_pylist(), strict=True))
+
+
+SEEN = features(
+    (1, "USER", "during", "happiness", 0.75),
+    (1, "USER", "during", "smile", 0.1),
+    (1, "USER", "reply", "happiness", 0.25),
+    (1, "SYSTEM", "during", "happiness", 0.9),
+    (2, "USER", "during", "happiness", 0.9),
+    (3, "USER", "during", "happiness", None),
+    (3, "USER", "during", "smile", 0.9),
+    (3, "USER", "reply", "happiness", 0.5),
+)
+
+
+def test_it_is_the_rater_s_happiness_during_the_target_s_turn() -> None:
+    assert judged(SEEN) == [(0.75, "happiness 0.75 (during)"), (None, None), (None, None)]
+
+
+def test_the_reply_can_be_looked_at_instead_or_too() -> None:
+    assert judged(SEEN, window="reply")[0] == (0.25, "happiness 0.25 (reply)")
+    assert judged(SEEN, window="both") == [
+        (0.5, "happiness 0.50 (both)"),
+        (0.5, "happiness 0.50 (both)"),
+        (None, None),
+    ]
+
+
+def test_without_an_emotion_model_it_is_the_smile_and_says_so() -> None:
+    table = features((1, "USER", "during", "smile", 0.25), (1, "USER", "during", "happiness", None))
+    assert judged(table)[0] == (0.25, "smile 0.25 (during)")
+
+
+def test_the_feature_can_be_chosen() -> None:
+    assert judged(SEEN, feature="smile")[:2] == [(0.1, "smile 0.10 (during)"), (0.9, "smile 0.90 (during)")]
+
+
+@pytest.mark.parametrize("table", [None, features(), features((1, "USER", "during", "smile", math.nan))])
+def test_a_session_without_a_face_has_nothing_to_say(table: pa.Table | None) -> None:
+    assert judged(table) == [(None, None)] * 3
+
+
+def test_another_session_s_rows_are_not_read() -> None:
+    assert judged(features((1, "USER", "during", "smile", 1.0), session_id="s2"))[0] == (None, None)
+
+
+def test_a_session_without_any_face_has_no_rewards() -> None:
+    seen, unseen = of_length("a", 4.0, 2), of_length("b", 2.0, 3)
+    settings = DecomposeSettings()
+    with LLMSession(settings.llm) as asker:
+        found = {unseen: [j.value for j in judge(unseen, None, settings, asker)], seen: [0.2, 0.6]}
+    table, projection = project(
+        judgements(found, "affect"),
+        SplitEpisodes([seen, unseen], splits(a="train", b="train")),
+        "relative",
+        METHODS["affect"],
+    )
+    assert set(table.column("session_id").to_pylist()) == {"a"}
+    assert projection.unjudged == (unseen.key,)

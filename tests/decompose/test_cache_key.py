@@ -1,0 +1,96 @@
+from dataclasses import replace
+
+import pytest
+
+from apportion.decompose.cache_key import configured, settings_identity
+from apportion.decompose.methods import METHODS
+from apportion.decompose.settings import DecomposeSettings
+from apportion.foundation.errors import InputError
+from tests.decompose.reactions.made_up import write_made_up
+
+DEFAULT = DecomposeSettings()
+
+
+def identity(name, **changes):
+    return settings_identity(METHODS[name], DecomposeSettings(**changes))
+
+
+def test_a_mix_depends_on_how_reactions_are_learnt_and_on_what_it_mixes():
+    plain = identity("mix")
+    assert identity("mix", reaction={"late": [0.0]}) != plain != identity("mix", mix={"sources": ["reaction"]})
+    assert identity("mix", mix={"weights": {"llm": 1.0}}) != plain
+    assert identity("mix", rrd={"k": 3}) == plain
+
+
+def test_what_decides_the_values_is_in_the_identity():
+    for changes in (
+        {"model": "other"},
+        {"temperature": 0.5},
+        {"prompt": "paper"},
+        {"samples": 2},
+        {"max_tokens": 5},
+        {"question": "whether it worked"},
+        {"provider": "recorded"},
+        {"reasoning_effort": "low"},
+        {"extra_body": {"top_k": 1}},
+    ):
+        assert identity("llm", llm=changes) != identity("llm"), changes
+    assert identity("sentiment", sentiment={"classifier": "x"}) != identity("sentiment")
+    assert identity("rrd", rrd={"k": 5}) != identity("rrd")
+    assert identity("affect", affect={"window": "reply"}) != identity("affect")
+    assert identity("rudder", rudder={"auxiliary": 1.0}) != identity("rudder")
+
+
+def test_a_mix_depends_on_the_settings_of_both_its_parts():
+    for name, changes in (
+        ("rrd-va", {"geli": {"weight": 0.25}}),
+        ("rrd-va", {"rrd": {"k": 5}}),
+        ("rrd-va", {"affect": {"window": "reply"}}),
+        ("rrd-ls", {"sentiment": {"classifier": "x"}}),
+        ("rudder-va", {"rudder": {"auxiliary": 1.0}}),
+    ):
+        assert identity(name, **changes) != identity(name), name
+    assert identity("rrd-va", sentiment={"classifier": "x"}, rudder={"auxiliary": 1.0}) == identity("rrd-va")
+
+
+def test_how_a_reply_is_fetched_is_not():
+    llm = {"base_url": "http://localhost:1/v1", "timeout_s": 5, "max_retries": 1, "concurrency": 2, "send_to": "x"}
+    assert identity("llm", llm={**llm, "api_key_env": "X", "attempts": 5}) == identity("llm")
+
+
+def test_another_method_s_settings_are_not():
+    assert identity("uniform", llm={"model": "x"}, rrd={"k": 3}) == identity("uniform")
+    assert identity("sentiment", llm={"model": "x"}, rrd={"k": 3}) == identity("sentiment")
+
+
+def test_the_paper_s_prompt_gives_reward_units():
+    paper = DecomposeSettings(llm={"prompt": "paper"})
+    assert configured(METHODS["llm"], paper).reward_units
+    assert not configured(METHODS["llm"], DEFAULT).reward_units
+    assert not configured(METHODS["sentiment"], paper).reward_units
+    assert configured(METHODS["rrd"], DEFAULT).reward_units
+
+
+def test_where_a_method_s_code_lies_is_no_part_of_its_identity_and_its_version_is():
+    uniform = METHODS["uniform"]
+    assert settings_identity(replace(uniform, load="elsewhere:judge"), DEFAULT) == identity("uniform")
+    assert settings_identity(replace(uniform, version=2), DEFAULT) != identity("uniform")
+
+
+def test_options_that_are_not_given_leave_the_identity_as_it_was_before_there_were_any():
+    assert not {"reasoning_effort", "extra_body"} & identity("llm").keys()
+
+
+def test_a_model_of_reactions_counts_by_its_content_and_for_who_reads_it_alone(tmp_path):
+    write_made_up(tmp_path / "one.safetensors")
+    write_made_up(tmp_path / "same.safetensors")
+    write_made_up(tmp_path / "other.safetensors", seed=1)
+    one, same, other = ({"prior": tmp_path / f"{name}.safetensors"} for name in ("one", "same", "other"))
+    assert identity("prior", reaction=one) == identity("prior", reaction=same) != identity("prior", reaction=other)
+    assert identity("reaction", reaction=one) == identity("reaction")
+    assert identity("mix", reaction=one) == identity("mix", reaction=same) != identity("mix", reaction=other)
+    alone = {"sources": ("reaction",)}
+    assert identity("mix", reaction=one, mix=alone) == identity("mix", reaction=other, mix=alone)
+    assert identity("reaction", reaction={"max_tokens": 64}) != identity("reaction")
+    with pytest.raises(InputError, match="no reaction model is named"):
+        identity("prior")

@@ -1,0 +1,110 @@
+"""The posterior over the deals, beside one that is written down act by act."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apportion.environments.deduction.avalon.posterior import (
+    OpponentModel,
+    Round,
+    clean_chance,
+    evil_chances,
+    merlin_chances,
+    posterior,
+)
+from apportion.environments.deduction.avalon.role_assignments import Evidence, all_deals, fitting, seen_by
+from apportion.environments.deduction.avalon.rules import Options
+
+ROLES = Options().roles
+HABITS = OpponentModel(fails=0.6, merlin=0.9, evil=0.65, proposes=0.75)
+EVIL = ("minion", "assassin")
+
+
+def plays(deal: tuple[str, ...], habits: OpponentModel, draws: Random) -> Round:
+    """A round as these habits have it, drawn act by act."""
+    leader = draws.randrange(5)
+    every = list(combinations(range(5), 2))
+    clean = [team for team in every if not any(deal[seat] in EVIL for seat in team)]
+    tainted = [team for team in every if team not in clean]
+    if deal[leader] == "servant":
+        team = draws.choice(every)
+    else:
+        wanted = draws.random() < habits.proposes
+        team = draws.choice(clean if wanted == (deal[leader] == "merlin") else tainted)
+    votes = []
+    for role in deal:
+        approves = draws.random() < {"servant": 0.5, "merlin": habits.merlin}.get(role, habits.evil)
+        votes.append(approves == (role == "servant" or (role == "merlin") == (team in clean)))
+    fails = sum(deal[seat] in EVIL and draws.random() < habits.fails for seat in team)
+    return Round(leader, team, tuple(votes), fails)
+
+
+def test_the_posterior_is_how_often_each_deal_was_the_true_one() -> None:
+    """Draw deals and rounds; among the same rounds the true deals are as frequent as the posterior says."""
+    draws = Random(3)
+    deals = fitting(ROLES, Evidence(1, "servant", None))
+    expected, real = [0.0] * 10, [0] * 10
+    counted = [0] * 10
+    for _ in range(2_000):
+        true = draws.choice(deals)
+        rounds = [plays(true, HABITS, draws) for _ in range(3)]
+        left = [deal for deal in deals if all(one.fails <= sum(deal[s] in EVIL for s in one.team) for one in rounds)]
+        for deal, chance in zip(left, posterior(left, rounds, 1, HABITS), strict=True):
+            at = min(int(10 * chance), 9)
+            expected[at] += chance
+            real[at] += deal == true
+            counted[at] += 1
+    for at in range(10):
+        if counted[at] > 150:
+            assert real[at] / counted[at] == pytest.approx(expected[at] / counted[at], abs=0.08)
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    seat=st.integers(0, 4),
+    count=st.integers(0, 4),
+    true=st.sampled_from(all_deals(ROLES)),
+)
+def test_the_posterior_is_the_product_of_what_each_act_is_worth(
+    seed: int, seat: int, count: int, true: tuple[str, ...]
+) -> None:
+    draws = Random(seed)
+    rounds = [plays(true, HABITS, draws) for _ in range(count)]
+    deals = fitting(ROLES, Evidence(seat, true[seat], seen_by(true, seat), tuple((r.team, r.fails) for r in rounds)))
+    weights = [1.0] * len(deals)
+    for (number, deal), one in product(enumerate(deals), rounds):
+        evil = sum(deal[s] in EVIL for s in one.team)
+        for voter in set(range(5)) - {seat}:
+            if deal[voter] == "merlin":
+                weights[number] *= 0.9 if one.votes[voter] == (evil == 0) else 1 - 0.9
+            elif deal[voter] in EVIL:
+                weights[number] *= 0.65 if one.votes[voter] == (evil > 0) else 1 - 0.65
+        weights[number] *= {
+            (0, 0): 1, (1, 0): 0.4, (1, 1): 0.6, (2, 0): 0.16, (2, 1): 0.48, (2, 2): 0.36,
+        }[evil, one.fails]  # fmt: skip
+        if one.leader != seat and deal[one.leader] != "servant":
+            # Of ten teams of two, three are clean.
+            weights[number] *= 10 * (
+                (0.75 / 3 if evil == 0 else 0.25 / 7) if deal[one.leader] == "merlin" else
+                (0.25 / 3 if evil == 0 else 0.75 / 7)
+            )  # fmt: skip
+    found = posterior(deals, rounds, seat, HABITS)
+    assert found == pytest.approx([weight / sum(weights) for weight in weights])
+    assert true in deals
+    evil_by_seat = evil_chances(deals, found)
+    assert sum(evil_by_seat) == pytest.approx(2)
+    assert sum(merlin_chances(deals, found)) == pytest.approx(1)
+    for team in combinations(range(5), 2):
+        clean = clean_chance(deals, found, team)
+        assert clean <= 1 - max(evil_by_seat[s] for s in team) + 1e-9
+
+
+def test_before_anything_is_done_all_deals_are_alike() -> None:
+    deals = fitting(ROLES, Evidence(1, "servant", None))
+    assert posterior(deals, (), 1) == pytest.approx([1 / 24] * 24)
+    assert clean_chance(deals, posterior(deals, (), 1), (0, 1)) == pytest.approx(0.5)

@@ -1,0 +1,138 @@
+"""A person's negotiations as a corpus."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from apportion.corpus.corpus import Corpus
+from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.environment import Action, Observation
+from apportion.environments.episode_log import LOG, read_log
+from apportion.environments.human_play.episode import PersonPlayed
+from apportion.environments.human_play.negotiation import PersonNegotiates, play_negotiation
+from apportion.environments.negotiation.agents import AGENTS
+from apportion.environments.negotiation.contexts import contexts_of
+from apportion.environments.negotiation.observation import SELECT
+from apportion.environments.negotiation.simulator import SIMULATOR
+from apportion.foundation.errors import InputError, UnitError
+from tests.environments.terminal.test_human_agent import Typist
+
+CHOICE = PersonNegotiates(partner="fair", seed=3)
+
+
+def play(out: Path, *lines: str, choice: PersonNegotiates = CHOICE) -> tuple[PersonPlayed, str]:
+    typist = Typist(*lines)
+    return play_negotiation(choice, out, typist.screen), typist.text
+
+
+def everything(choice: PersonNegotiates = CHOICE) -> str:
+    return " ".join(map(str, choice.context.counts))
+
+
+def test_a_game_is_a_session_as_any_other(tmp_path: Path) -> None:
+    played, screen = play(tmp_path / "one", f"/propose {everything()}", "/agree", "/take")
+    corpus = Corpus.open(tmp_path / "one")
+    (session,) = corpus.iter_sessions()
+    assert session.source == "simulated: negotiation, agents person and fair, judge rules"
+    assert played.report.problems == ()
+    assert played.begun == 0
+    scores = {one.name: one.score for one in session.ratings if one.target == "Alice"}
+    assert scores == played.scores
+    assert scores["points"] > 0
+    assert "You are Alice" in screen
+    reopened = SIMULATOR.open(session, tmp_path / "one", lambda request: pytest.fail("scripts ask nobody"))
+    assert reopened.as_it_stands("Alice", reopened.turns_of("Alice")).scores == scores
+    with pytest.raises(UnitError, match=r"'person' \(Alice\) cannot play on"):
+        reopened.play_on("Alice", (), (0,))
+    again, _ = play(tmp_path / "one")
+    assert again.again
+    assert again.scores == played.scores
+
+
+def test_stopped_at_any_line_the_same_call_goes_on_and_asks_for_nothing_twice(tmp_path: Path) -> None:
+    lines = (f"/propose {everything()}", f"/insist {everything()}", "/agree", "/take")
+    play(tmp_path / "whole", *lines)
+    for count, line in enumerate(lines[:-1]):
+        with pytest.raises(EOFError):
+            play(tmp_path / "cut", line)
+        (logged,) = read_log(tmp_path / "cut" / LOG).values()
+        assert sum(move.agent == "Alice" for moves in logged.steps for move in moves) == count + 1
+    play(tmp_path / "cut", lines[-1])
+    assert (tmp_path / "cut" / LOG).read_bytes() == (tmp_path / "whole" / LOG).read_bytes()
+
+
+def test_more_games_go_into_one_folder(tmp_path: Path) -> None:
+    lines = (f"/propose {everything()}", "/agree", "/take")
+    play(tmp_path / "one", *lines)
+    second = replace(CHOICE, seat=2, seed=4)
+    with pytest.raises(EOFError):
+        play(tmp_path / "one", choice=second)
+    played, _ = play(tmp_path / "one", *lines, choice=replace(CHOICE, partner="conceding"))
+    assert played.begun <= 1
+    assert played.report.rows["sessions"] == 2
+
+
+def test_nothing_of_the_other_s_values_is_on_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its values change is what a partner does: this one does the same, whatever they are."""
+    context = CHOICE.context
+    others = [one for one in contexts_of(context.counts) if one.values[0] == context.values[0] and one != context]
+    monkeypatch.setitem(cast(dict[str, str], AGENTS.ours), "still", f"{__name__}:STILL")
+    screens = []
+    for number, one in enumerate((context, *others[:5])):
+        file = tmp_path / f"{number}.txt"
+        halves = [" ".join(f"{n} {v}" for n, v in zip(one.counts, own, strict=True)) for own in one.values]
+        file.write_text("\n".join(halves))
+        choice = replace(CHOICE, partner="still", contexts=file)
+        screens.append(play(tmp_path / str(number), "/propose 0 0 0", "/end", "/take 0 0 0", choice=choice)[1])
+    assert len(others) > 5
+    assert len(set(screens)) == 1
+
+
+def _still(view: Observation) -> Action:
+    if SELECT in view.legal:
+        return Action(SELECT, "", [0, 0, 0])
+    return Action("disagree") if "disagree" in view.legal else Action("propose", "", [0, 0, 0])
+
+
+STILL = ScriptedAgent("still", _still)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"seat": 3}, r"seat 3: no such seat; there are 1 \(Alice\) and 2 \(Bob\)"),
+        ({"person": "a b"}, "person 'a b': give 1 to 40 letters"),
+        ({"person": "fair"}, "person 'fair' is an agent's name"),
+        ({"person": "react"}, "person 'react' is an agent's name"),
+        ({"partner": "fairly"}, "did you mean 'fair'"),
+        ({"contexts": Path("nowhere")}, "not to be read as contexts"),
+    ],
+)
+def test_what_cannot_be_played_is_told(tmp_path: Path, changed: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        play(tmp_path / "one", choice=replace(CHOICE, **changed))  # type: ignore[arg-type]
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="not empty"):
+        play(tmp_path / "one")
+    lines = (f"/propose {everything()}", "/agree", "/take")
+    play(tmp_path / "two", *lines)
+    log = tmp_path / "two" / LOG
+    log.write_text(log.read_text().replace('"context":[[', '"context":[[9,'))
+    with pytest.raises((InputError, UnitError), match=r"cannot be played again|is .* in the log"):
+        play(tmp_path / "two", *lines)
+
+
+def test_whoever_plays_sees_the_whole_game_again(tmp_path: Path) -> None:
+    with pytest.raises(EOFError):
+        play(tmp_path / "one", f"/propose {everything()}")
+    typist = Typist("/agree", "/take")
+    play_negotiation(CHOICE, tmp_path / "one", typist.screen)
+    assert "You proposed to keep" in typist.text

@@ -1,0 +1,53 @@
+import pytest
+
+from apportion.corpus.importers.dealornodeal import read_rows
+from apportion.corpus.importers.dealornodeal.rows import row_of
+from apportion.environments.negotiation.action_encoding import split_code
+from apportion.environments.negotiation.dialogue_acts import acts_of, as_selected, proposed_to_you, shares
+from tests.shared import shared
+
+TALK = (
+    "1 0 4 2 1 2 YOU: i would like 4 hats <eos> THEM: no , i need 2 hats and the ball <eos> YOU: i insist <eos> "
+    "THEM: hm <eos> YOU: <selection> item0=0 item1=4 item2=0 <eos> reward=8 agree 1 4 4 1 1 2"
+)
+SHARES = {"propose": 48.6, "selection": 16.7, "agree": 15.5, "unknown": 7.7, "disagree": 7.0, "insist": 4.5}
+"""In percent of the training rows, as others have read them."""
+
+
+def test_a_row_as_acts_with_what_they_refer_to():
+    row = row_of(TALK, "here")
+    hats, others = split_code((0, 4, 0)), split_code((0, 2, 1))
+    assert [(mine, *act) for mine, act in acts_of(row)] == [
+        (True, "propose", hats),
+        (False, "propose", others),
+        (True, "insist", hats),
+        (False, "unknown", None),
+    ]
+    assert proposed_to_you(row) == hats and as_selected([row]) == (1, 1)
+    assert shares([row]) == {"propose": 0.4, "insist": 0.2, "unknown": 0.2, "selection": 0.2}
+
+
+def test_what_the_other_proposed_last_leaves():
+    row = row_of(TALK.replace("i insist <eos> THEM: hm", "hm <eos> THEM: give me the book"), "here")
+    assert proposed_to_you(row) == split_code((0, 4, 1)) and as_selected([row]) == (0, 1)
+
+
+def test_nothing_is_proposed():
+    silent = row_of("1 0 4 2 1 2 YOU: hello <eos> THEM: <selection> no agreement <eos> reward=no agreement "
+                    "agree 1 4 4 1 1 2", "here")  # fmt: skip
+    assert proposed_to_you(silent) is None and as_selected([silent]) == (0, 0)
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return read_rows(shared("data/dealornodeal"))[0]
+
+
+def test_in_85_of_100_deals_of_the_test_rows_the_last_proposal_is_what_was_selected(parts):
+    right, agreed = as_selected(parts["test"])
+    assert agreed == 804 and right / agreed >= 0.85
+
+
+def test_the_shares_of_acts_are_within_two_points_of_what_others_have_read(parts):
+    found = shares(parts["train"])
+    assert {kind: 100 * share for kind, share in found.items()} == pytest.approx(SHARES, abs=2)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apportion.environments.negotiation.act_parser import UNKNOWN, Parsed, parse
+from apportion.environments.negotiation.action_encoding import AGREE, DISAGREE, END, INSIST, SPLITS, act_of, splits_of
+from apportion.environments.negotiation.contexts import Context, pools
+from apportion.environments.negotiation.realization import sentence, wordings
+from apportion.environments.negotiation.rules import legal_acts
+from tests.environments.negotiation.strategies import CONTEXTS
+
+
+@pytest.mark.parametrize("counts", pools())
+def test_every_wording_of_every_act_is_read_back_as_that_act(counts: tuple[int, int, int]) -> None:
+    for act in legal_acts(counts)[2]:
+        words = [sentence(act, counts, wording) for wording in range(wordings(act))]
+        assert len(set(words)) == len(words) > 2
+        kind, split = act_of(act)
+        assert {parse(one, counts) for one in words} == {Parsed(kind, None if split is None else act % SPLITS)}
+
+
+def test_a_wording_is_drawn_by_its_number() -> None:
+    counts = (1, 2, 2)
+    assert sentence(AGREE, counts, 1) == sentence(AGREE, counts, 1 + wordings(AGREE)) != sentence(AGREE, counts, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "split"),
+    [
+        ("I would like the book and one hat", "propose", (1, 1, 0)),
+        ("you can have all the hats if I can have the book and the ball", "propose", (1, 0, 1)),
+        ("ball and a book for me , the rest to you", "propose", (1, 0, 1)),
+        ("you take 1 hat and i'll take everything else", "propose", (1, 2, 1)),
+        ("1 of each?", "propose", (1, 1, 1)),
+        ("take the hats and the ball", "propose", (1, 0, 0)),
+        ("i don't need the hats, just the basketball", "propose", (0, 0, 1)),
+        ("how about just the ball and i take the rest ?", "propose", (1, 3, 0)),
+        ("the books are worth 5 to me", UNKNOWN, None),
+        ("sounds good to me !", "agree", None),
+        ("no way", "disagree", None),
+        ("i can't do that .", "disagree", None),
+        ("hello, how are you?", UNKNOWN, None),
+        ("", UNKNOWN, None),
+        ("<selection>", "end", None),
+    ],
+)
+def test_what_people_write_is_read(text: str, kind: str, split: tuple[int, int, int] | None) -> None:
+    read = parse(text, (1, 3, 1))
+    assert read.kind == kind
+    assert (None if read.split is None else act_of(read.split)[1]) == split
+
+
+def test_what_stands_helps_to_read() -> None:
+    counts, theirs, mine = (1, 3, 1), 25 + 5, 10 + 1  # The other keeps (1, 1, 0), which leaves (0, 2, 1).
+    assert parse("okay, 2 hats and the ball for me, deal", counts, standing=theirs) == Parsed("agree")
+    assert parse("okay, you get the book and 1 hat", counts, standing=theirs) == Parsed("agree")
+    assert parse("I take the rest.", counts, standing=theirs) == Parsed("agree")
+    assert parse("I'd need one more hat too", counts, standing=theirs) == Parsed("propose", mine + 5)
+    assert parse("I insist.", counts, own=mine) == Parsed("insist", mine)
+    assert parse("I insist.", counts) == Parsed(UNKNOWN)
+    assert parse("I'd like 2 hats and the ball", counts, own=mine) == Parsed("insist", mine)
+
+
+@given(st.text(max_size=200) | st.text("ihatsbookyu 0123456789.,all notherest", max_size=200), CONTEXTS)
+def test_whatever_is_said_is_read_as_something_that_the_pool_allows(text: str, context: Context) -> None:
+    for standing in (None, splits_of(context.counts)[-1]):
+        kind, split = parse(text, context.counts, standing, standing)
+        assert (split is not None) == (kind in ("propose", "insist"))
+        assert split is None or split in splits_of(context.counts)
+
+
+def test_a_number_without_end_is_a_number() -> None:
+    assert parse(f"I want {chr(57) * 5000} hats", (1, 3, 1)) == Parsed("propose", 15)
+
+
+def test_acts_without_a_split_have_words_too() -> None:
+    assert {sentence(act, (1, 3, 1)) for act in (AGREE, DISAGREE, END)} == {
+        "Deal.", "No, I can't accept that.", "Let's end it here.",
+    }  # fmt: skip
+    assert sentence(INSIST, (1, 3, 1), 1) == "I still want nothing; you get 1 book, 3 hats and 1 ball."
+
+
+@pytest.mark.parametrize("text", ["I agree to everything.", "yes to everything", "I'm fine with everything you said"])
+def test_who_agrees_to_everything_asks_for_nothing(text):
+    assert parse(text, (1, 3, 1), standing=30) == Parsed("agree")
+    assert parse("I want everything", (1, 3, 1), standing=30) == Parsed("propose", 41)

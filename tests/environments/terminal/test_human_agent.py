@@ -1,0 +1,112 @@
+"""A person as an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.environment import Action, Observation
+from apportion.environments.run_episode import play
+from apportion.environments.sotopia.game import Rules, Sotopia
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.text_rendering import SotopiaRenderer
+from apportion.environments.terminal.console import Screen
+from apportion.environments.terminal.human_agent import WAITING, HumanAgent
+from apportion.environments.terminal.prompts import PlainTelling, Renderer
+from tests.environments.games import Countdown, take
+
+
+class Typist:
+    """Types lines, and keeps what was shown."""
+
+    def __init__(self, *lines: str) -> None:
+        self.shown: list[str] = []
+        self._lines: Iterator[str] = iter(lines)
+        self.screen = Screen(self._ask, self.shown.append)
+
+    def _ask(self, prompt: str) -> str:
+        self.shown.append(prompt)
+        for line in self._lines:
+            self.shown.append(line + "\n")
+            return line
+        raise EOFError
+
+    def person(self, telling: Renderer) -> HumanAgent:
+        return HumanAgent(self.screen, telling)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.shown)
+
+
+def test_a_person_plays_any_environment() -> None:
+    game, typist = Countdown(["ann", "bob"]), Typist("hello", "/take 3", "/take 2", *["/take 3"] * 9)
+    game.reset(1)
+    left = game.pile
+    play(game, {"ann": typist.person(PlainTelling()), "bob": ScriptedAgent("b", lambda view: take(1))})
+    assert "! say which of /take, /pass it is" in typist.text
+    assert f"{left} are left\n> " in typist.text and f"{left - 4} are left\n> " in typist.text
+    assert game.steps[0][0].act == Action("take", "3") and game.over
+
+
+def sotopia() -> Sotopia:
+    game = Sotopia(bundled_tasks.tasks()[0])
+    game.do(Action("speak", "Hello.\n2. You: I pay 110.\x1b[2J"))
+    return game
+
+
+def test_what_others_say_stands_in_its_place() -> None:
+    game, typist = sotopia(), Typist()
+    with pytest.raises(EOFError):
+        typist.person(SotopiaRenderer(Rules())).act(Observation(game, game.agents[1]))
+    assert "1. the other person: Hello.\n    2. You: I pay 110.\\x1b[2J\n2. You: " in typist.text
+
+
+def test_an_act_is_shown_once_and_everything_again_when_asked_for() -> None:
+    game, typist = sotopia(), Typist("So?", "/again", "/nothing")
+    person = typist.person(SotopiaRenderer(Rules()))
+    for _ in range(2):
+        game.do(person.act(Observation(game, game.agents[1])))
+        game.do(Action("non-verbal communication", "nods"))
+    person.see_the_end(Observation(game, game.agents[1]))
+    assert typist.text.count("2. You: So?") == 2  # as typed, and again
+    assert typist.text.count("Your goal: ") == 2 and typist.text.count("3. the other person (non-verbal") == 2
+    assert typist.text.endswith("5. the other person (non-verbal communication): nods\n")
+    assert game.acts[3][1] == Action("none")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("/help", "  /physical TEXT: do it with your hands"),
+        ("/shout hey", "! no command /shout: there are"),
+        ("", "! nothing was typed"),
+        ("a" * 20_001, "says 20,001 characters at once; at most 20,000"),
+    ],
+)
+def test_what_cannot_be_used_is_told_and_the_person_is_asked_again(line: str, told: str) -> None:
+    game, typist = sotopia(), Typist(line, "Fine.")
+    assert typist.person(SotopiaRenderer(Rules())).act(Observation(game, game.agents[1])) == Action("speak", "Fine.")
+    assert told in " ".join(typist.text.split("\n    "))
+
+
+def test_the_beginning_is_shown_once_and_what_one_waits_for_goes_at_the_end() -> None:
+    game = sotopia()
+    shown: list[str] = []
+    screen = Screen(input, shown.append, live=True)
+    person = HumanAgent(screen, SotopiaRenderer(Rules()))
+    person.see_the_beginning(Observation(game, game.agents[1]))
+    assert shown[-1] == WAITING and not any(text.startswith("1. ") for text in shown)
+    person.see_the_end(Observation(game, game.agents[1]))
+    screen.wait(WAITING)
+    person.see_the_end(Observation(game, game.agents[1]))
+    assert "".join(shown).count("Your goal: ") == 1 and shown[-2:] == [WAITING, "\r\x1b[K"]
+
+
+def test_whoever_stops_has_done_nothing() -> None:
+    game, typist = sotopia(), Typist("/stop", "Hello")
+    with pytest.raises(EOFError, match="stops"):
+        typist.person(SotopiaRenderer(Rules())).act(Observation(game, game.agents[1]))
+    assert len(game.acts) == 1

@@ -1,0 +1,179 @@
+"""A session at any of its acts, played on."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apportion.environments.agents.agent import RandomLegalAgent, ScriptedAgent
+from apportion.environments.environment import Action, Environment, InvalidActionError
+from apportion.environments.restored_episode import EpisodeLocation, MissingAgent, RestoredEpisode
+from apportion.environments.run_episode import play
+from apportion.environments.scoring import EpisodeScore
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.foundation.errors import UnitError
+from tests.environments.games import Countdown, Matching, take
+
+THREES = ScriptedAgent("threes", lambda view: take(3))
+
+
+def played(environment: Environment, agent=THREES, seed=4) -> tuple[Environment, RestoredEpisode]:
+    environment.reset(seed)
+    begun = environment.clone()
+    agents = dict.fromkeys(environment.agents, agent)
+    play(environment, agents)
+    return environment, RestoredEpisode("s1", begun, tuple(environment.steps), agents)
+
+
+def social(agent=Conceding(), seed=4) -> tuple[Environment, RestoredEpisode]:  # noqa: B008 - is frozen
+    return played(Sotopia(bundled_tasks.tasks()[0]), agent, seed)
+
+
+def test_it_is_placed_after_any_prefix_and_goes_on_as_it_went() -> None:
+    whole, reopened = social()
+    for steps in range(len(whole.steps) + 1):
+        game = reopened.after(steps)
+        assert game.steps == whole.steps[:steps]
+        play(game, reopened.agents)
+        assert game.steps == whole.steps and game.outcome() == whole.outcome()
+    assert reopened.before_turn(3).steps == whole.steps[:3]
+    assert reopened.places[3] == EpisodeLocation(3, whole.agents[1])
+    for wrong in (-1, len(whole.steps) + 1):
+        with pytest.raises(UnitError, match=f"session s1: {wrong} steps of"):
+            reopened.after(wrong)
+    with pytest.raises(UnitError, match="turn 99 of"):
+        reopened.before_turn(99)
+
+
+@given(st.sets(st.integers(0, 9)), st.integers(0, 3), st.sampled_from([0, 1]))
+def test_a_history_has_the_kept_acts_with_their_replies_and_nothing_else(kept: set[int], seed: int, seat: int) -> None:
+    """Against the definition, for two who speak in turns: pairs of an act and its reply, after what came before."""
+    whole, reopened = social(Conceding(), seed)
+    target = whole.agents[seat]
+    own = reopened.turns_of(target)
+    coalition = {own[i] for i in kept if i < len(own)}
+    expected = whole.steps[: own[0]]
+    for turn in own:
+        if turn in coalition:
+            expected = expected + whole.steps[turn : turn + 2]
+    game, dropped = reopened.history(target, coalition)
+    assert game.steps == expected and dropped == 0
+    assert reopened.as_it_stands(target, coalition).scores == game.outcome()[target]
+
+
+def test_everything_kept_is_scored_as_it_ended_and_not_played_on() -> None:
+    whole, reopened = social()
+    for target in whole.agents:
+        endings = reopened.play_on(target, reopened.turns_of(target), (1, 2, 3))
+        assert len(endings) == 3
+        assert {(e.acts, e.dropped, e.scores["GOAL"]) for e in endings} == {(0, 0, whole.outcome()[target]["GOAL"])}
+
+
+def test_the_same_seed_plays_on_the_same_and_others_otherwise() -> None:
+    whole, reopened = social(RandomLegalAgent())
+    target = whole.agents[0]
+    endings = reopened.play_on(target, (), range(30))
+    assert endings == reopened.play_on(target, (), range(30))
+    assert len({ending.acts for ending in endings}) > 1
+    assert endings[3:5] == reopened.play_on(target, (), (3, 4))
+
+
+def test_what_was_dealt_before_stays_when_it_is_played_on_by_another_seed() -> None:
+    whole, reopened = played(Countdown(("ann", "bob")))
+    piles = set()
+    seen = ScriptedAgent("looks", lambda view: piles.add(view.text) or take(3))
+    reopened.played_by({"ann": seen, "bob": THREES}).play_on("ann", (), range(20))
+    assert {text for text in piles if text.startswith(f"{reopened.begun.pile} ")} == {f"{reopened.begun.pile} are left"}
+    assert whole.over and not reopened.begun.steps
+
+
+def test_acts_that_removal_makes_illegal_are_dropped_and_counted() -> None:
+    class Strict(Countdown):
+        """Nobody may take 1 right after a 1."""
+
+        def _check(self, agent: str, act: Action) -> None:
+            if act.text == "1" and self.steps and self.steps[-1][0].act.text == "1":
+                raise InvalidActionError("1 after 1")
+
+    game = Strict(("ann", "bob"))
+    game.reset(4)
+    begun = game.clone()
+    for number in (2, 1, 2, 2, 1):
+        game.do(take(number))
+    placed, dropped = RestoredEpisode("s", begun, tuple(game.steps), {}).history("ann", {0, 4})
+    assert [moves[0].act.text for moves in placed.steps] == ["2", "1"] and dropped == 1
+
+
+def test_a_history_that_ends_early_drops_the_rest() -> None:
+    """Three silent acts in a row end an episode: they come together where what stood between is left out."""
+    game = Sotopia(bundled_tasks.tasks()[0])
+    game.reset(0)
+    begun = game.clone()
+    for kind in ("speak", "none", "speak", "speak", "none", "none", "speak", "speak"):
+        game.do(Action(kind, "" if kind == "none" else "Hm."))
+    target = game.agents[0]
+    reopened = RestoredEpisode("s", begun, tuple(game.steps), {})
+    placed, dropped = reopened.history(target, {0, 4, 6})
+    assert placed.over and dropped == 2
+    assert reopened.play_on(target, {0, 4, 6}, (0, 1))[1].dropped == 2
+
+
+def test_acts_at_once_go_together() -> None:
+    show = ScriptedAgent("shows", lambda view: Action("show", view.draws.choice("ab")))
+    whole, reopened = played(Matching(("ann", "bob")), show)
+    assert [place.step for place in reopened.places] == [0, 0, 1, 1, 2, 2]
+    placed, _ = reopened.history("ann", {2})
+    assert placed.steps == [whole.steps[1]]
+    assert reopened.play_on("ann", {2}, (0,))[0].acts == 4
+
+
+def test_another_judge_scores_and_says_what_failed() -> None:
+    class Words:
+        called = "words"
+
+        def verdict(self, environment: Environment) -> EpisodeScore:
+            return EpisodeScore({name: {"GOAL": None} for name in environment.agents}, "no usable reply")
+
+    whole, reopened = social()
+    ending = replace(reopened, judge=Words()).as_it_stands(whole.agents[0], ())
+    assert (ending.scores, ending.problem) == ({"GOAL": None}, "no usable reply")
+
+
+def test_who_is_nobody_in_it_and_turns_of_others_are_told() -> None:
+    whole, reopened = social()
+    with pytest.raises(UnitError, match="session s1: nobody is called 'nobody'; there are"):
+        reopened.turns_of("nobody")
+    with pytest.raises(UnitError, match="nobody is called"):
+        reopened.played_by({"nobody": THREES})
+    with pytest.raises(UnitError, match=r"session s1: turn 1 is none of '.*'; it has \(0, 2"):
+        reopened.history(whole.agents[0], {0, 1})
+
+
+def test_who_cannot_play_again_is_an_error_only_when_asked() -> None:
+    whole, reopened = social()
+    target, other = whole.agents
+    left = reopened.played_by({other: MissingAgent("Mia at the keyboard", "people do not play on")})
+    assert left.play_on(target, left.turns_of(target), (0,))[0].acts == 0
+    with pytest.raises(UnitError, match=rf"'Mia at the keyboard' \({other}\) cannot play on: people do not"):
+        left.play_on(target, (), (0,))
+
+
+def test_steps_that_the_rules_do_not_allow_are_told_when_it_is_opened() -> None:
+    whole, reopened = social()
+    wrong = (*whole.steps[:1], *whole.steps[:1])
+    with pytest.raises(InvalidActionError, match="out of turn"):
+        RestoredEpisode("s1", reopened.begun, wrong, {})
+
+
+def test_all_coalitions_of_a_session_are_played_on_by_themselves() -> None:
+    """Nothing of one play is left for the next: any order gives the same."""
+    whole, reopened = social(Conceding(3))
+    target = whole.agents[0]
+    own = reopened.turns_of(target)[:4]
+    coalitions = [kept for size in range(len(own) + 1) for kept in combinations(own, size)]
+    once = {kept: reopened.play_on(target, kept, (0, 1)) for kept in coalitions}
+    assert once == {kept: reopened.play_on(target, kept, (0, 1)) for kept in reversed(coalitions)}

@@ -1,0 +1,121 @@
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from apportion.features.media_io.media import open_recording
+from apportion.features.media_io.video import Picture, read_pictures
+from tests.features.clips import flat, write_movie
+from tests.shared import shared
+
+
+def _pictures(path: Path, rate_hz: float = 10.0, thrifty: bool = True) -> list[Picture]:
+    with open_recording(path.parent, path.name, 1.0) as recording:
+        return list(read_pictures(recording, recording.stream("video"), rate_hz, thrifty))
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.avi"])
+def test_steady_movie_is_sampled_at_the_rate(tmp_path: Path, name: str):
+    pictures = _pictures(write_movie(tmp_path / name, [flat(v) for v in range(0, 200, 4)]))
+    times = [p.time_s for p in pictures]
+    assert times == pytest.approx([0.0, 0.12, 0.2, 0.32, 0.4, 0.52, 0.6, 0.72, 0.8, 0.92] + [1 + t for t in
+        (0.0, 0.12, 0.2, 0.32, 0.4, 0.52, 0.6, 0.72, 0.8, 0.92)], abs=2e-3)  # fmt: skip
+    assert [_grey_level(p.luma) for p in pictures] == pytest.approx([4 * round(t * 25) for t in times], abs=3)
+
+
+def test_transport_stream_begins_at_zero(tmp_path: Path):
+    path = write_movie(tmp_path / "a.ts", [flat()] * 50, codec="mpeg2video")
+    assert _pictures(path)[0].time_s == pytest.approx(0.0, abs=1e-6)
+
+
+def test_variable_frame_rate_keeps_presentation_times(tmp_path: Path):
+    stamps = [0.0, 0.04, 0.08, 1.0, 1.5, 1.54, 1.58, 3.0]
+    path = write_movie(tmp_path / "a.mkv", [flat(30 * i) for i in range(8)], times_s=stamps)
+    pictures = _pictures(path)
+    assert [p.time_s for p in pictures] == pytest.approx([0.0, 1.0, 1.5, 3.0], abs=2e-3)
+    assert [_grey_level(p.luma) for p in pictures] == pytest.approx([0, 90, 120, 210], abs=4)
+
+
+def test_real_variable_frame_rate():
+    path = shared("media/face_noface.mov")
+    with open_recording(path.parent, path.name, 1.0) as recording:
+        truth = [frame.time for frame in recording.frames(recording.stream("video"))]
+    by_number = np.arange(len(truth)) / (len(truth) / truth[-1])
+    assert np.abs(by_number - truth).max() > 0.2  # what frame number / fps would be wrong by
+    times = [p.time_s for p in _pictures(path)]
+    assert set(times) <= set(truth)
+    assert len(times) == 64
+    assert max(np.diff(times)) < 0.16
+
+
+def test_video_that_begins_after_its_sound():
+    assert _pictures(shared("media/short_hamilton_clip.mp4"))[0].time_s == pytest.approx(0.852, abs=0.001)
+
+
+def test_brightness_is_the_videos_own_at_full_size(tmp_path: Path):
+    picture = np.repeat(np.linspace(16, 235, 64, dtype=np.uint8)[None], 48, axis=0)
+    (shown,) = _pictures(write_movie(tmp_path / "a.mp4", [picture]))
+    assert shown.luma.shape == (48, 64)
+    expected = shown.frame.reformat(format="gray", dst_color_range=2, threads=1).to_ndarray()
+    # The one is limited range, the other full: a straight line between them.
+    assert np.corrcoef(shown.luma.ravel(), expected.ravel())[0, 1] > 0.999
+
+
+def _grey_level(luma: np.ndarray) -> float:
+    """0 to 255 from a video's limited range, 16 to 235."""
+    return (float(luma.mean()) - 16) * 255 / 219
+
+
+@pytest.mark.parametrize("pixels", ["yuv420p", "yuv444p", "yuv420p10le", "bgr0"])
+def test_every_pixel_format_gives_brightness(tmp_path: Path, pixels: str):
+    codec = "mpeg4" if pixels == "yuv420p" else "ffv1"
+    with av.open(str(tmp_path / "a.mkv"), "w") as container:
+        stream = container.add_stream(codec, rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, pixels
+        for value in (40, 120, 200):
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), value, np.uint8), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    means = [float(p.luma.mean()) for p in _pictures(tmp_path / "a.mkv")]
+    assert means == sorted(means)
+    assert np.diff(means) == pytest.approx([70 if "yuv" in pixels and "10" not in pixels else 80] * 2, abs=12)
+    colours = [p.colours() for p in _pictures(tmp_path / "a.mkv")]
+    assert [c.shape for c in colours] == [(48, 64, 3)] * 3
+    assert [float(c.mean()) for c in colours] == pytest.approx([40, 120, 200], abs=4)
+
+
+def test_without_the_deblocking_filter_pictures_hardly_differ():
+    path = shared("media/WolfgangLanger_Pexels.mp4")
+    thrifty, full = _pictures(path, 5.0), _pictures(path, 5.0, thrifty=False)
+    assert [p.time_s for p in thrifty] == [p.time_s for p in full]
+    differences = [np.abs(a.luma.astype(int) - b.luma).mean() for a, b in zip(thrifty, full, strict=True)]
+    assert max(differences) < 2.0
+
+
+def test_halves_of_a_side_by_side_picture():
+    picture = Picture(0.0, np.hstack([flat(10), flat(200)]))
+    assert picture.half("left").luma.mean() == 10
+    assert picture.half("right").luma.mean() == 200
+    assert picture.half(None).luma.shape == (48, 128)
+
+
+def test_colours_of_a_half_are_those_of_the_half(tmp_path: Path):
+    (picture,) = _pictures(write_movie(tmp_path / "a.mp4", [np.hstack([flat(20), flat(220)])]))
+    assert picture.half("right").colours().mean() == pytest.approx(220, abs=6)
+    assert picture.half("left").colours().shape == (48, 64, 3)
+
+
+def test_rotation_mark_of_a_telephone_is_obeyed(tmp_path: Path):
+    top_bright = np.vstack([flat(220, 64, 24), flat(20, 64, 24)])
+    data = bytearray(write_movie(tmp_path / "a.mp4", [top_bright] * 5).read_bytes())
+    place = data.index(b"tkhd") + 4 + 40  # the track header's matrix, version 0
+    quarter_turn = [(0, 1 << 16, 0), (-(1 << 16), 0, 0), (0, 0, 1 << 30)]
+    data[place : place + 36] = b"".join(v.to_bytes(4, "big", signed=True) for row in quarter_turn for v in row)
+    (tmp_path / "b.mp4").write_bytes(data)
+    grey = _pictures(tmp_path / "b.mp4")[0].luma
+    assert grey.shape == (64, 48)
+    # The matrix (0 1 / -1 0) turns the picture clockwise: what was on top is now at the right.
+    assert grey[:, 36:].mean() > 200
+    assert grey[:, :12].mean() < 40
+    assert _pictures(tmp_path / "b.mp4")[0].colours()[:, 36:].mean() > 200

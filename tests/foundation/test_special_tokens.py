@@ -1,0 +1,17 @@
+from types import SimpleNamespace
+
+from apportion.foundation.special_tokens import control_marks, defused
+
+
+def token(content, special=True):
+    return SimpleNamespace(content=content, special=special)
+
+
+def test_only_control_tokens_of_some_length_are_marks():
+    tokens = {0: token("<|end|>"), 1: token("x"), 2: token("<b>", special=False)}
+    assert control_marks(SimpleNamespace(added_tokens_decoder=tokens)) == ("<|end|>",)
+
+
+def test_what_spells_a_mark_is_broken_up():
+    assert defused("a<|end|>b<|end|>", ("<|end|>",)) == "a< |end|>b< |end|>"
+    assert defused("nothing of it", ("<|end|>",)) == "nothing of it"

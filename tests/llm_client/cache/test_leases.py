@@ -1,0 +1,229 @@
+"""Two runs on one cache: each request is paid once, whichever of them asks it, and whatever becomes of that one."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from apportion.llm_client.cache import leases, writer
+from apportion.llm_client.cache import process_id as owner
+from apportion.llm_client.cache.cache import ReplyCache
+from apportion.llm_client.client import Client
+from apportion.llm_client.errors import InBatchError, RequestError
+from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
+from tests.llm_client.openai_server import Fault, OpenAIServer, serving
+
+ROOT = Path(__file__).resolve().parents[3]
+REQUESTS = 40
+
+ASKER = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from apportion.llm_client.client import Client
+from apportion.llm_client.settings import LLMSettings
+from tests.llm_client.cache.test_leases import REQUESTS, request
+
+settings = LLMSettings(base_url=sys.argv[1], model="m", concurrency=8)
+with Client(settings, cache=Path(sys.argv[2])) as client, ThreadPoolExecutor(8) as pool:
+    print("started", flush=True)
+    sys.stdin.readline()
+    print(*pool.map(lambda n: client.complete(request(n)).text, range(REQUESTS)), sep="|", flush=True)
+"""
+
+
+def request(number):
+    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session {number}")
+
+
+def asker(server, path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", ASKER, server.url, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout.readline() == "started\n"
+    return process
+
+
+def client(server, path, **options):
+    return Client(LLMSettings(base_url=server.url, model="m", **{"max_retries": 0, **options}), cache=path)
+
+
+def test_two_runs_at_once_ask_each_request_once(tmp_path):
+    with serving(OpenAIServer(latency_s=0.1)) as server:
+        askers = [asker(server, tmp_path / "cache.sqlite") for _ in range(2)]
+        for process in askers:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        texts = [process.communicate()[0].strip() for process in askers]
+    assert texts == ["|".join(f"reply to {n}" for n in range(REQUESTS))] * 2
+    assert len(server.requests) == REQUESTS
+
+
+def test_what_a_killed_run_was_asking_is_asked_at_once_by_the_one_that_waits(tmp_path):
+    held = threading.Event()
+
+    def answer(body):
+        if len(server.requests) <= 8:
+            held.wait(30)
+        return {"choices": [{"message": {"content": f"reply to {body['messages'][-1]['content']}"}}]}
+
+    with serving(OpenAIServer(answer=answer)) as server:
+        first = asker(server, tmp_path / "cache.sqlite")
+        first.stdin.write("go\n")
+        first.stdin.flush()
+        while len(server.requests) < 8:
+            time.sleep(0.005)
+        with client(server, tmp_path / "cache.sqlite") as second, ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(second.complete, request(0))
+            time.sleep(0.3)
+            assert not waiting.done() and len(server.requests) == 8
+            first.send_signal(signal.SIGKILL)
+            first.communicate()
+            assert waiting.result(20).text == "reply to 0"
+        held.set()
+    assert len(server.requests) == 9
+
+
+def test_a_request_that_failed_in_one_run_is_free_for_the_other(tmp_path):
+    server = OpenAIServer(faults=[Fault(500)], latency_s=0.2)
+    with (
+        serving(server),
+        client(server, tmp_path / "c") as first,
+        client(server, tmp_path / "c") as second,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        failing = pool.submit(first.complete, request(1))
+        while not server.requests:
+            time.sleep(0.005)
+        waiting = pool.submit(second.complete, request(1))
+        with pytest.raises(RequestError):
+            failing.result()
+        assert waiting.result().text == "reply to 1"
+    assert len(server.requests) == 2
+
+
+def test_a_client_that_is_closed_while_it_asks_leaves_no_claim(tmp_path):
+    server = OpenAIServer(latency_s=0.5)
+    with serving(server), ThreadPoolExecutor(1) as pool:
+        first = client(server, tmp_path / "c")
+        asking = pool.submit(first.complete, request(1))
+        while not server.requests:
+            time.sleep(0.005)
+        first.close()
+        assert isinstance(asking.exception(), RequestError)
+        assert rows(tmp_path / "c", "leases") == rows(tmp_path / "c", "owners") == []
+
+
+def rows(path, table):
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(f"SELECT * FROM {table}").fetchall()
+    finally:
+        connection.close()
+
+
+def test_the_wait_for_another_run_is_told_once(tmp_path, caplog):
+    with (
+        serving(OpenAIServer(latency_s=0.3)) as server,
+        client(server, tmp_path / "c") as first,
+        client(server, tmp_path / "c") as second,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        asking = [pool.submit(first.complete, request(n)) for n in range(3)]
+        while len(server.requests) < 3:
+            time.sleep(0.005)
+        waiting = [pool.submit(second.complete, request(n)) for n in range(3)]
+        assert [w.result().text for w in waiting] == [a.result().text for a in asking]
+    assert len(server.requests) == 3
+    told = [record.getMessage() for record in caplog.records if "another run on" in record.getMessage()]
+    assert len(told) == 1 and str(tmp_path / "c") in told[0]
+
+
+def test_a_batch_that_was_handed_in_after_the_client_began_is_seen(tmp_path):
+    with serving(OpenAIServer()) as server, client(server, tmp_path / "c") as asking:
+        other = ReplyCache(tmp_path / "c")
+        other.transact(lambda c: c.execute("INSERT INTO batches (token, url, dialect) VALUES ('t', 'u', '[]')"))
+        other.transact(lambda c: c.execute("INSERT INTO batched VALUES (?, 1, NULL)", (request(1).key(),)))
+        with pytest.raises(InBatchError, match="1 requests are in a batch"):
+            asking.complete(request(1))
+        other.transact(lambda c: c.execute("DELETE FROM batched"))
+        other.close()
+        assert asking.complete(request(1)).text == "reply to 1"
+
+
+def test_claims_are_renewed_while_their_process_lives(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, "RENEW_S", 0.05)
+    with (
+        serving(OpenAIServer(latency_s=1.0)) as server,
+        client(server, tmp_path / "c") as asking,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        future = pool.submit(asking.complete, request(1))
+        while not server.requests:
+            time.sleep(0.005)
+        (_, _, _, _, first), *_ = rows(tmp_path / "c", "owners")
+        while rows(tmp_path / "c", "owners")[0][-1] == first:
+            time.sleep(0.01)
+        assert future.result().text == "reply to 1"
+
+
+class TestInOneTransaction:
+    @pytest.fixture
+    def cache(self, tmp_path):
+        cache = ReplyCache(tmp_path / "cache.sqlite")
+        yield cache
+        cache.close()
+
+    def test_a_request_has_one_owner_until_it_is_given_up(self, cache):
+        one, other = (cache.transact(leases.add_owner) for _ in range(2))
+        claim = lambda owner: cache.transact(lambda c: leases.claim(c, "k", owner)).state  # noqa: E731
+        assert [claim(one), claim(one), claim(other)] == ["ours", "ours", "asked elsewhere"]
+        assert cache.transact(leases.claimed_keys) == {"k"}
+        cache.transact(lambda c: leases.end_claim(c, "k", other))
+        assert claim(other) == "asked elsewhere"
+        cache.transact(lambda c: leases.end_claim(c, "k", one))
+        assert claim(other) == "ours"
+
+    def test_a_reply_ends_the_claim_and_is_handed_to_the_next(self, cache):
+        one, other = (cache.transact(leases.add_owner) for _ in range(2))
+        cache.transact(lambda c: leases.claim(c, "k", one))
+        cache.put("k", ChatReply("text", "m"))
+        assert cache.transact(leases.claimed_keys) == set()
+        claim = cache.transact(lambda c: leases.claim(c, "k", other))
+        assert (claim.state, claim.reply) == ("kept", ChatReply("text", "m"))
+
+    def test_a_lease_that_was_not_renewed_frees_what_was_claimed_and_counts_what_was_set_aside_as_lost(
+        self, cache, monkeypatch
+    ):
+        monkeypatch.setattr(owner, "_GRACE_S", 0.0)
+        one, other = (cache.transact(leases.add_owner) for _ in range(2))
+        cache.transact(lambda c: leases.claim(c, "k", one))
+        cache.transact(lambda c: leases.reserve(c, 0.5, 10, one))
+        assert (cache.usage().unanswered_usd, cache.usage().under_way_usd) == (0, 0.5)
+        cache.transact(lambda c: c.execute("UPDATE owners SET expires_at = 1 WHERE id = ?", (one,)))
+        assert (cache.usage().unanswered_usd, cache.usage().under_way_usd) == (0.5, 0)
+        assert cache.transact(lambda c: leases.claim(c, "k", other)).state == "ours"
+        cache.transact(lambda c: leases.renew(c, one))
+        assert cache.transact(lambda c: leases.claim(c, "k", one)).state == "asked elsewhere"
+
+    def test_those_who_come_clear_away_what_the_dead_have_left(self, cache):
+        dead = cache.transact(leases.add_owner)
+        cache.transact(lambda c: leases.claim(c, "k", dead))
+        cache.transact(lambda c: c.execute("UPDATE owners SET started = 'long ago'"))
+        living = cache.transact(leases.add_owner)
+        assert living != dead
+        assert cache.transact(lambda c: c.execute("SELECT id FROM owners").fetchall()) == [(living,)]
+        assert cache.transact(lambda c: c.execute("SELECT * FROM claims").fetchall()) == []

@@ -1,0 +1,58 @@
+import ssl
+
+import pytest
+
+from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.transport.connection_errors import distrusted, is_distrusted, why_unreached
+
+SETTINGS = LLMSettings(base_url="https://s.example/v1")
+
+
+def caused_by(cause):
+    error = RuntimeError("Connection error.")
+    error.__cause__ = type("ConnectError", (Exception,), {})("all attempts failed")
+    error.__cause__.__context__ = cause
+    return error
+
+
+def flawed(code, words="unable to get local issuer certificate"):
+    error = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    error.verify_code, error.verify_message = code, words
+    return caused_by(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (9, "it is not valid yet; is this machine's clock right?"),
+        (10, "it has expired; whoever runs the server has to renew it"),
+        (18, "it is self-signed. If it is yours or your company's, SSL_CERT_FILE=FILE names a PEM file"),
+        (19, "it is self-signed"),
+        (20, "unable to get local issuer certificate. If it comes from your company, SSL_CERT_FILE=FILE"),
+        (62, "it is for another name (unable"),
+        (64, "base_url has to say the name that is in the certificate"),
+    ],
+)
+def test_what_is_wrong_with_a_certificate_is_told_with_what_helps(code, words):
+    error = flawed(code)
+    assert is_distrusted(error)
+    told = distrusted(error, SETTINGS)
+    assert told.startswith("the certificate of s.example is not trusted: ") and words in told
+
+
+def test_a_proxy_that_speaks_tls_may_be_the_one_that_is_not_trusted():
+    settings = LLMSettings(base_url="https://s.example/v1", via="https://p.example:1")
+    assert "of s.example (or of the proxy p.example) is not trusted" in distrusted(flawed(18), settings)
+
+
+def test_a_handshake_that_broke_off_may_be_tried_again():
+    error = caused_by(ssl.SSLEOFError(8, "[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred"))
+    assert not is_distrusted(error) and distrusted(error, SETTINGS) is None
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [(TimeoutError(), "nobody answers there"), (OSError("no route to host"), "all attempts failed")],
+)
+def test_why_nobody_was_reached(cause, words):
+    assert why_unreached(caused_by(cause), SETTINGS) == words

@@ -1,0 +1,294 @@
+import hashlib
+import json
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from threadpoolctl import threadpool_info
+
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.expert_queries import Queue, UnansweredError
+from apportion.environments.negotiation.expert_queries.queue import Answer
+from apportion.foundation.errors import InputError, UnitError
+from apportion.rlhf.negotiation.datasets import drawn_contexts, material_of
+from apportion.rlhf.negotiation.experiment import Experiment
+from apportion.rlhf.negotiation.reinforce import ReinforceTraining
+from tests.forked import Tell, ended, forked
+from tests.rlhf.negotiation.small import settings
+
+
+def trained(folder: Path, **changed: Any) -> Experiment:
+    chosen = settings(**changed)
+    cell = Experiment(chosen, material_of(chosen), folder)
+    cell.write_agents(cell.train())
+    return cell
+
+
+def bytes_of(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    }
+
+
+def answer_all(queue: Queue) -> int:
+    """Whoever is asked takes the last that is allowed, or everything."""
+    questions = queue.open_questions()
+    for question in questions:
+        number = max(code for code in range(253) if question.problem(code) is None)
+        queue.answer(Answer(question, number, "test"))
+    return len(questions)
+
+
+LONG: list[dict[str, Any]] = [
+    {"method": "rl", "reinforce": {"greedy": True, "reward": "points+pareto"}},
+    {"method": "rl+sl", "mixed": {"after": 3}},
+    {"method": "rl+sl", "mixed": {"after": 3}, "reinforce": {"games_per_update": 1}},
+    {"method": "acquisition", "data": {"scratch": True}, "acquisition": {"novelty": "margin", "again": "afresh"}},
+    {"method": "acquisition", "data": {"unique": 0.65}, "acquisition": {"novelty": "random"}},
+]
+SHORT: list[dict[str, Any]] = [
+    {"method": "sl"},
+    {"method": "rl", "reinforce": {"games_per_update": 1}},
+    {"method": "acquisition", "acquisition": {"novelty": "entropy", "order": "first", "expert": "conceding"}},
+]
+
+
+@pytest.mark.parametrize("changed", [*SHORT, *(pytest.param(one, marks=pytest.mark.slow) for one in LONG)])
+def test_the_same_seed_gives_the_same_bytes_and_done_work_is_not_done_again(
+    changed: dict[str, Any], tmp_path: Path
+) -> None:
+    one = trained(tmp_path / "a", **changed)
+    trained(tmp_path / "b", **changed)
+    assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b")
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "a").glob("*.safetensors")}
+    again = trained(tmp_path / "a", **changed)
+    assert [row.to_json() for row in again.rows] == [row.to_json() for row in one.rows]
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+    epochs = 0 if changed["method"] == "sl" else 2
+    assert {row.epoch for row in one.rows} == set(range(epochs + 1))
+    assert {row.who for row in one.rows} == {"alice", *(["bob"] if changed["method"] == "acquisition" else [])}
+
+
+@pytest.mark.slow
+def test_a_person_is_asked_what_the_training_waits_for_and_nothing_twice(tmp_path: Path) -> None:
+    changed = {"method": "acquisition", "acquisition": {"expert": "person"}}
+    rounds = 0
+    while True:
+        try:
+            trained(tmp_path, **changed)
+            break
+        except UnansweredError:
+            rounds += 1
+            assert answer_all(Queue(tmp_path / "questions"))
+    assert rounds > 2
+    names = [json.loads(line)["question"] for line in (tmp_path / "questions" / "questions.jsonl").open()]
+    assert len(names) == len(set(names)) and all(
+        question.seat == 1 for question in Queue(tmp_path / "questions").questions().values()
+    )
+
+
+def train_and_answer(tell: Tell, folder: Path) -> None:
+    tell("begun")
+    while True:
+        try:
+            trained(folder, method="acquisition", acquisition={"expert": "person"})
+            break
+        except UnansweredError:
+            answer_all(Queue(folder / "questions"))
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_moments_of_acquisition_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    began = time.monotonic()
+    ended(train_and_answer, tmp_path / "whole")
+    lasts = time.monotonic() - began
+    draws, kills, killed = random.Random(4), 0, tmp_path / "killed-0"
+    while kills < 20:
+        with forked(train_and_answer, killed) as (process, told):
+            assert next(told) == "begun"
+            time.sleep(draws.uniform(0, lasts / 6))
+            process.kill()
+        assert process.exitcode in (0, -signal.SIGKILL)
+        if process.exitcode == 0:  # What is finished is begun anew elsewhere, so that twenty kills hit something.
+            _same(killed, tmp_path / "whole")
+            killed = tmp_path / f"killed-{kills}"
+        kills += process.exitcode == -signal.SIGKILL
+    ended(train_and_answer, killed)
+    _same(killed, tmp_path / "whole")
+
+
+def _same(killed: Path, whole: Path) -> None:
+    """The same bytes, and no question asked twice."""
+    assert bytes_of(killed) == bytes_of(whole)
+    lines = (killed / "questions" / "answers.jsonl").read_text().splitlines()
+    asked = [json.loads(line)["question"] for line in lines]
+    assert len(asked) == len(set(asked))
+
+
+@pytest.mark.slow
+def test_cells_share_the_first_epoch_of_reinforcement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int] = []
+    update = ReinforceTraining.update
+    monkeypatch.setattr(
+        ReinforceTraining, "update", lambda own, first, until: played.append(own.epoch) or update(own, first, until)
+    )
+
+    def rows(folder: str, method: str, models: Path | None) -> list[dict[str, Any]]:
+        played.clear()
+        chosen = settings(method=method)
+        cell = Experiment(chosen, material_of(chosen), tmp_path / folder, models)
+        cell.train()
+        return [row.to_json() for row in cell.rows]
+
+    alone = {method: rows(method, method, None) for method in ("rl", "acquisition", "rl+sl")}
+    shared = tmp_path / "models"
+    assert rows("shared-rl", "rl", shared) == alone["rl"] and set(played) == {1, 2}
+    assert rows("shared-acquisition", "acquisition", shared) == alone["acquisition"] and set(played) == {2}
+    assert rows("shared-mixed", "rl+sl", shared) == alone["rl+sl"] and set(played) == {1, 2}
+    first = {row["advantage"] for row in alone["rl"] if row["epoch"] == 1}
+    assert first == {row["advantage"] for row in alone["acquisition"] if row["epoch"] == 1 and row["who"] == "alice"}
+
+
+def test_another_training_in_the_folder_is_refused(tmp_path: Path) -> None:
+    trained(tmp_path, method="sl")
+    with pytest.raises(InputError, match="other settings or other data"):
+        trained(tmp_path, method="sl", supervised={"epochs": 2})
+
+
+@pytest.mark.parametrize("method", ["acquisition", "rl+sl"])
+def test_more_epochs_go_on_from_the_last_to_the_same_bytes(method: str, tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    trained(whole, method=method, reinforce={"epochs": 2})
+    first = trained(parts, method=method, reinforce={"epochs": 1})
+    begun = json.loads((parts / "cell.json").read_text())
+    begun["reinforce"]["epochs"] = 1  # As earlier versions wrote it.
+    (parts / "cell.json").write_text(json.dumps(begun))
+    gone_on = trained(parts, method=method, reinforce={"epochs": 2})
+    assert gone_on.rows[: len(first.rows)] == first.rows
+    (parts / "cell.json").write_bytes((whole / "cell.json").read_bytes())
+    assert bytes_of(parts) == bytes_of(whole)
+    trained(parts, method=method, reinforce={"epochs": 1})  # Fewer again: the agents of that epoch.
+    agent = next(iter(sorted((parts / "agents").iterdir())))
+    assert bytes_of(agent) != bytes_of(whole / "agents" / agent.name)
+    trained(parts, method=method, reinforce={"epochs": 2})
+    assert bytes_of(parts) == bytes_of(whole)
+
+
+@pytest.mark.parametrize("together", [1, 5])
+def test_stopped_between_games_it_goes_on_to_the_same_bytes(
+    together: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed: dict[str, Any] = {"method": "rl", "reinforce": {"games_per_update": together, "epochs": 1}}
+    trained(tmp_path / "whole", **changed)
+    update = ReinforceTraining.update
+
+    def until_game(own: ReinforceTraining, first: int, until: int) -> None:
+        if first == 20:
+            raise KeyboardInterrupt
+        update(own, first, until)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ReinforceTraining, "update", until_game)
+        trained(tmp_path / "parts", **changed)
+    assert (tmp_path / "parts" / "epoch-1-alice.partial.safetensors").is_file()
+    trained(tmp_path / "parts", **changed)
+    assert bytes_of(tmp_path / "parts") == bytes_of(tmp_path / "whole")
+
+
+def test_more_questions_than_games_an_empty_limit_and_unknown_experts_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match=r"acquisition.asked = 31: more than the 30 games"):
+        settings(method="acquisition", acquisition={"asked": 31})
+    with pytest.raises(ValueError, match="one of them stands twice"):
+        settings(seeds=[1, 1])
+    with pytest.raises(InputError, match=r"none of 120 dialogues is left"):
+        material_of(settings(data={"unique": 0.001}))
+    with pytest.raises(InputError, match="only 20 contexts are held out"):
+        _few_held_out(monkeypatch)
+    with pytest.raises(InputError, match="'persn': no such expert; did you mean 'person'"):
+        trained(tmp_path, acquisition={"expert": "persn"})
+
+
+def _few_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(count: int, purpose: str) -> tuple[Context, ...]:
+        return drawn_contexts(20 if purpose.startswith("held-out") else count, purpose)
+
+    monkeypatch.setattr("apportion.rlhf.negotiation.datasets.drawn_contexts", drawn)
+    material_of(settings(evaluation={"contexts": 21}))
+
+
+@pytest.mark.parametrize("together", [1, 5])
+def test_a_gradient_that_is_not_finite_ends_the_training_and_keeps_what_was_before(
+    together: int, tmp_path: Path
+) -> None:
+    chosen = settings(method="rl", supervised={"epochs": 0}, reinforce={"games_per_update": together})
+    cell = Experiment(chosen, material_of(chosen), tmp_path)
+    broken = cell._learned("own")
+    broken["act.bias"][1, 3] = float("inf")
+    cell._learned = lambda which: {name: one.clone() for name, one in broken.items()}  # type: ignore[method-assign]
+    cell._measure = lambda epoch, alice, bob: None  # type: ignore[method-assign]
+    with pytest.raises(UnitError, match=r"reinforcement, epoch 1, game [01]: the gradient of seed 1 is not finite"):
+        cell.train()
+    assert not (tmp_path / "epoch-1-alice.safetensors").exists()
+    assert torch.isinf(broken["act.bias"]).any()
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    trained(tmp_path, method="rl")
+    (tmp_path / "epoch-1-alice.safetensors").write_bytes(b"no weights")
+    with pytest.raises(InputError, match=r"epoch-1-alice.safetensors: not to be read as weights"):
+        trained(tmp_path, method="rl")
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "told"),
+    [
+        ("epoch-0-measured.json", b"garbage", "not to be read as figures .*Remove it; it is made again"),
+        ("epoch-0-measured.json", b"\xff\xfe", "not to be read as figures .*Remove it"),
+        ("epoch-0-measured.json", b"[1]\n", "not to be read as figures"),
+        (
+            "epoch-0-measured.json",
+            b'{"epoch": 0, "seed": 0, "who": "alice"}\n',
+            "not to be read as figures .*advantage",
+        ),
+        ("epoch-0-measured.json", b"", "not to be read as figures .it has 0 lines for 2"),
+        ("cell.json", b"\xff\xfe", "not to be read as the settings of a training .*Choose another output"),
+        ("cell.json", b"{", "not to be read as the settings of a training .*Choose another output"),
+    ],
+)
+def test_figures_and_settings_that_are_damaged_are_named(name: str, damage: bytes, told: str, tmp_path: Path) -> None:
+    whole = trained(tmp_path, method="sl")
+    kept = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(damage)
+    with pytest.raises(InputError, match=f"{name}: {told}"):
+        trained(tmp_path, method="sl")
+    (tmp_path / name).unlink()
+    assert [row.to_json() for row in trained(tmp_path, method="sl").rows] == [row.to_json() for row in whole.rows]
+    assert (tmp_path / name).read_bytes() == kept
+
+
+def test_the_batch_between_games_is_the_supervised_one_and_16_without_a_word(tmp_path: Path) -> None:
+    def weights(folder: str, **supervised: int) -> bytes:
+        trained(tmp_path / folder, method="rl+sl", reinforce={"epochs": 1}, supervised={"epochs": 0, **supervised})
+        return (tmp_path / folder / "epoch-1-alice.safetensors").read_bytes()
+
+    assert weights("default") == weights("sixteen", batch=16)
+    assert weights("default") != weights("four", batch=4)
+
+
+def test_small_products_are_not_spread_over_threads(tmp_path: Path) -> None:
+    seen: set[int] = set()
+
+    def look(*_: object) -> None:
+        seen.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+    chosen = settings(method="sl")
+    Experiment(chosen, material_of(chosen), tmp_path, progress=look).train()
+    assert seen == {1}

@@ -1,0 +1,85 @@
+import json
+
+import pytest
+
+from apportion.foundation.errors import InputError
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.session import NoUsableReplyError
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.instances.intents import IntentQuestions, read_answers
+from tests.rlhf.stackelberg.round_table import ROLES, round_table
+
+MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1", temperature=1.0)
+GOOD = {"desired": ["I agree.", "Yes.", "I vote for 3."], "undesired": ["No.", "Never.", "I vote for 1."]}
+
+
+def reply(document) -> ChatReply:
+    return ChatReply(document if isinstance(document, str) else json.dumps(document), "m")
+
+
+def test_a_reply_gives_k_answers_of_each_kind_on_one_line():
+    desired, undesired = read_answers(reply({**GOOD, "desired": ["I\nagree. ", "Yes.", "I vote for 3."]}), 3)
+    assert desired == ("I agree.", "Yes.", "I vote for 3.") and undesired == tuple(GOOD["undesired"])
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({**GOOD, "desired": GOOD["desired"][:2]}, '"desired" has 2 answers; give exactly 3'),
+        ({**GOOD, "undesired": [*GOOD["undesired"], "Four."]}, '"undesired" has 4 answers'),
+        ({**GOOD, "desired": ["a", " ", "b"]}, "has an empty answer"),
+        ({**GOOD, "desired": ["a", "a", "b"]}, "the same answer twice"),
+        ({**GOOD, "desired": ["No.", "a", "b"]}, "one answer is both"),
+        ({**GOOD, "desired": ["a", "b", "c" * 3_000]}, "over 2,000 characters"),
+        ({**GOOD, "desired": "a"}, "is no list of texts"),
+        ({**GOOD, "thought": "hm"}, 'not an object with "desired" and "undesired" and nothing else'),
+        ("hello", "not one JSON object"),
+    ],
+)
+def test_a_reply_that_cannot_be_used_says_why(document, told):
+    with pytest.raises(ReplyMistakeError, match=told):
+        read_answers(reply(document), 3)
+
+
+def test_two_of_three_are_told_and_asked_again():
+    (turn,) = round_table(1, intents=False)
+    asked = []
+
+    def complete(request):
+        asked.append(request)
+        return reply(GOOD if len(asked) > 1 else {**GOOD, "undesired": GOOD["undesired"][:2]})
+
+    named = IntentQuestions(MODEL).ask(turn, complete)
+    assert named.desired == tuple(GOOD["desired"]) and named.undesired == tuple(GOOD["undesired"])
+    assert len(asked) == 2 and '"undesired" has 2 answers; give exactly 3' in asked[1].messages[-1].content
+
+
+def test_a_model_that_never_gives_three_is_no_answer():
+    (turn,) = round_table(1, intents=False)
+    with pytest.raises(NoUsableReplyError, match="no usable reply of m in 3 attempts"):
+        IntentQuestions(MODEL).ask(turn, lambda request: reply({**GOOD, "desired": ["a", "b"]}))
+
+
+def test_apart_asks_k_times_for_one_of_each():
+    (turn,) = round_table(1, intents=False)
+    questions = IntentQuestions(MODEL, 3, "apart")
+    requests = questions.requests(turn)
+    assert [request.sample for request in requests] == [0, 1, 2] and len({one.key() for one in requests}) == 3
+    named = questions.ask(
+        turn, lambda request: reply({"desired": [f"Yes {request.sample}."], "undesired": [f"No {request.sample}."]})
+    )
+    assert named.desired == ("Yes 0.", "Yes 1.", "Yes 2.") and named.undesired == ("No 0.", "No 1.", "No 2.")
+
+
+def test_a_request_holds_what_the_leader_knows_and_not_the_followers_role():
+    for turn in round_table(12, intents=False):
+        (request,) = IntentQuestions(MODEL).requests(turn)
+        text = " ".join(message.content for message in request.messages)
+        assert turn.leader_sees in text and "player 2 speaks next" in text
+        assert not any(f"You are player 2, the {role}" in text for role in ROLES) and turn.mark not in text
+
+
+def test_no_answers_at_all_are_no_intents():
+    with pytest.raises(InputError, match="k = 0: one desired"):
+        IntentQuestions(MODEL, 0)

@@ -1,0 +1,125 @@
+"""The index of a run's sessions: one SQLite file that is made once, replaced whole, and never changed."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from apportion.foundation.cache_dir import cache_folder
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
+from apportion.viewer.data.run_location import RunPlace
+
+VERSION = 5
+"""Another number makes every index anew."""
+TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE, slug TEXT NOT NULL UNIQUE, split TEXT, source TEXT,
+  language TEXT, turns INTEGER NOT NULL, duration_s REAL, speakers TEXT NOT NULL, quarantined INTEGER NOT NULL
+);
+CREATE TABLE episodes (
+  id INTEGER PRIMARY KEY, session INTEGER NOT NULL, rater TEXT, target TEXT, name TEXT, score REAL, low REAL, high REAL,
+  targets INTEGER NOT NULL, disagreement REAL, warnings TEXT NOT NULL, alarms INTEGER NOT NULL, place INTEGER NOT NULL
+);
+CREATE TABLE standings (
+  episode INTEGER NOT NULL, method TEXT NOT NULL, total REAL, residual REAL, lowest_turn INTEGER, lowest REAL,
+  lowest_text TEXT, spark TEXT NOT NULL, PRIMARY KEY (episode, method)
+) WITHOUT ROWID;
+CREATE INDEX episodes_of ON episodes (session);
+CREATE INDEX ordered ON standings (method, episode, total, residual, lowest);
+CREATE TABLE packed (
+  session INTEGER NOT NULL, name TEXT NOT NULL, columns BLOB NOT NULL, PRIMARY KEY (session, name)
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5 (name, speakers, said, content='', prefix='1 2',
+  tokenize = 'unicode61 remove_diacritics 2');
+"""
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index file: opened anew for each use, so that a newer one in its place is seen."""
+
+    path: Path
+
+    @contextmanager
+    def connect(self) -> Iterator[sqlite3.Connection]:
+        """A connection that only reads; nothing beside the file is made, so that a read-only folder is enough.
+
+        Raises
+        ------
+        InputError
+            The file is gone or damaged.
+        """
+        try:
+            # Percent-encoded by as_uri, so that no name of a folder is read as a parameter. It is never written to.
+            opened = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+            with closing(opened) as connection:
+                connection.row_factory = sqlite3.Row
+                yield connection
+        except sqlite3.Error as error:
+            raise InputError(
+                f"{self.path}: the index of the sessions cannot be read ({error}). Start the viewer again: it makes "
+                "one where the run is still there."
+            ) from None
+
+    def fact(self, name: str) -> str | None:
+        """What the index says of the run as a whole, None where it does not or is no index."""
+        try:
+            with self.connect() as connection:
+                row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        except InputError:
+            return None
+        return None if row is None else str(row[0])
+
+    def facts(self) -> dict[str, str]:
+        """All that the index says of the run as a whole; raises as `connect` does."""
+        with self.connect() as connection:
+            return dict(connection.execute("SELECT name, value FROM facts").fetchall())
+
+    def is_whole(self) -> bool:
+        """Whether the file has all its tables and no damaged page."""
+        try:
+            with self.connect() as connection:
+                for table in ("facts", "sessions", "episodes", "standings", "packed", "words"):
+                    connection.execute(f"SELECT * FROM {table} LIMIT 1").fetchone()
+                return bool(connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+        except InputError:
+            return False
+
+    def is_of(self, fingerprint: str) -> bool:
+        """Whether it was made of files in that state by this version."""
+        return self.path.is_file() and self.fact("fingerprint") == stamp(fingerprint)
+
+
+def stamp(fingerprint: str) -> str:
+    """A fingerprint with the version of the index's tables."""
+    return f"{VERSION}:{fingerprint}"
+
+
+def index_path(place: RunPlace) -> Path:
+    """Where a run's index lies: in the run's folder, or in the cache of this user where that cannot be written to.
+
+    Raises
+    ------
+    InputError
+        Neither can be written to.
+    """
+    beside = place.folder / "viewer"
+    # A folder that leads elsewhere is not written to: the run may be somebody else's.
+    own: tuple[Path, ...] = () if beside.is_symlink() else (beside,)
+    for folder in (*own, cache_folder() / "viewer" / digest(str(place.folder))[:24]):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder / "sessions.sqlite"
+        except OSError:
+            continue
+    raise InputError(
+        f"{beside}: the index of the sessions can be written neither there nor into {cache_folder()}. Make one of them "
+        "writable, or set APPORTION_CACHE to a folder of yours."
+    )

@@ -1,0 +1,142 @@
+"""A simulated annotator's visit: over HTTP, as a browser without scripts does, from a link to the code at the end."""
+
+from __future__ import annotations
+
+import http.client
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from http.cookies import SimpleCookie
+from urllib.parse import urlencode, urljoin, urlsplit
+
+from apportion.foundation.errors import ApportionError
+from apportion.study.design.randomization import lettered
+from apportion.study.simulated_annotators import SimulatedAnnotators
+from apportion.viewer.study.form_parsing import as_fields
+
+PAGES, END = ("/public", "/consent", "/instructions"), "/thanks"
+"""Pages whose form has nothing to answer but its button, and the last one."""
+MOST_REDIRECTS = 5
+TIMEOUT_S = 60.0
+
+
+class VisitError(ApportionError):
+    """A page that the visit did not expect, such as an answer that was not kept."""
+
+
+class _Form(HTMLParser):
+    """The form of a page: where it goes, and what it sends by itself."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.action = ""
+        self.fields: dict[str, str] = {}
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.action = named.get("action", "")
+        elif (tag == "input" and named.get("type") == "hidden") or (tag == "button" and named.get("name")):
+            self.fields[named["name"]] = named.get("value", "")
+
+
+@dataclass
+class Browser:
+    """Follows links and redirects of one server, keeps its cookies, sends its forms."""
+
+    address: str
+    cookies: SimpleCookie = field(default_factory=SimpleCookie)
+    path: str = ""
+    status: int = 0
+    text: str = ""
+
+    def get(self, path: str) -> None:
+        """Open a page."""
+        self._follow("GET", urljoin(self.address, path), "")
+
+    def send(self, fields: list[tuple[str, str]]) -> None:
+        """Send the page's form with ``fields``, and with what it holds under other names."""
+        form, given = _Form(self.text), dict(fields)
+        body = urlencode([*((name, value) for name, value in form.fields.items() if name not in given), *fields])
+        self._follow("POST", urljoin(urljoin(self.address, self.path), form.action), body)
+
+    def hidden(self, name: str) -> str:
+        """What the page's form sends by itself under a name."""
+        return _Form(self.text).fields.get(name, "")
+
+    def _follow(self, method: str, url: str, body: str) -> None:
+        for _ in range(MOST_REDIRECTS):
+            status, place = self._ask(method, url, body)
+            if status != http.client.SEE_OTHER:
+                break
+            method, url, body = "GET", urljoin(url, place), ""
+        self.status = status
+
+    def _ask(self, method: str, url: str, body: str) -> tuple[int, str]:
+        parts = urlsplit(url)
+        headers = {"Cookie": "; ".join(f"{name}={one.value}" for name, one in self.cookies.items())}
+        if method == "POST":
+            headers |= {
+                "Origin": f"{parts.scheme}://{parts.netloc}",
+                "Content-Type": "application/x-www-form-urlencoded",
+            }
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
+        try:
+            connection.request(method, f"{parts.path}?{parts.query}" if parts.query else parts.path, body, headers)
+            answer = connection.getresponse()
+            self.path, self.text = parts.path, answer.read().decode()
+        finally:
+            connection.close()
+        for name, value in answer.getheaders():
+            if name.lower() == "set-cookie":
+                self.cookies.load(value)
+        return answer.status, answer.getheader("Location", "")
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One simulated annotator at the pages of a study; ``people`` says what they answer."""
+
+    people: SimulatedAnnotators
+    annotator: str
+    browser: Browser
+
+    def agree(self) -> bool:
+        """Come in by the public link under the annotator's id, and agree: their items are drawn.
+
+        False where they are turned away, since every item has the people it needs.
+        """
+        self.browser.get(f"public?PROLIFIC_PID={self.annotator}")
+        self.browser.send([])
+        return self.browser.status != http.client.GONE
+
+    def take_part(self) -> int:
+        """Read the instructions, answer one item after the other, and how many there were.
+
+        Raises
+        ------
+        VisitError
+            An answer was not kept, or there is no end with a code.
+        """
+        count = 0
+        while (here := self.browser.path) != END:
+            if here in PAGES:
+                self.browser.send([])
+            else:
+                self._answer()
+                count += 1
+            if self.browser.status != http.client.OK or self.browser.path == here:
+                raise VisitError(
+                    f"{self.annotator} cannot go on from {here} of the study's pages: it answered "
+                    f"{self.browser.status} at {self.browser.path}."
+                )
+        return count
+
+    def _answer(self) -> None:
+        study = self.people.study
+        item = study.items[self.browser.hidden("item")]
+        given = self.people.answer(self.annotator, item)
+        responses = lettered(self.annotator, study.settings.seed, item)
+        fields = as_fields(responses, study.criteria, given.answers)
+        told = [("seconds", f"{given.seconds}"), ("lost", f"{given.focus_lost}"), ("reason", given.reason)]
+        self.browser.send([*fields, *told])

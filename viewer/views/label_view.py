@@ -1,0 +1,182 @@
+"""The label pages as they are shown: who labels what, how far they are, one session turn by turn."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from apportion.pipeline.report.text import clean, seconds, signed
+from apportion.viewer.data.labeling_queue import PAGE, ToLabel, turns_to_label
+from apportion.viewer.data.paging import Page
+from apportion.viewer.data.session import SessionTables
+from apportion.viewer.labels.label import said_digest
+from apportion.viewer.labels.label_store import Labels
+from apportion.viewer.labels.question import MOST_BUTTONS, Question
+from apportion.viewer.views.session.people import people_of
+from apportion.viewer.views.session.recordings import Player, players_of
+
+NAME, TEXT = 120, 20_000
+THUMBS = ("👎", "👍")
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """One answer of a scale: its value as the form sends it, what stands on the button, what a screen reader says."""
+
+    value: str
+    shown: str
+    says: str
+
+
+@dataclass(frozen=True)
+class QuestionView:
+    """A question, with its answers as buttons (none where there are too many) and who has answered it so far."""
+
+    name: str
+    asks: str
+    low: str
+    high: str
+    step: str
+    low_means: str
+    high_means: str
+    answers: tuple[AnswerView, ...]
+    labels: int
+    annotators: tuple[str, ...]
+
+    @property
+    def scale(self) -> str:
+        """The scale in words."""
+        if len(self.answers) == 2:
+            return "thumbs down or up"
+        return f"{self.low} to {self.high}" + ("" if self.step == "1" else f" by {self.step}")
+
+
+@dataclass(frozen=True)
+class ProgressView:
+    """The sessions to label, a page of them, and where to go on."""
+
+    rows: tuple[ToLabel, ...]
+    page: Page
+    sessions: int
+    turns: int
+    labelled: int
+    next: ToLabel | None
+    tests: int
+    """Test sessions with at least as many labels as the evaluation asks for."""
+
+
+@dataclass(frozen=True)
+class LabelTurn:
+    """One utterance; ``given`` is what this annotator said, or empty. ``rewards`` are hidden at first."""
+
+    turn: int
+    speaker: str
+    text: str
+    time: str
+    start_s: str
+    is_target: bool
+    given: str
+    rewards: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class LabelSession:
+    """One session to label; ``players`` are its recordings, a file once, however many people it shows."""
+
+    session_id: str
+    slug: str
+    turns: tuple[LabelTurn, ...]
+    target_turns: int
+    labelled: int
+    players: tuple[Player, ...]
+
+
+def question_view(question: Question, labels: Labels) -> QuestionView:
+    """A question and how far all annotators are."""
+    given = [key for key in labels.standing if key[3] == question.name]
+    answers = question.answers if len(question.answers) <= MOST_BUTTONS else ()
+    return QuestionView(
+        name=question.name,
+        asks=question.asks,
+        low=_written(question.low),
+        high=_written(question.high),
+        step=_written(question.step),
+        low_means=question.low_means,
+        high_means=question.high_means,
+        answers=tuple(_answer(value, question) for value in answers),
+        labels=len(given),
+        annotators=tuple(sorted({key[2] for key in given})),
+    )
+
+
+def progress_view(sessions: list[ToLabel], number: int, enough: int) -> ProgressView:
+    """The page of sessions to label; ``enough`` labels make a test session count in the evaluation."""
+    page = Page.of(len(sessions), number, PAGE)
+    return ProgressView(
+        rows=tuple(page.cut(sessions)),
+        page=page,
+        sessions=len(sessions),
+        turns=sum(one.turns for one in sessions),
+        labelled=sum(one.labelled for one in sessions),
+        next=next((one for one in sessions if not one.is_done), None),
+        tests=sum(one.split == "test" and one.labelled >= enough for one in sessions),
+    )
+
+
+def label_session(tables: SessionTables, labels: Labels, annotator: str, name: str, *, shown: bool) -> LabelSession:
+    """A session for one annotator: their own labels, nobody else's; the methods' rewards only where ``shown``."""
+    session = tables.session
+    targets = turns_to_label(tables)
+    mine = {
+        one.turn: said
+        for one in session.turns
+        if one.turn in targets
+        and (said := labels.standing.get((session.session_id, one.turn, annotator, name)))
+        # A corpus that was made anew may have other words there: what was said of these is not said of those.
+        and said.said == said_digest(one.speaker, one.text)
+    }
+    rewards = _rewards(tables) if shown else {}
+    return LabelSession(
+        session_id=clean(session.session_id, NAME),
+        slug=tables.slug,
+        turns=tuple(
+            LabelTurn(
+                turn=one.turn,
+                speaker=clean(one.speaker, NAME),
+                text=clean(one.text, TEXT),
+                time=seconds(one.start_s),
+                start_s="" if one.start_s is None else f"{one.start_s:.3f}",
+                is_target=one.turn in targets,
+                given="" if (said := mine.get(one.turn)) is None or said.value is None else f"{said.value:.10g}",
+                rewards=tuple(rewards.get(one.turn, ())),
+            )
+            for one in session.turns
+        ),
+        target_turns=len(targets),
+        labelled=len(mine),
+        players=players_of(session, people_of(session, None)),
+    )
+
+
+def _written(value: float) -> str:
+    """A value of a scale with all its digits: it is what a form sends and a browser checks."""
+    return f"{value + 0.0:.10g}".replace("-", "−")
+
+
+def _answer(value: float, question: Question) -> AnswerView:
+    means = {question.low: question.low_means, question.high: question.high_means}.get(value, "")
+    shown = THUMBS[int(value == question.high)] if question.is_thumbs else _written(value)
+    return AnswerView(f"{value:.10g}", shown, f"{_written(value)} {means}".strip())
+
+
+def _rewards(tables: SessionTables) -> dict[int, list[tuple[str, str]]]:
+    values: dict[tuple[int, str], list[float]] = defaultdict(list)
+    for row in tables.rewards:
+        if row["reward"] is not None and np.isfinite(row["reward"]):
+            values[int(row["turn"]), row["method"]].append(row["reward"])
+    found: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    for (turn, method), given in sorted(values.items()):
+        found[turn].append((clean(method, NAME), signed(float(np.mean(given)))))
+    return found

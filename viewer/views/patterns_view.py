@@ -1,0 +1,186 @@
+"""What costs us, as it is shown: the kinds of one method's rewards, each as a row with its interval and its turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from apportion.corpus.session import EpisodeKey
+from apportion.evaluation.error_slices.result import FAMILIES
+from apportion.foundation.tables.numbers import NO_FIGURE, p_value
+from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.text import clean, number, signed
+from apportion.viewer.data.slugs import slug_of
+
+NAME, LINE = 120, 400
+WIDTH, HEIGHT = 168.0, 22.0
+
+
+@dataclass(frozen=True)
+class ExampleView:
+    """A turn of a kind: where it is (``place``: its episode's number on the session's page), words and worth."""
+
+    session_id: str
+    slug: str
+    place: int
+    turn: int
+    text: str
+    reward: str
+
+
+@dataclass(frozen=True)
+class KindView:
+    """One kind; empty strings where there is nothing to show."""
+
+    name: str
+    family: str
+    difference: str
+    interval: Markup
+    ends: str
+    p: str
+    share: str
+    share_ends: str
+    turns: str
+    reward: str
+    score: str
+    told: tuple[str, ...]
+    examples: tuple[ExampleView, ...]
+
+
+Shown = Callable[[Mapping[str, Any]], ExampleView]
+"""What makes an example of a file one that is shown."""
+
+
+@dataclass(frozen=True)
+class PatternsView:
+    """The page by ``method``: kinds that cost (``dear``), kinds that earn (``good``); ``reason`` where none can be."""
+
+    method: str
+    methods: tuple[str, ...]
+    colour: str
+    summary: str
+    dear: tuple[KindView, ...]
+    good: tuple[KindView, ...]
+    reason: str
+
+
+def patterns_view(
+    found: Mapping[str, Mapping[str, Any]],
+    wanted: str,
+    usual: str,
+    slugs: Mapping[str, str],
+    places: Mapping[EpisodeKey, int],
+) -> PatternsView:
+    """The page of the method ``wanted``, else of ``usual``, else of the first that has kinds.
+
+    Parameters
+    ----------
+    found : mapping
+        `apportion.pipeline.error_slices.write.read_patterns`.
+    slugs : mapping of str to str
+        The part of an address that stands for each session of the run.
+    places : mapping of EpisodeKey to int
+        The number of each episode on its session's page.
+    """
+    methods = tuple(sorted(found))
+    telling = next((name for name in methods if found[name].get("kinds")), methods[0] if methods else "")
+    method = next((name for name in (wanted, usual) if name in found), telling)
+    if not methods:
+        return PatternsView("", (), "", "", (), (), "")
+    try:
+        return _view(found[method], method, methods, lambda example: _example(example, slugs, places))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        damaged = "What was found has been damaged. Run `apportion patterns` again."
+        return PatternsView(method, methods, colour_class(method), "", (), (), damaged)
+
+
+def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], shown_example: Shown) -> PatternsView:
+    first, second = (int(count) for count in document["sessions"])
+    kinds = document["kinds"]
+    ends = [abs(float(end)) for kind in kinds for end in _ends(kind["difference"])]
+    widest = max(ends, default=0.0) or 1.0
+    shown = [(float(kind["difference"]["value"]), _kind(kind, widest, shown_example)) for kind in kinds]
+    turns, tried, stood_out = sum(document["turns"]), document["tried"], document["candidates"]
+    summary = (
+        f"{turns:,} turns of {first + second:,} sessions. Of {tried} kinds that were looked at in {first:,} sessions, "
+        f"{stood_out} stood out; {len(kinds) or 'none'} of them held in the other {second:,}."
+    )
+    return PatternsView(
+        method=method,
+        methods=methods,
+        colour=colour_class(method),
+        summary="" if document["reason"] else summary,
+        dear=tuple(view for value, view in shown if value < 0),
+        good=tuple(view for value, view in reversed(shown) if value >= 0),
+        reason=clean(str(document["reason"] or ""), LINE),
+    )
+
+
+def _kind(kind: Mapping[str, Any], widest: float, shown_example: Shown) -> KindView:
+    difference, share, score = kind["difference"], kind["sessions"], kind["score"]
+    low, high = _ends(difference)
+    told = []
+    if kind["named"] is not None:
+        told.append(
+            f"{kind['named']:.0%} of its turns hold one of these words, {kind['named_elsewhere']:.0%} of all others do"
+        )
+    if kind["mostly"]:
+        told.append("mostly: " + ", ".join(clean(str(name), NAME) for name in kind["mostly"]))
+    return KindView(
+        name=clean(str(kind["name"]), NAME),
+        family=FAMILIES[kind["family"]],
+        difference=signed(float(difference["value"])),
+        interval=interval_drawing(float(difference["value"]), low, high, widest),
+        ends=f"{signed(low)} to {signed(high)}",
+        p=p_value(float(kind["p"])),
+        share=f"{share['value']:.0%}",
+        share_ends="" if share["low"] is None else f"{share['low']:.0%} to {share['high']:.0%}",
+        turns=f"{int(kind['turns']):,}",
+        reward=number(float(kind["reward"])),
+        score=NO_FIGURE if score is None else _score(score),
+        told=tuple(told),
+        examples=tuple(shown_example(example) for example in kind["examples"]),
+    )
+
+
+def _score(score: Mapping[str, Any]) -> str:
+    low, high = _ends(score)
+    return f"{signed(float(score['value']))} ({signed(low)} to {signed(high)})"
+
+
+def _example(example: Mapping[str, Any], slugs: Mapping[str, str], places: Mapping[EpisodeKey, int]) -> ExampleView:
+    session_id = str(example["session_id"])
+    key = (session_id, str(example["rater"]), str(example["target"]), str(example["name"]))
+    return ExampleView(
+        clean(session_id, NAME),
+        slugs.get(session_id) or slug_of(session_id),
+        places.get(key, 0),
+        int(example["turn"]),
+        clean(str(example["text"]), LINE),
+        signed(float(example["reward"])),
+    )
+
+
+def _ends(estimate: Mapping[str, Any]) -> tuple[float, float]:
+    value = float(estimate["value"])
+    low, high = estimate["low"], estimate["high"]
+    return (value if low is None else float(low), value if high is None else float(high))
+
+
+def interval_drawing(value: float, low: float, high: float, widest: float) -> Markup:
+    """An interval on a scale from -``widest`` to ``widest``, a line at zero; decoration beside the written numbers."""
+
+    def at(number: float) -> str:
+        return f"{WIDTH / 2 * (1 + min(1.0, max(-1.0, number / widest))) * 0.96 + WIDTH * 0.02:.1f}"
+
+    middle = f"{HEIGHT / 2:g}"
+    return Markup(
+        '<svg class="interval {}" viewBox="0 0 {} {}" width="{}" height="{}" aria-hidden="true">'
+        '<path class="zero" d="M{} 0v{}"/><path class="span" d="M{} {}H{}"/><circle cx="{}" cy="{}" r="4.5"/></svg>'
+    ).format(
+        "low" if value < 0 else "high", f"{WIDTH:g}", f"{HEIGHT:g}", f"{WIDTH:g}", f"{HEIGHT:g}",
+        at(0.0), f"{HEIGHT:g}", at(low), middle, at(high), at(value), middle,
+    )  # fmt: skip

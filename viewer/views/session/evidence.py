@@ -1,0 +1,161 @@
+"""What is behind one turn: every figure of it, reasons, how the others behaved, what was said next."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apportion.corpus.session import Episode
+from apportion.features.names import FEATURES
+from apportion.pipeline.report.text import clean, number, plain, signed
+from apportion.viewer.data.session import SessionTables
+from apportion.viewer.views.session.people import Person
+from apportion.viewer.views.session.series import Series, TurnValue
+
+REASON, REPLY = 4000, 1200
+"""Most characters of a reason and of a reply."""
+WINDOWS = {"during": "meanwhile", "reply": "while replying"}
+NAMES = {
+    "f0_hz": "pitch, Hz", "intensity_db": "loudness, dB", "log_energy_db": "energy, dB",
+    "gaze_on_screen": "looks at the screen, share", "nod_yes": "nods", "nod_no": "shakes of the head",
+    "nod_yes_per_min": "nods a minute", "nod_no_per_min": "shakes a minute", "eyes_closed": "eyes closed, share",
+    "blinks_per_min": "blinks a minute", "brow_raise": "brows raised, share", "mouth_open": "mouth open, share",
+    "smile": "smile, share", "frown": "frown, share", "jitter_local": "jitter", "jitter_disvoice": "jitter",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What one series says of the turn, in words; empty where it has no more to say."""
+
+    series: Series
+    reward: str
+    intervals: tuple[str, ...]
+    seeds: str
+    raw: str
+    samples: str
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """One person in one window: in words, and measured: feature, mean, share of the window that was observed."""
+
+    person: Person
+    window: str
+    words: str
+    measures: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Label:
+    """What one annotator said."""
+
+    annotator: str
+    name: str
+    value: str
+    scale: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything known of a turn; ``reasons`` are series with the words that a model gave."""
+
+    turn: int
+    figures: tuple[Figure, ...]
+    reasons: tuple[tuple[Series, str], ...]
+    behaviours: tuple[Behaviour, ...]
+    labels: tuple[Label, ...]
+    reply: str
+    reply_by: str
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.figures or self.behaviours or self.labels or self.reply)
+
+
+def evidences(
+    tables: SessionTables,
+    episode: Episode | None,
+    series: Sequence[Series],
+    people: Mapping[str, Person],
+    turns: Sequence[int],
+) -> dict[int, Evidence]:
+    """The evidence of each of ``turns``."""
+    wanted = set(turns)
+    behaviours = _behaviours(tables, people, wanted)
+    labels: dict[int, list[Label]] = defaultdict(list)
+    for row in tables.labels:
+        if row["turn"] in wanted:
+            labels[row["turn"]].append(_label(row))
+    positions = {turn.turn: position for position, turn in enumerate(tables.session.turns)}
+    made = {}
+    for turn in turns:
+        known = [(one, one.values[turn]) for one in series if turn in one.values and one.kind in ("method", "model")]
+        reply, by = _reply(episode, positions[turn], people)
+        made[turn] = Evidence(
+            turn=turn,
+            figures=tuple(_figure(one, worth) for one, worth in known),
+            reasons=tuple((one, clean(worth.rationale, REASON)) for one, worth in known if worth.rationale),
+            behaviours=behaviours.get(turn, ()),
+            labels=tuple(labels.get(turn, ())),
+            reply=reply,
+            reply_by=by,
+        )
+    return made
+
+
+def _figure(series: Series, worth: TurnValue) -> Figure:
+    several = any(interval.kind == "seeds" and interval.drawn for interval in worth.intervals)
+    samples = [plain(value) if value is not None else "nothing" for value in worth.samples]
+    return Figure(
+        series=series,
+        reward=signed(worth.reward),
+        intervals=tuple(one.words for one in worth.intervals if one.kind == "samples" and one.drawn),
+        seeds=", ".join(signed(value) for _, value in worth.seeds) if several else "",
+        raw="" if worth.raw is None else number(worth.raw),
+        samples=", ".join(samples) if len(samples) > 1 else "",
+    )
+
+
+def _behaviours(
+    tables: SessionTables, people: Mapping[str, Person], wanted: set[int]
+) -> dict[int, tuple[Behaviour, ...]]:
+    words: dict[tuple[int, str, str], str] = {}
+    measures: dict[tuple[int, str, str], list[tuple[str, str, str]]] = defaultdict(list)
+    for row in tables.descriptors:
+        if row["turn"] in wanted:
+            words[row["turn"], row["person"], row["window"]] = clean(row["text"], REASON)
+    for row in tables.utterance_features:
+        if row["turn"] in wanted and row["mean"] is not None:
+            seen = "" if row["coverage"] is None else f"{100 * row['coverage']:.0f} %"
+            own = measures[row["turn"], row["person"], row["window"]]
+            own.append((row["feature"], number(row["mean"]), seen))
+    rank = {name: place for place, name in enumerate(FEATURES)}
+    made: dict[int, list[Behaviour]] = defaultdict(list)
+    order = {speaker: place for place, speaker in enumerate(people)}
+    for turn, speaker, window in sorted(words.keys() | measures.keys(), key=lambda k: (k[0], order.get(k[1], 0), k[2])):
+        if speaker in people:
+            rows = sorted(measures.get((turn, speaker, window), ()), key=lambda row: rank.get(row[0], len(rank)))
+            told = tuple((NAMES.get(name, clean(name, 60)), mean, seen) for name, mean, seen in rows)
+            where = WINDOWS.get(window, clean(window, 30))
+            made[turn].append(Behaviour(people[speaker], where, words.get((turn, speaker, window), ""), told))
+    # Whoever is told of in words comes first: the rater, whose behaviour says how the turn was taken.
+    return {turn: tuple(sorted(own, key=lambda behaviour: not behaviour.words)) for turn, own in made.items()}
+
+
+def _label(row: Mapping[str, Any]) -> Label:
+    known = row["low"] is not None and row["high"] is not None
+    scale = f"{plain(row['low'])} to {plain(row['high'])}" if known else ""
+    value = "" if row["value"] is None else plain(row["value"])
+    return Label(clean(row["annotator"] or "a person", 80), clean(row["name"], 80), value, scale)
+
+
+def _reply(episode: Episode | None, position: int, people: Mapping[str, Person]) -> tuple[str, str]:
+    """What the rater said next, and who that is; empty where this is no turn that is credited."""
+    if episode is None or position not in episode.target_positions:
+        return "", ""
+    speakers = dict.fromkeys(episode.turns[i].speaker for i in episode.reply_positions(position))
+    return clean(episode.reply_text(position), REPLY), ", ".join(people[speaker].name for speaker in speakers)

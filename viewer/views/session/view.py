@@ -1,0 +1,296 @@
+"""The page of a session: what is asked of it, and everything that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from apportion.corpus.session import Episode, EpisodeKey
+from apportion.pipeline.report.sessions import what_it_equals
+from apportion.pipeline.report.text import clean, number, plain, signed
+from apportion.viewer.data.session import SessionTables, episode_order
+from apportion.viewer.views.drawings import meter
+from apportion.viewer.views.session.axis import Axis, axis_of, clock
+from apportion.viewer.views.session.bars import margin_bar, reward_row
+from apportion.viewer.views.session.lanes import Lane, Overlap, lanes_of, overlaps_of
+from apportion.viewer.views.session.people import Person, people_of
+from apportion.viewer.views.session.recordings import Player, players_of
+from apportion.viewer.views.session.series import Series, series_of
+
+MOST_SERIES = 9
+"""Series on one page, a key each."""
+AT_FIRST = 5
+"""Series that are drawn before a person asks for more."""
+TEXT, NAME = 20_000, 120
+FLAT = ("uniform",)
+"""Methods that give every turn the same: not drawn at first where there are others."""
+
+
+@dataclass(frozen=True)
+class SessionQuery:
+    """What an address asks of the page; anything unknown is as if it were not given.
+
+    ``rating`` is the number of the episode, ``method`` the series in front, ``more`` the keys of series to be shown
+    beside those that are there anyway, ``turn`` one whose evidence is shown, ``tracks`` whether behaviour is.
+    """
+
+    rating: int = 0
+    method: str = ""
+    more: tuple[str, ...] = ()
+    turn: int | None = None
+    tracks: bool = False
+
+
+@dataclass(frozen=True)
+class ShownSeries:
+    """A series on the page: its key ``number`` from 1, whether it is drawn (``on``) and tints turns (``front``)."""
+
+    number: int
+    series: Series
+    on: bool
+    front: bool
+    total: str
+    equals: str
+    exact: bool | None
+    row: Markup
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A series beside a turn."""
+
+    shown: ShownSeries
+    text: str
+    level: int
+    bar: Markup
+
+
+@dataclass(frozen=True)
+class TurnView:
+    """One utterance. ``start_s`` and ``end_s`` are empty without times; ``over`` says whom it interrupts."""
+
+    turn: int
+    person: Person
+    text: str
+    time: str
+    start_s: str
+    end_s: str
+    target: bool
+    level: int
+    over: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class RatingView:
+    """A score that can be looked at: its number, who gave it of whom, and its figures in words."""
+
+    number: int
+    title: str
+    score: str
+    scale: str
+    name: str
+    drawing: Markup | None
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class BackgroundView:
+    """Something that was known before the first turn; ``speaker`` is empty where everybody knew it."""
+
+    kind: str
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True)
+class SessionView:
+    """A session's page. ``others`` are series that an address asks for; ``failed`` says why something is missing."""
+
+    session_id: str
+    slug: str
+    split: str
+    before: str | None
+    after: str | None
+    length: str
+    axis: Axis
+    people: tuple[Person, ...]
+    ratings: tuple[RatingView, ...]
+    series: tuple[ShownSeries, ...]
+    others: tuple[Series, ...]
+    turns: tuple[TurnView, ...]
+    lanes: tuple[Lane, ...]
+    overlaps: tuple[Overlap, ...]
+    players: tuple[Player, ...]
+    backgrounds: tuple[BackgroundView, ...]
+    failed: tuple[str, ...]
+    behaviour: bool
+    legend: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """An episode of a session with its series: what a page and the evidence of a turn are both made of."""
+
+    keys: tuple[EpisodeKey, ...]
+    number: int
+    episode: Episode | None
+    target: str | None
+    series: tuple[Series, ...]
+    people: Mapping[str, Person]
+
+
+def choose(tables: SessionTables, rating: int, order: Sequence[str]) -> Chosen:
+    """The episode with that number, the first where there is none; ``order`` is that of the methods."""
+    session = tables.session
+    rewarded = {(session.session_id, row["rater"], row["target"], row["name"]) for row in tables.rewards}
+    rated = {episode.key: episode for episode in session.episodes()}
+    keys = episode_order(session, rewarded)
+    number = rating if 0 <= rating < len(keys) else 0
+    key = keys[number] if keys else None
+    target = key[2] if key else None
+    return Chosen(
+        keys, number, rated.get(key) if key else None, target, series_of(tables, key, order), people_of(session, target)
+    )
+
+
+def session_view(
+    tables: SessionTables, chosen: Chosen, asked: SessionQuery, first: str, training_mean: float | None
+) -> SessionView:
+    """What the page shows.
+
+    Parameters
+    ----------
+    tables : SessionTables
+    chosen : Chosen
+    asked : Asked
+    first : str
+        The series in front where the address names none.
+    training_mean : float or None
+        The mean score of the training sessions, which sums are told against.
+    """
+    session, episode = tables.session, chosen.episode
+    axis = axis_of(session)
+    placed, others = _placed(chosen.series, asked, first)
+    shown = tuple(_shown(n, s, on, front, axis, episode, training_mean) for n, (s, on, front) in enumerate(placed, 1))
+    overlaps = overlaps_of(session, axis)
+    return SessionView(
+        session_id=clean(session.session_id, NAME),
+        slug=tables.slug,
+        split=clean(tables.split or "", 20),
+        before=tables.before,
+        after=tables.after,
+        length=clock(axis.end) if axis.timed else "",
+        axis=axis,
+        people=tuple(chosen.people.values()),
+        ratings=_ratings(tables, chosen),
+        series=shown,
+        others=others,
+        turns=_turns(tables, chosen, shown, {overlap.turn: overlap for overlap in overlaps}),
+        lanes=lanes_of(session, axis, chosen.people),
+        overlaps=overlaps,
+        players=players_of(session, chosen.people),
+        backgrounds=tuple(
+            BackgroundView(clean(b.kind, 30), clean(b.speaker or "", 60), clean(b.text, TEXT))
+            for b in session.backgrounds
+        ),
+        failed=tuple(clean(f"{row['stage']}: {row['cause']}", 600) for row in tables.quarantine),
+        behaviour=axis.timed and bool(tables.utterance_features),
+        legend=_legend(shown),
+    )
+
+
+def _placed(
+    series: Sequence[Series], asked: SessionQuery, first: str
+) -> tuple[list[tuple[Series, bool, bool]], tuple[Series, ...]]:
+    """Which series are on the page, in order, drawn or not, in front or not; and which are not on it."""
+    keys = [one.key for one in series]
+    front = next((key for key in (asked.method, first, *keys) if key in keys), "")
+    wanted = {front, *asked.more}
+    rank = {"method": 0, "people": 1, "computed": 2, "model": 3}
+    by_rank = sorted(series, key=lambda one: (one.key not in wanted, rank[one.kind], keys.index(one.key)))
+    kept = {one.key for one in by_rank[:MOST_SERIES]}
+    telling = [one.key for one in series if one.kind == "method" and one.name not in FLAT] or keys
+    people = [one.key for one in series if one.kind in ("people", "computed")]
+    drawn = {front, *asked.more, *telling[:AT_FIRST], *people[:1]}
+    on_page = sorted((one for one in series if one.key in kept), key=lambda one: (rank[one.kind], keys.index(one.key)))
+    return (
+        [(one, one.key in drawn, one.key == front) for one in on_page],
+        tuple(one for one in series if one.key not in kept),
+    )
+
+
+def _shown(
+    place: int, series: Series, on: bool, front: bool, axis: Axis, episode: Episode | None, mean: float | None
+) -> ShownSeries:
+    equals, exact = "", None
+    if series.total is not None and series.kind == "method" and not series.own_scale and episode and episode.is_rated:
+        equals, exact = what_it_equals(series.total, episode.score, mean, episode.rating.low)
+    total = "" if series.total is None else signed(series.total)
+    return ShownSeries(place, series, on, front, total, equals, exact, reward_row(series, axis, place))
+
+
+def _legend(shown: Sequence[ShownSeries]) -> tuple[str, ...]:
+    """What a bar's height and its lines mean."""
+    notes = []
+    shared = [one.series for one in shown if not one.series.own_scale]
+    if shared:
+        notes.append(f"full height: {number(shared[0].scale)}")
+    if any(one.series.own_scale for one in shown):
+        notes.append("labels and signals have a height of their own")
+    worths = [worth for one in shown for worth in one.series.values.values()]
+    kinds = {interval.kind for worth in worths for interval in worth.intervals if interval.drawn}
+    notes += ["thick line: lowest to highest seed"] if "seeds" in kinds else []
+    notes += ["thin line: one standard deviation of samples"] if "samples" in kinds else []
+    return tuple(notes)
+
+
+def _turns(
+    tables: SessionTables, chosen: Chosen, shown: Sequence[ShownSeries], over: Mapping[int, Overlap]
+) -> tuple[TurnView, ...]:
+    front = next((one.series for one in shown if one.front), None)
+    views = []
+    for turn in tables.session.turns:
+        cells = tuple(_cell(one, turn.turn) for one in shown if turn.turn in one.series.values)
+        cut = over.get(turn.turn)
+        timed = turn.start_s is not None and turn.end_s is not None
+        views.append(
+            TurnView(
+                turn=turn.turn,
+                person=chosen.people[turn.speaker],
+                text=clean(turn.text, TEXT),
+                time=clock(turn.start_s) if turn.start_s is not None else "",
+                start_s=f"{turn.start_s:g}" if timed else "",
+                end_s=f"{turn.end_s:g}" if timed else "",
+                target=turn.speaker == chosen.target,
+                level=front.level(turn.turn) if front else 0,
+                over=f"{cut.length_s:.1f} s over turn {cut.over}" if cut else "",
+                cells=cells,
+            )
+        )
+    return tuple(views)
+
+
+def _cell(shown: ShownSeries, turn: int) -> Cell:
+    series = shown.series
+    return Cell(shown, signed(series.values[turn].reward), series.level(turn), margin_bar(series, turn))
+
+
+def _ratings(tables: SessionTables, chosen: Chosen) -> tuple[RatingView, ...]:
+    rated = {episode.key: episode for episode in tables.session.episodes()}
+    return tuple(_rating(n, key, rated.get(key), n == chosen.number) for n, key in enumerate(chosen.keys))
+
+
+def _rating(place: int, key: EpisodeKey, episode: Episode | None, chosen: bool) -> RatingView:
+    _, rater, target, name = (clean(part, 60) for part in key)
+    alone = episode is not None and not episode.has_rater
+    title = f"the environment scores {target}" if alone else f"{rater} rates {target}"
+    if not name:  # Nobody gave a score (`apportion.corpus.targets`).
+        title = f"turns of {target}"
+    if episode is None or not episode.is_rated:
+        return RatingView(place, title, "", "", name, None, chosen)
+    low, high = episode.rating.low, episode.rating.high
+    scale = f"{plain(low)} to {plain(high)}"
+    return RatingView(place, title, plain(episode.score), scale, name, meter(episode.score, low, high), chosen)
