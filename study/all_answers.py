@@ -21,13 +21,9 @@ class CollectedAnswers:
 
 
 def gathered(study: StudyFolder, database: str | Path | None = None) -> CollectedAnswers:
-    """The answers of a study's database (beside it, if there is one, or named) and of its folders for others'.
-
-    Raises
-    ------
-    InputError
-        A file or the database cannot be read, or has what is no answer to what was asked (file and line); somebody
-        answers an item both here and elsewhere.
+    """The answers of a study's database (beside it, if there is one, or named) and of its folders for others'. Raises
+    InputError: a file or the database cannot be read, or has what is no answer to what was asked (file and line);
+    somebody answers an item both here and elsewhere.
     """
     own, check = database_rows(study, database), partial(check_row, study)
     imported = rows_beside(study.path, IMPORTED, check)
@@ -42,12 +38,8 @@ def gathered(study: StudyFolder, database: str | Path | None = None) -> Collecte
 
 
 def check_row(study: StudyFolder, row: AnswerRow) -> None:
-    """A file from elsewhere may be anybody's: each answer in it has to be one to what was asked.
-
-    Raises
-    ------
-    InputError
-        An item or a criterion that the study has not, or a value that is no answer.
+    """A file from elsewhere may be anybody's: each answer in it has to be one to what was asked. Raises InputError: an
+    item or a criterion that the study has not, or a value that is no answer.
     """
     item = study.items.get(row.item)
     if item is None:
@@ -60,12 +52,8 @@ def check_row(study: StudyFolder, row: AnswerRow) -> None:
 
 
 def database_rows(study: StudyFolder, database: str | Path | None = None) -> tuple[AnswerRow, ...]:
-    """The answers that the study's own pages took; none where it has no database yet.
-
-    Raises
-    ------
-    InputError
-        The database is not there, cannot be read, or is another study's.
+    """The answers that the study's own pages took; none where it has no database yet. Raises InputError: the database
+    is not there, cannot be read, or is another study's.
     """
     if database is None and not (study.path / ANSWERS).exists():
         return ()

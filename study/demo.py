@@ -55,21 +55,13 @@ class DemoStudy:
 def make_demo(responses: pa.Table, out: Path, criteria: str = "geli", *, own_place: bool = False) -> StudyFolder:
     """Make a study of two policies' responses.
 
-    Parameters
-    ----------
-    responses : pa.Table
-        Schema RESPONSES, of `BEFORE` and `AFTER`.
-    out : Path
-        The study's folder, which is not there yet.
-    criteria : str
-        A set that ships.
-    own_place : bool
-        Whether each item waits for one person more than there are simulated ones: for who looks at the pages.
+    - ``responses``: schema RESPONSES, of `BEFORE` and `AFTER`.
+    - ``out``: the study's folder, which is not there yet.
+    - ``criteria``: a set that ships.
+    - ``own_place``: whether each item waits for one person more than there are simulated ones: for who looks at the
+      pages.
 
-    Raises
-    ------
-    InputError
-        As `make_study`.
+    Raises InputError: as `make_study`.
     """
     wanted = StudyPlan(
         criteria,
@@ -106,12 +98,6 @@ def planted(study: StudyFolder) -> SimulatedAnnotators:
 
 
 def report_demo(study: StudyFolder) -> DemoStudy:
-    """Write the study's report into its folder.
-
-    Raises
-    ------
-    InputError
-        As `written`.
-    """
+    """Write the study's report into its folder. Raises InputError: as `written`."""
     found = written(study.path, study.path / "report", tuple(WRITERS))
     return DemoStudy(study, found.report, found.files)

@@ -23,13 +23,7 @@ def noncentral_t_above(bound: float, freedom: float, shift: float) -> float:
     scipy's own (`scipy.stats.nct`) is not a number in its far tail at some values, such as that below -3.5 of 128
     degrees of freedom shifted by 5; it is what this is held to elsewhere.
 
-    Parameters
-    ----------
-    bound : float
-        Above 0.
-    freedom : float
-        Above 0.
-    shift : float
+    ``bound``: above 0. ``freedom``: above 0.
 
     >>> round(noncentral_t_above(2.0, 10, 0.0), 6)
     0.036694

@@ -48,10 +48,8 @@ class Plan:
     ``differences`` are points of a share (5 is 20 % to 25 %), or steps of a scale where ``sd`` is given; one below 0 is
     of a system that is worse than the base.
 
-    Raises
-    ------
-    InputError
-        A difference that is 0 or no number; a power that no study has; simulated studies of ratings or of a pilot.
+    Raises InputError: a difference that is 0 or no number; a power that no study has; simulated studies of ratings or
+    of a pilot.
     """
 
     items: int | None = None
@@ -172,12 +170,9 @@ class Planned:
 
 
 def plan_of(study: Path, plan: Plan) -> Plan:
-    """The plan with what it leaves out taken from a study's folder, and from its answers where it is a pilot.
-
-    Raises
-    ------
-    InputError
-        It is no study, or asks for nothing that is planned for here; a pilot without a base, or without answers enough.
+    """The plan with what it leaves out taken from a study's folder, and from its answers where it is a pilot. Raises
+    InputError: it is no study, or asks for nothing that is planned for here; a pilot without a base, or without answers
+    enough.
     """
     folder, key = StudyFolder.open(study), read_key(study)
     _check_kinds(folder, plan)
@@ -228,13 +223,7 @@ def _of_pilot(folder: StudyFolder, key: Key, plan: Plan) -> Components:
 
 
 def planned(plan: Plan) -> Planned:
-    """What the plan's study finds.
-
-    Raises
-    ------
-    InputError
-        A size, a share or a difference that cannot be.
-    """
+    """What the plan's study finds. Raises InputError: a size, a share or a difference that cannot be."""
     if plan.pilot and plan.known is None:
         raise InputError("a pilot is a study that has answers: name its folder.")
     design = Design(

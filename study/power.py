@@ -33,10 +33,7 @@ class Design:
 
     ``comparisons`` is how many differences its table has (systems but the base, times criteria).
 
-    Raises
-    ------
-    InputError
-        Fewer than two items or annotators, or more answers to an item than annotators.
+    Raises InputError: fewer than two items or annotators, or more answers to an item than annotators.
     """
 
     items: int
@@ -88,13 +85,7 @@ class Power:
 
 
 def components_of_marks(base: float, other: float, shared: Shared) -> Components:
-    """Of marks of two systems with these true shares.
-
-    Raises
-    ------
-    InputError
-        A share that is not above 0 and below 1.
-    """
+    """Of marks of two systems with these true shares. Raises InputError: a share that is not above 0 and below 1."""
     for share in (base, other):
         if not 0 < share < 1:
             raise InputError(f"a share of marks of {share:g}: it has to be above 0 and below 1.")
@@ -113,12 +104,8 @@ def components_of_marks(base: float, other: float, shared: Shared) -> Components
 
 
 def components_of_ratings(sd: float, shared: Shared) -> Components:
-    """Of ratings of two systems, each with this standard deviation between answers.
-
-    Raises
-    ------
-    InputError
-        A deviation that is not above 0.
+    """Of ratings of two systems, each with this standard deviation between answers. Raises InputError: a deviation that
+    is not above 0.
     """
     if not (sd > 0 and math.isfinite(sd)):
         raise InputError(f"a standard deviation of {sd:g}: it has to be above 0.")
@@ -126,12 +113,8 @@ def components_of_ratings(sd: float, shared: Shared) -> Components:
 
 
 def components_of_answers(base: str, criteria: Mapping[str, Answers]) -> Components:
-    """The mean components of all differences to the base in a study that was done, by mixed models.
-
-    Raises
-    ------
-    InputError
-        No difference has answers enough.
+    """The mean components of all differences to the base in a study that was done, by mixed models. Raises InputError:
+    no difference has answers enough.
     """
     fits = [
         mixed_mean(answers.values[:, k] - answers.values[:, answers.place(base)], answers.items, answers.annotators)

@@ -27,22 +27,13 @@ RowCheck = Callable[["AnswerRow"], None]
 class AnswerRow:
     """What an annotator answered to an item.
 
-    Parameters
-    ----------
-    annotator, item : str
-        Ids; nothing else about a person is known.
-    answers : mapping of str to Any
-        By criterion, as `apportion.study.design.answers.Value` says.
-    reason : str
-        In the annotator's words; may be empty.
-    seconds : float
-        For how long the item was looked at; 0 where that is not known.
-    focus_lost : int
-        How often the page lost the focus meanwhile.
-    revision : int
-        Counted up by each change of the answer, from 1.
-    at : str
-        When it was saved, in UTC (ISO 8601); may be empty.
+    - ``annotator``, ``item``: ids; nothing else about a person is known.
+    - ``answers``: by criterion, as `apportion.study.design.answers.Value` says.
+    - ``reason``: in the annotator's words; may be empty.
+    - ``seconds``: for how long the item was looked at; 0 where that is not known.
+    - ``focus_lost``: how often the page lost the focus meanwhile.
+    - ``revision``: counted up by each change of the answer, from 1.
+    - ``at``: when it was saved, in UTC (ISO 8601); may be empty.
     """
 
     annotator: str
@@ -84,12 +75,8 @@ def rows_text(rows: Iterable[AnswerRow]) -> str:
 
 
 def read_row_file(path: Path, check: RowCheck = lambda _: None) -> tuple[AnswerRow, ...]:
-    """The rows of a file that `rows_text` gave; ``check`` is asked of each.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or a line is none of these (file and line).
+    """The rows of a file that `rows_text` gave; ``check`` is asked of each. Raises InputError: it cannot be read, or a
+    line is none of these (file and line).
     """
     rows = []
     for number, line in read_jsonl(path, allow_empty=True):
@@ -103,12 +90,8 @@ def read_row_file(path: Path, check: RowCheck = lambda _: None) -> tuple[AnswerR
 
 
 def rows_beside(study: Path, folder: str, check: RowCheck = lambda _: None) -> tuple[AnswerRow, ...]:
-    """The rows of all files (``*.jsonl``) in a folder of a study; none where it has no such folder.
-
-    Raises
-    ------
-    InputError
-        As `read_row_file`; an annotator answers an item in two files.
+    """The rows of all files (``*.jsonl``) in a folder of a study; none where it has no such folder. Raises InputError:
+    as `read_row_file`; an annotator answers an item in two files.
     """
     found: dict[tuple[str, str], tuple[AnswerRow, Path]] = {}
     for path in sorted((study / folder).glob("*.jsonl")):

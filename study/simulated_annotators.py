@@ -57,11 +57,7 @@ def simulated_name(number: int) -> str:
 @dataclass(frozen=True)
 class Shared:
     """Shares of the variance of what an answer rests on; the rest is the answer's own. Assumed: no paper tells them.
-
-    Raises
-    ------
-    InputError
-        A share below 0, or all of them together 1 or more.
+    Raises InputError: a share below 0, or all of them together 1 or more.
     """
 
     item: float = 0.10
@@ -92,14 +88,8 @@ def assigned(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Who answers what: every item by ``per_item`` of those who have the fewest so far, ties by chance.
 
-    Returns
-    -------
-    items, annotators : int64 [shape=(items * per_item,)]
-
-    Raises
-    ------
-    InputError
-        Fewer annotators than an item needs.
+    Returns items, annotators : int64 [shape=(items * per_item,)]. Raises InputError: fewer annotators than an item
+    needs.
     """
     if annotators < per_item:
         raise InputError(f"{annotators} annotators cannot give {per_item} answers to an item: nobody answers it twice.")
@@ -120,13 +110,8 @@ def simulated_marks(
 ) -> Floats:
     """Marks of K systems on C criteria in A answers [shape=(A, K, C)].
 
-    Parameters
-    ----------
-    shares : float64 [shape=(K, C)]
-        The true share of marks of each system on each criterion, above 0 and below 1.
-    shared : Shared
-    items, annotators : int64 [shape=(A,)]
-        Numbers from 0.
+    ``shares`` float64 [shape=(K, C)]: the true share of marks of each system on each criterion, above 0 and below 1.
+    ``items``, ``annotators`` int64 [shape=(A,)]: numbers from 0.
     """
     systems, criteria = shares.shape
 
@@ -158,15 +143,9 @@ class SimulatedAnswer:
 class SimulatedAnnotators:
     """People that are none: what each says of an item depends on the seed, its id and the item alone.
 
-    Parameters
-    ----------
-    study : StudyFolder
-    key : Key
-        Whose response is which; only simulated annotators may know.
-    effects : mapping of str to float
-        Of a policy, in standard deviations of what an answer rests on; 0 where none is named.
-    careless : frozenset of str
-        Annotators who answer at random and at once, attention checks among it.
+    ``key``: whose response is which; only simulated annotators may know. ``effects``: of a policy, in standard
+    deviations of what an answer rests on; 0 where none is named. ``careless``: annotators who answer at random and at
+    once, attention checks among it.
     """
 
     study: StudyFolder

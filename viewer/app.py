@@ -35,13 +35,8 @@ FAULT = "That is a fault of the viewer, not yours. What happened is told where i
 def create_app(run: ServedRun, access: Access, around: CompanionFiles | None = None) -> ASGIApp:
     """The pages of a run behind a guard.
 
-    Parameters
-    ----------
-    run : ServedRun
-        Pages find it as ``request.app.state.run``.
-    access : Access
-    around : Beside, optional
-        Labels, another run and responses; labels beside the run and nothing else where it is left out.
+    ``run``: pages find it as ``request.app.state.run``. ``around``: labels, another run and responses; labels beside
+    the run and nothing else where it is left out.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.run, app.state.access = run, access

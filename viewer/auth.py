@@ -47,17 +47,11 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name=
 class Access:
     """What a request has to bring.
 
-    Parameters
-    ----------
-    hosts : frozenset of str
-        Names that this machine is called by in a Host header, without the port, in small letters.
-    port : int
-        In the cookie's name, since cookies are not kept apart by port.
-    remote : bool
-        Whether an address in figures may be any: another machine calls this one by the address it knows. A rebound name
-        is no address in figures.
-    token : str
-        What the URL brings once; ``pass_`` is what the cookie brings from then on.
+    - ``hosts``: names that this machine is called by in a Host header, without the port, in small letters.
+    - ``port``: in the cookie's name, since cookies are not kept apart by port.
+    - ``remote``: whether an address in figures may be any: another machine calls this one by the address it knows. A
+      rebound name is no address in figures.
+    - ``token``: what the URL brings once; ``pass_`` is what the cookie brings from then on.
     """
 
     hosts: frozenset[str]
@@ -97,13 +91,8 @@ class Gate:
 
     Who may come in is for those that are made of it to say (`Guard`).
 
-    Parameters
-    ----------
-    app : ASGIApp
-    is_host : function
-        Whether a Host header names this server.
-    origins : frozenset of str
-        Where forms come from, besides the address that was asked for.
+    ``is_host``: whether a Host header names this server. ``origins``: where forms come from, besides the address that
+    was asked for.
     """
 
     def __init__(self, app: ASGIApp, is_host: Callable[[str], bool], origins: frozenset[str] = frozenset()) -> None:

@@ -68,23 +68,15 @@ def write_bundle(
 ) -> BundleReport:
     """Write the run's pages into the folder ``out``, whole or not at all; what is there is never replaced.
 
-    Parameters
-    ----------
-    place : RunPlace
-    around : Beside, optional
-        Labels, another run and responses to compare; labels beside the run and nothing else where it is left out.
-    media : bool
-        Whether recordings are copied, too.
-    pseudonyms : bool
-        Whether people get other names (`apportion.viewer.pseudonymize`); goes with no recording, which would tell who
-        they are.
-    names : sequence of str
-        Names to replace besides those of who takes part.
+    - ``around``: labels, another run and responses to compare; labels beside the run and nothing else where it is left
+      out.
+    - ``media``: whether recordings are copied, too.
+    - ``pseudonyms``: whether people get other names (`apportion.viewer.pseudonymize`); goes with no recording, which
+      would tell who they are.
+    - ``names``: names to replace besides those of who takes part.
 
-    Raises
-    ------
-    InputError
-        Something is at ``out``, or it cannot be written; recordings together with pseudonyms; an unreadable run.
+    Raises InputError: something is at ``out``, or it cannot be written; recordings together with pseudonyms; an
+    unreadable run.
     """
     check_path(out)
     if media and pseudonyms:

@@ -49,15 +49,9 @@ def renamed_copy(
 ) -> RenamedRun:
     """A run like ``place`` in the folder ``scratch``, without its store and recordings, under other names.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names to replace besides those of who takes part.
-    responses : Path, optional
-        A table of policies' responses; those of sessions that the corpus has not are left out, since nobody knows whose
-        names are in them.
-    other : RunPlace, optional
-        Another run of the same utterances, in which everybody is called as in this one.
+    ``names``: names to replace besides those of who takes part. ``responses``: a table of policies' responses; those of
+    sessions that the corpus has not are left out, since nobody knows whose names are in them. ``other``: another run of
+    the same utterances, in which everybody is called as in this one.
     """
     corpus = Corpus.open(place.corpus)
     of_session = {session.session_id: _renaming(session, names) for session in corpus.iter_sessions()}

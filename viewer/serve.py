@@ -44,26 +44,15 @@ def serve(
 ) -> None:
     """Serve the pages of a run until this process is told to end.
 
-    Parameters
-    ----------
-    place : RunPlace
-    host : str
-        The address or name to listen at.
-    port : int or None
-        None takes the first free one from `PORT` on.
-    browser : bool
-        Whether to open one.
-    say : function
-        Is given each line that a person should read.
-    around : Beside, optional
-        What is looked at together with the run.
-    session : str, optional
-        The session whose page is opened first; the list of all where it is left out.
+    - ``host``: the address or name to listen at.
+    - ``port``: none takes the first free one from `PORT` on.
+    - ``browser``: whether to open one.
+    - ``say``: is given each line that a person should read.
+    - ``around``: what is looked at together with the run.
+    - ``session``: the session whose page is opened first; the list of all where it is left out.
 
-    Raises
-    ------
-    InputError
-        The port is taken, the host is none of this machine, the run cannot be indexed or has no such session.
+    Raises InputError: the port is taken, the host is none of this machine, the run cannot be indexed or has no such
+    session.
     """
     with listening(host, port) as listener:
         say(f"reading {place.folder} (its index is made once, beside the run)")

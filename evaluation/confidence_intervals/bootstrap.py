@@ -16,14 +16,9 @@ from apportion.foundation.intervals.resampling import Statistic, drawn_counts, p
 class BootstrapResult:
     """A figure and its bootstrap replicates, before it is summarised.
 
-    Parameters
-    ----------
-    values : float64 [shape=(K,)]
-        The figure of each of K training seeds on the sessions as they are.
-    replicates : float64 [shape=(B,)]
-        The mean over seeds on each of B resamples of the sessions.
-    sessions : int
-        S, how many sessions were resampled.
+    ``values`` float64 [shape=(K,)]: the figure of each of K training seeds on the sessions as they are. ``replicates``
+    float64 [shape=(B,)]: the mean over seeds on each of B resamples of the sessions. ``sessions``: S, how many sessions
+    were resampled.
     """
 
     values: Floats
@@ -42,10 +37,7 @@ def resample_counts(sessions: int, settings: EvaluationSettings) -> Floats:
     Depends on the number of sessions and the settings alone, so that two figures over the same sessions are
     resampled alike: their difference is a paired one.
 
-    Returns
-    -------
-    float64 [shape=(B, S)]
-        Rows sum to S; read-only.
+    Returns float64 [shape=(B, S)]: rows sum to S; read-only.
     """
     return drawn_counts(sessions, settings.bootstrap, settings.seed)
 
@@ -53,12 +45,8 @@ def resample_counts(sessions: int, settings: EvaluationSettings) -> Floats:
 def resample(sums: Floats, statistic: Statistic, settings: EvaluationSettings) -> BootstrapResult:
     """Bootstrap a figure that depends on the sessions through C sums.
 
-    Parameters
-    ----------
-    sums : float64 [shape=(K, S, C)]
-        What each session contributes, for each of K seeds.
-    statistic : Statistic
-        The figure, from the C sums over all sessions.
+    ``sums`` float64 [shape=(K, S, C)]: what each session contributes, for each of K seeds. ``statistic``: the figure,
+    from the C sums over all sessions.
     """
     counts = resample_counts(sums.shape[1], settings)
     replicates = np.stack([statistic(counts @ of_seed) for of_seed in sums])  # (K, B)
@@ -73,12 +61,8 @@ def ratio(sums: Floats) -> Floats:
 
 
 def paired_difference(left: BootstrapResult, right: BootstrapResult) -> BootstrapResult:
-    """``left`` minus ``right`` on the same resamples of the same sessions.
-
-    Raises
-    ------
-    ValueError
-        The two are not over the same sessions, so that their resamples do not belong together.
+    """``left`` minus ``right`` on the same resamples of the same sessions. Raises ValueError: the two are not over the
+    same sessions, so that their resamples do not belong together.
     """
     if left.sessions != right.sessions or len(left.replicates) != len(right.replicates):
         raise ValueError(f"figures over {left.sessions} and {right.sessions} sessions cannot be paired")

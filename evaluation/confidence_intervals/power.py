@@ -19,10 +19,7 @@ def sessions_to_tell(difference: BootstrapResult, settings: EvaluationSettings) 
     A two-sided test at ``1 - settings.confidence``; the standard error is that of the bootstrap, which shrinks
     with the square root of the number of sessions.
 
-    Returns
-    -------
-    int or None
-        None where the difference is zero, or so small that more than a million sessions would be needed.
+    None where the difference is zero, or so small that more than a million sessions would be needed.
     """
     error = float(np.nanstd(difference.replicates))
     if difference.value == 0 or not math.isfinite(error):

@@ -70,11 +70,7 @@ class Space:
 def nested(centres: Floats, sizes: NDArray[np.int64]) -> list[frozenset[int]]:
     """Every group of small clusters that average linkage joins, the single ones first, without the one of all.
 
-    Parameters
-    ----------
-    centres : float64 [shape=(C, k)]
-    sizes : int64 [shape=(C,)]
-        Turns of each; empty clusters are in no group.
+    ``centres`` float64 [shape=(C, k)]. ``sizes`` int64 [shape=(C,)]: turns of each; empty clusters are in no group.
     """
     from scipy.cluster.hierarchy import linkage
 
@@ -90,12 +86,8 @@ def nested(centres: Floats, sizes: NDArray[np.int64]) -> list[frozenset[int]]:
 def alike(groups: Sequence[frozenset[int]], labels: NDArray[np.int64], embeddings: NDArray[np.float32]) -> Floats:
     """How alike the turns of each group are: the mean cosine of two of them [shape=(G,)]; 1 for a single one.
 
-    Parameters
-    ----------
-    groups : sequence of sets of int, length G
-    labels : int64 [shape=(N,)]
-        The small cluster of each turn.
-    embeddings : float32 [shape=(N, d)]
+    ``groups`` [length G]. ``labels`` int64 [shape=(N,)]: the small cluster of each turn. ``embeddings`` float32
+    [shape=(N, d)].
     """
     unit = _unit(embeddings)
     count = np.bincount(labels).astype(np.float64)

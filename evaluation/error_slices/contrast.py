@@ -28,18 +28,12 @@ ROUNDING = 1e-9
 class SliceContrasts:
     """M kinds against the rest of their conversations.
 
-    Parameters
-    ----------
-    difference : float64 [shape=(M,)]
-        Mean reward of the kind less that of the others in the same episodes; NaN where no episode has both.
-    t : float64 [shape=(M,)]
-        The difference over its standard error by session; 0 where there is none to be told.
-    p : float64 [shape=(M,)]
-        Of t, two-sided; 1 where there is no difference to be told.
-    effective : float64 [shape=(M,)]
-        How many sessions of equal weight would tell as much.
-    sums : float64 [shape=(S, M, 2)]
-        What each of S sessions contributes: sum x~ r~ and sum x~^2.
+    - ``difference`` float64 [shape=(M,)]: mean reward of the kind less that of the others in the same episodes; NaN
+      where no episode has both.
+    - ``t`` float64 [shape=(M,)]: the difference over its standard error by session; 0 where there is none to be told.
+    - ``p`` float64 [shape=(M,)]: of t, two-sided; 1 where there is no difference to be told.
+    - ``effective`` float64 [shape=(M,)]: how many sessions of equal weight would tell as much.
+    - ``sums`` float64 [shape=(S, M, 2)]: what each of S sessions contributes: sum x~ r~ and sum x~^2.
     """
 
     difference: Floats

@@ -43,12 +43,7 @@ class _Search:
 def find_patterns(turns: TargetTurns, method: str, settings: PatternSettings | None = None) -> Patterns:
     """The kinds of turn whose rewards differ from the rest of their conversations in both halves of the sessions.
 
-    Parameters
-    ----------
-    turns : TargetTurns
-        Those without a reward are passed over.
-    method : str
-        Whose rewards they are; written into the result.
+    ``turns``: those without a reward are passed over. ``method``: whose rewards they are; written into the result.
     """
     settings = settings or PatternSettings()
     turns = turns.only(np.isfinite(turns.rewards))

@@ -35,14 +35,8 @@ def distinctive_words(
     A word that the share p of the kind's turns hold, and the share q of the others, counts p log(p / q): its part of
     the divergence between the two, so that it must be both common here and rare there.
 
-    Parameters
-    ----------
-    said : sequence of sets of str
-        The words of each turn of the kind.
-    sessions : sequence of int
-        The session of each of them.
-    others : sequence of sets of str
-        The words of each other turn.
+    ``said``: the words of each turn of the kind. ``sessions``: the session of each of them. ``others``: the words of
+    each other turn.
     """
     inside, outside = Counter(word for of in said for word in of), Counter(word for of in others for word in of)
     spoken_in: dict[str, set[int]] = {}

@@ -16,19 +16,12 @@ FAMILIES: dict[Family, str] = {"words": "what is said", "cue": "how it is said",
 class PatternSettings:
     """How kinds are looked for.
 
-    Parameters
-    ----------
-    alpha : float
-        The chance of showing any kind at all where rewards have nothing to do with the turns.
-    fewest_sessions : float
-        A kind needs as many effective sessions in either half
-        (`apportion.evaluation.error_slices.contrast.SliceContrasts`).
-    largest_share : float
-        A cluster of more of all turns than this is no kind, but usual.
-    examples : int
-        Turns that are shown of a kind, at most.
-    seed, resamples, confidence
-        Of the halves and clusters, and of the intervals.
+    - ``alpha``: the chance of showing any kind at all where rewards have nothing to do with the turns.
+    - ``fewest_sessions``: a kind needs as many effective sessions in either half
+      (`apportion.evaluation.error_slices.contrast.SliceContrasts`).
+    - ``largest_share``: a cluster of more of all turns than this is no kind, but usual.
+    - ``examples``: turns that are shown of a kind, at most.
+    - ``seed``, ``resamples``, ``confidence``: of the halves and clusters, and of the intervals.
     """
 
     alpha: float = 0.05
@@ -55,31 +48,20 @@ class Kind:
 
     A turn that several kinds fit counts for the one that stands out most.
 
-    Parameters
-    ----------
-    family : str
-        What tells the kind: its ``words`` (a cluster), a ``cue`` or its ``place``.
-    name : str
-        Its words, or the cue or place.
-    difference : IntervalEstimate
-        Mean reward less that of the other turns of the same conversations, with its interval by session. Turns of kinds
-        that stand out more are left aside.
-    p : float
-        Of that difference, after Holm's correction for all that was tried in this half.
-    found : float
-        The same difference in the half that it was found on.
-    turns, reward
-        How many there are, and their mean reward.
-    sessions : IntervalEstimate
-        The share of sessions that have such a turn.
-    score : IntervalEstimate or None
-        Mean score of the sessions that have one less that of the others; None where all or none have one, or no score.
-    named, named_elsewhere
-        The share of its turns that hold one of its words, and of all others that do; None where words do not tell it.
-    mostly : tuple of str
-        Cues and places that most of its turns have and most others have not.
-    examples : tuple of Example
-        Of a cluster those nearest to its middle, else those whose reward is nearest to the kind's.
+    - ``family``: what tells the kind: its ``words`` (a cluster), a ``cue`` or its ``place``.
+    - ``name``: its words, or the cue or place.
+    - ``difference``: mean reward less that of the other turns of the same conversations, with its interval by session.
+      Turns of kinds that stand out more are left aside.
+    - ``p``: of that difference, after Holm's correction for all that was tried in this half.
+    - ``found``: the same difference in the half that it was found on.
+    - ``turns``, ``reward``: how many there are, and their mean reward.
+    - ``sessions``: the share of sessions that have such a turn.
+    - ``score``: mean score of the sessions that have one less that of the others; None where all or none have one, or
+      no score.
+    - ``named``, ``named_elsewhere``: the share of its turns that hold one of its words, and of all others that do; None
+      where words do not tell it.
+    - ``mostly``: cues and places that most of its turns have and most others have not.
+    - ``examples``: of a cluster those nearest to its middle, else those whose reward is nearest to the kind's.
     """
 
     family: Family
@@ -116,20 +98,12 @@ class Kind:
 class Patterns:
     """The kinds of one method's rewards, the dearest first.
 
-    Parameters
-    ----------
-    method : str
-        Whose rewards.
-    sessions : tuple of int
-        Of the half that was searched, and of the other.
-    turns : tuple of int
-        The same of turns.
-    tried, candidates
-        How many kinds the first half was asked about, and how many went into the other.
-    kinds : tuple of Kind
-        Those that held, by their difference, the lowest first.
-    reason : str or None
-        Why nothing could be looked for.
+    - ``method``: whose rewards.
+    - ``sessions``: of the half that was searched, and of the other.
+    - ``turns``: the same of turns.
+    - ``tried``, ``candidates``: how many kinds the first half was asked about, and how many went into the other.
+    - ``kinds``: those that held, by their difference, the lowest first.
+    - ``reason``: why nothing could be looked for.
     """
 
     method: str

@@ -46,12 +46,8 @@ def described(
 ) -> Kind:
     """The kind with the figures of ``half`` [shape=(N,)].
 
-    Parameters
-    ----------
-    sums : float64 [shape=(S, 2)]
-        What each session of that half contributes to the difference.
-    p : float
-        Of the difference, corrected.
+    ``sums`` float64 [shape=(S, 2)]: what each session of that half contributes to the difference. ``p``: of the
+    difference, corrected.
     """
     here, others = proposal.mask & half, ~proposal.mask & half
     sampling = Sampling(settings.resamples, settings.seed, settings.confidence)

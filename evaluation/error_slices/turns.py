@@ -28,24 +28,15 @@ class TurnId:
 class TargetTurns:
     """N credited turns with what is known of each.
 
-    Parameters
-    ----------
-    ids : sequence of TurnId, length N
-    texts : sequence of str, length N
-        What was said.
-    rewards : float64 [shape=(N,)]
-        Of one method, in units of its own; NaN where it has none.
-    embeddings : float32 [shape=(N, d)]
-        Of the words of the turn.
-    traits : mapping of str to bool [shape=(N,)]
-        What can be told of a turn without reading it, by name: cues (``cue: asks``) and places (``place: the first``).
-    scores : float64 [shape=(N,)]
-        The score of the turn's episode, larger is better; NaN where nobody gave one.
+    - ``ids`` [length N].
+    - ``texts`` [length N]: what was said.
+    - ``rewards`` float64 [shape=(N,)]: of one method, in units of its own; NaN where it has none.
+    - ``embeddings`` float32 [shape=(N, d)]: of the words of the turn.
+    - ``traits`` [shape=(N,)]: what can be told of a turn without reading it, by name: cues (``cue: asks``) and places
+      (``place: the first``).
+    - ``scores`` float64 [shape=(N,)]: the score of the turn's episode, larger is better; NaN where nobody gave one.
 
-    Raises
-    ------
-    ValueError
-        The lengths differ.
+    Raises ValueError: the lengths differ.
     """
 
     ids: Sequence[TurnId]

@@ -58,14 +58,7 @@ def count(held: TestSet, labels: TurnLabels, settings: EvaluationSettings) -> Ag
 def spearman(values: Floats, labels: Floats) -> Floats:
     """Spearman's rank correlation, ties by mean rank; 0 where the values or the labels are constant.
 
-    Parameters
-    ----------
-    values : float64 [shape=(K, T)]
-    labels : float64 [shape=(T,)]
-
-    Returns
-    -------
-    float64 [shape=(K,)]
+    ``values`` float64 [shape=(K, T)]. ``labels`` float64 [shape=(T,)]. Returns float64 [shape=(K,)].
     """
     from scipy.stats import rankdata
 
@@ -84,9 +77,7 @@ def within_session(
     Episodes with fewer than ``settings.labelled_turns`` labelled target turns, or whose labels do not differ, are
     left out; constant values count as 0.
 
-    Parameters
-    ----------
-    values : float64 [shape=(K, N)]
+    ``values`` float64 [shape=(K, N)].
     """
     mean, _ = labels.means(held.turns)
     sums = np.zeros((len(values), len(held.session_ids), 2))
@@ -105,9 +96,7 @@ def pooled_auc(
 
     Over all held-out turns together, ties count as half; turns labelled exactly in the middle are left out.
 
-    Parameters
-    ----------
-    values : float64 [shape=(K, N)]
+    ``values`` float64 [shape=(K, N)].
     """
     _, centred = labels.means(held.turns)
     judged = np.isfinite(centred) & (centred != 0)

@@ -42,20 +42,9 @@ class Calibration:
 def calibration(held: TestSet, values: Floats, offset: float, settings: EvaluationSettings) -> Calibration:
     """How given scores lie about predicted ones, P = offset + sum_t r_theta.
 
-    Parameters
-    ----------
-    held : HeldOut
-        E episodes with N target turns.
-    values : float64 [shape=(K, N)]
-        r_theta(s_t, a_t), one row a seed, in units of the score.
-    offset : float
-        What the model adds to the sum.
-
-    Returns
-    -------
-    Calibration
-        ``slope`` (no unit) and ``intercept`` (units of the score) are Missing where a seed predicts one score for
-        all; ``error`` is in units of the score.
+    ``held``: E episodes with N target turns. ``values`` float64 [shape=(K, N)]: r_theta(s_t, a_t), one row a seed, in
+    units of the score. ``offset``: what the model adds to the sum. ``slope`` (no unit) and ``intercept`` (units
+    of the score) are Missing where a seed predicts one score for all; ``error`` is in units of the score.
     """
     predicted = offset + held.totals(values)
     return Calibration(*_line(held, predicted, settings), _error(held, predicted, settings))

@@ -50,15 +50,8 @@ def turn_class(value: float | None) -> int:
 def consistency(samples: pa.Table) -> tuple[Consistency, ...]:
     """The agreement of every method that was sampled at least twice, sorted by name.
 
-    Parameters
-    ----------
-    samples : pa.Table
-        SAMPLES schema: one value, or null, for each turn and sample.
-
-    Raises
-    ------
-    ValueError
-        The samples of an episode do not all judge the same turns.
+    ``samples``: SAMPLES schema: one value, or null, for each turn and sample. Raises ValueError: the samples of an
+    episode do not all judge the same turns.
     """
     grouped: dict[str, dict[tuple[str, ...], dict[int, dict[int, int]]]] = {}
     for row in samples.to_pylist():

@@ -17,15 +17,8 @@ AT_ONCE = 128
 def disagreement(rows: Sequence[Floats]) -> float | None:
     """How often two methods order two turns of a dialogue the other way round: 0 always alike, 1 always reversed.
 
-    Parameters
-    ----------
-    rows : sequence of arrays
-        M methods' rewards of the same T turns [shape=(T,)], NaN where a method says nothing. Ties order nothing.
-
-    Returns
-    -------
-    float or None
-        Over all pairs of turns and of methods that both order; None where there are none.
+    ``rows``: M methods' rewards of the same T turns [shape=(T,)], NaN where a method says nothing. Ties order nothing.
+    Returns the share over all pairs of turns and of methods that both order; None where there are none.
     """
     if len(rows) < 2:
         return None

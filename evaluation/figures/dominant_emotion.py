@@ -24,17 +24,8 @@ def most_often(frames: pa.Table, held: TestSet, emotion: str) -> Floats:
     A picture shows its most probable emotion, a turn the emotion of most of its pictures; of equally frequent ones the
     one that is more probable over the turn. A picture counts where all eight are known.
 
-    Parameters
-    ----------
-    frames : pa.Table
-        FRAMES schema, times in seconds on the session clock.
-    held : HeldOut
-        E episodes with N target turns.
-
-    Returns
-    -------
-    float64 [shape=(N,)]
-        1 or 0; NaN for a turn without times, or in whose time lies no picture of the rater's face.
+    ``frames``: FRAMES schema, times in seconds on the session clock. ``held``: E episodes with N target turns. Returns
+    float64 [shape=(N,)]: 1 or 0; NaN for a turn without times, or in whose time lies no picture of the rater's face.
     """
     shown = np.full(held.turns, np.nan)
     raters = {(episode.session_id, episode.rating.rater) for episode in held.episodes}

@@ -13,19 +13,9 @@ from apportion.foundation.arrays import Floats
 def squared_errors(held: TestSet, values: Floats, offset: float) -> Floats:
     """(R_GE - (offset + sum_t r))^2 of every episode.
 
-    Parameters
-    ----------
-    held : HeldOut
-        E episodes with N target turns.
-    values : float64 [shape=(K, N)]
-        r_theta(s_t, a_t), one row a seed, in units of the score.
-    offset : float
-        What the model adds to the sum: the training mean, or 0 where its rewards sum to the score itself.
-
-    Returns
-    -------
-    float64 [shape=(K, E)]
-        Squared units of the score.
+    ``held``: E episodes with N target turns. ``values`` float64 [shape=(K, N)]: r_theta(s_t, a_t), one row a seed, in
+    units of the score. ``offset``: what the model adds to the sum: the training mean, or 0 where its rewards sum to the
+    score itself. Returns float64 [shape=(K, E)]: squared units of the score.
     """
     errors: Floats = np.square(held.scores - (offset + held.totals(values)))  # Eq. 6, LLM-GELI
     return errors

@@ -28,17 +28,11 @@ BEST = FACES[0][0]
 class HappyTurns:
     """During which target turns the rater's face is happy.
 
-    Parameters
-    ----------
-    feature : str
-        What tells it: ``happiness`` (an emotion model), else ``smile`` (a smile detector).
-    threshold : float or None
-        The face is happy from this mean over the turn on; None where it is so in most pictures.
-    happy : bool [shape=(N,)]
-    seen : bool [shape=(N,)]
-        Turns during which the rater's face was measured; the others belong to neither side.
-    why : str
-        Why a better feature does not tell it, or what the best one leaves out; empty where nothing is amiss.
+    - ``feature``: what tells it: ``happiness`` (an emotion model), else ``smile`` (a smile detector).
+    - ``threshold``: the face is happy from this mean over the turn on; None where it is so in most pictures.
+    - ``happy`` bool [shape=(N,)].
+    - ``seen`` bool [shape=(N,)]: turns during which the rater's face was measured; the others belong to neither side.
+    - ``why``: why a better feature does not tell it, or what the best one leaves out; empty where nothing is amiss.
     """
 
     feature: str
@@ -63,19 +57,8 @@ def happy_turns(
 ) -> HappyTurns | Missing:
     """Read the rater's face during every target turn.
 
-    Parameters
-    ----------
-    features : pa.Table or None
-        ``utterance_features``; None or empty where the corpus has no recordings.
-    held : HeldOut
-        E episodes with N target turns.
-    frames : pa.Table or None
-        Read where ``settings.happy_by`` is ``mode``.
-
-    Raises
-    ------
-    InputError
-        ``mode`` without frames.
+    ``features``: ``utterance_features``; None or empty where the corpus has no recordings. ``held``: E episodes with N
+    target turns. ``frames``: read where ``settings.happy_by`` is ``mode``. Raises InputError: ``mode`` without frames.
     """
     if features is None or features.num_rows == 0:
         return Missing("the corpus has no recordings of behaviour")
@@ -104,10 +87,7 @@ def local_difference(
 ) -> BootstrapResult | Missing:
     """Mean reward of turns with a happy rater minus that of the others, over all held-out turns with a face.
 
-    Parameters
-    ----------
-    values : float64 [shape=(K, N)]
-        r_theta(s_t, a_t), one row a seed.
+    ``values`` float64 [shape=(K, N)]: r_theta(s_t, a_t), one row a seed.
     """
     if not faces.happy.any():
         return Missing(f"no held-out turn has a happy rater ({faces.rule})")

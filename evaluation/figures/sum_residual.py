@@ -37,20 +37,10 @@ def sum_residual(
 ) -> BootstrapResult | Missing:
     """Mean |R~ - sum_t raw_t| over the held-out episodes, R~ = R_GE - offset, in units of the score.
 
-    Parameters
-    ----------
-    held : HeldOut
-        E episodes with N target turns.
-    reward, raw : float64 [shape=(K, N)]
-        The projected rewards and the method's own values, one row a seed.
-    offset : float
-        What the rewards were made to leave out of the score.
-
-    Returns
-    -------
-    Sampled or Missing
-        Missing where a turn has no value, and where the values are not in units of the score: there the
-        projection stretched them by a constant other than 1, and their sum means nothing.
+    ``held``: E episodes with N target turns. ``reward``, ``raw`` float64 [shape=(K, N)]: the projected rewards and the
+    method's own values, one row a seed. ``offset``: what the rewards were made to leave out of the score. It is
+    Missing where a turn has no value, and where the values are not in units of the score: there the projection
+    stretched them by a constant other than 1, and their sum means nothing.
     """
     if not np.isfinite(raw).all():
         return Missing("some turns have no value of the method's own")

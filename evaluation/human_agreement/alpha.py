@@ -17,18 +17,10 @@ def krippendorff_alpha(ratings: Floats, level: Level = "nominal") -> float | Non
     Krippendorff (2011), "Computing Krippendorff's alpha-reliability", sections D and E: pairs within a unit, each unit
     weighing by its ratings less one; units with fewer than two ratings count nowhere.
 
-    Parameters
-    ----------
-    ratings : float64 [shape=(U, A)]
-        U units (an item's response, say) by A annotators; NaN where an annotator said nothing.
-    level : str
-        ``nominal`` (also for yes and no), ``ordinal`` or ``interval``.
-
-    Returns
-    -------
-    float or None
-        1 where all agree, 0 where they agree as by chance; None where no unit has two ratings or all of them are the
-        same value, so that there is nothing that could differ.
+    ``ratings`` float64 [shape=(U, A)]: U units (an item's response, say) by A annotators; NaN where an annotator said
+    nothing. ``level``: ``nominal`` (also for yes and no), ``ordinal`` or ``interval``. Returns 1 where all agree, 0
+    where they agree as by chance; None where no unit has two ratings or all of them are the same value, so that there
+    is nothing that could differ.
 
     >>> round(krippendorff_alpha(np.array([[1, 1], [0, 0], [1, 0], [1, np.nan]])), 4)
     0.4444

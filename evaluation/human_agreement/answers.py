@@ -16,18 +16,10 @@ from apportion.foundation.errors import InputError
 class Answers:
     """A assignments (an annotator's answers on an item) of K systems by one criterion.
 
-    Parameters
-    ----------
-    systems : tuple of str, length K
-    items, annotators : int64 [shape=(A,)]
-        A number an item, a number an annotator; an annotator answers an item once.
-    values : float64 [shape=(A, K)]
-        1 and 0 where systems are marked or not, else a rating; NaN where a system was not shown or not judged.
-
-    Raises
-    ------
-    InputError
-        Shapes that do not belong together, a system named twice, an item that an annotator answered twice.
+    ``systems`` [length K]. ``items``, ``annotators`` int64 [shape=(A,)]: a number an item, a number an annotator; an
+    annotator answers an item once. ``values`` float64 [shape=(A, K)]: 1 and 0 where systems are marked or not, else a
+    rating; NaN where a system was not shown or not judged. Raises InputError: shapes that do not belong together, a
+    system named twice, an item that an annotator answered twice.
     """
 
     systems: tuple[str, ...]
@@ -53,13 +45,7 @@ class Answers:
             )
 
     def place(self, system: str) -> int:
-        """The column of a system.
-
-        Raises
-        ------
-        InputError
-            No such system.
-        """
+        """The column of a system. Raises InputError: no such system."""
         if system not in self.systems:
             raise InputError(f"no system {system!r}; there are {', '.join(self.systems)}.")
         return self.systems.index(system)
@@ -78,12 +64,6 @@ class Answers:
         return Answers(self.systems, self.items[kept], self.annotators[kept], self.values[kept])
 
     def of_systems(self, wanted: Sequence[str]) -> Answers:
-        """The answers on some systems alone, in the order that they are named in.
-
-        Raises
-        ------
-        InputError
-            No such system.
-        """
+        """The answers on some systems alone, in the order that they are named in. Raises InputError: no such system."""
         columns = [self.place(system) for system in wanted]
         return Answers(tuple(wanted), self.items, self.annotators, self.values[:, columns])

@@ -45,24 +45,15 @@ def compare_to(
 ) -> tuple[SystemComparisons, ...]:
     """Every other system less ``base`` on every criterion, in the answers that judge both.
 
-    Parameters
-    ----------
-    criteria : mapping of str to Answers
-    sampling : Sampling, optional
-        Of the bootstrap beside; its confidence is that of all intervals.
-    mixed : bool
-        Whether to fit a mixed model of each difference beside, which takes longer than all else together.
-    marks : collection of str
-        Criteria whose answers are yes and no (1 and 0), or a preference, of which a tie is a half; McNemar's test is of
-        those. It cannot be told from the values: ratings may all be 0 or 1, too.
-    apart : collection of str
-        Criteria whose answers judge one system each (items are what is comparable of them): the systems' means are
-        over all of their own answers, without McNemar's test and mixed model.
+    - ``sampling``: of the bootstrap beside; its confidence is that of all intervals.
+    - ``mixed``: whether to fit a mixed model of each difference beside, which takes longer than all else together.
+    - ``marks``: criteria whose answers are yes and no (1 and 0), or a preference, of which a tie is a half; McNemar's
+      test is of those. It cannot be told from the values: ratings may all be 0 or 1, too.
+    - ``apart``: criteria whose answers judge one system each (items are what is comparable of them): the systems' means
+      are over all of their own answers, without McNemar's test and mixed model.
 
-    Raises
-    ------
-    InputError
-        A criterion without the base, or without any answer that judges the base and a system (in ``apart``: either).
+    Raises InputError: a criterion without the base, or without any answer that judges the base and a system (in
+    ``apart``: either).
     """
     how = sampling or Sampling()
     found = []

@@ -14,9 +14,7 @@ def holm(p_values: ArrayLike) -> Floats:
     Holm (1979), "A simple sequentially rejective multiple test procedure"; whatever the tests have to do with each
     other. A test that could not be made (NaN) is no test and stays NaN.
 
-    Parameters
-    ----------
-    p_values : float64 [any shape]
+    ``p_values`` float64 [any shape].
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]

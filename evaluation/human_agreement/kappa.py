@@ -16,15 +16,8 @@ def kappa(one: Floats, other: Floats) -> float | None:
     Cohen (1960) where values are 0 and 1; Cohen (1968) with quadratic weights where they are ratings. A value that is
     always given agrees as by chance: 0.
 
-    Parameters
-    ----------
-    one, other : float64 [shape=(N,)]
-        Two judges' values of the same responses; pairs with NaN count nowhere.
-
-    Returns
-    -------
-    float or None
-        None without a pair, or where both say one value always.
+    ``one``, ``other`` float64 [shape=(N,)]: two judges' values of the same responses; pairs with NaN count nowhere.
+    None without a pair, or where both say one value always.
 
     >>> kappa(np.array([1.0, 0, 1, 0]), np.array([1.0, 0, 0, 0]))
     0.5
@@ -43,10 +36,7 @@ def kappas_with_others(criteria: Mapping[str, Answers]) -> dict[int, float | Non
     A mean over criteria, each weighing by its pairs. None: nobody else judged what this one judged, or there was
     nothing to disagree about.
 
-    Parameters
-    ----------
-    criteria : mapping of str to Answers
-        The annotators' numbers mean the same in all of them.
+    ``criteria``: the annotators' numbers mean the same in all of them.
     """
     sums: dict[int, list[float]] = {}
     for answers in criteria.values():

@@ -43,16 +43,9 @@ def mixed_mean(
     first, so that it is as large as there are annotators. Marks are taken for numbers (a linear model of a share), as
     t-tests of marks do.
 
-    Parameters
-    ----------
-    values : float64 [shape=(N,)]
-        NaN where there is no answer; those count nowhere.
-    items, annotators : int64 [shape=(N,)]
-
-    Returns
-    -------
-    MixedMean or None
-        None where items, annotators or answers are too few to tell the three apart, or all answers are equal.
+    ``values`` float64 [shape=(N,)]: NaN where there is no answer; those count nowhere. ``items``, ``annotators`` int64
+    [shape=(N,)]. None where items, annotators or answers are too few to tell the three apart, or all answers
+    are equal.
     """
     from scipy.optimize import minimize
     from scipy.stats import t

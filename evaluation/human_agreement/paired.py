@@ -28,11 +28,8 @@ def mcnemar(first: Floats, other: Floats) -> McNemar:
     which those of one item or one annotator are not: beside `apportion.evaluation.human_agreement.two_way_anova`, never
     instead of it.
 
-    Parameters
-    ----------
-    first, other : float64 [shape=(A,)]
-        1 where an answer marks the system, 0 where not, NaN where it says nothing (such an answer counts nowhere). A
-        half of both is a tie of two, and neither wins it.
+    ``first``, ``other`` float64 [shape=(A,)]: 1 where an answer marks the system, 0 where not, NaN where it says
+    nothing (such an answer counts nowhere). A half of both is a tie of two, and neither wins it.
     """
     from scipy.stats import binomtest
 
@@ -47,11 +44,8 @@ def item_bootstrap(
 ) -> tuple[float, float] | tuple[None, None]:
     """The percentile interval of a mean difference, items drawn again with all their answers.
 
-    Parameters
-    ----------
-    differences : float64 [shape=(A,)]
-        Of two systems in each answer; NaN where it lacks one.
-    items : int64 [shape=(A,)]
+    ``differences`` float64 [shape=(A,)]: of two systems in each answer; NaN where it lacks one. ``items`` int64
+    [shape=(A,)].
     """
     known = np.isfinite(differences)
     _, at = np.unique(items[known], return_inverse=True)
@@ -64,11 +58,8 @@ def unpaired_bootstrap(
 ) -> tuple[float, float] | tuple[None, None]:
     """The same of two means that need not be of the same answers.
 
-    Parameters
-    ----------
-    one, other : float64 [shape=(A,)]
-        NaN where an answer does not judge the system.
-    items : int64 [shape=(A,)]
+    ``one``, ``other`` float64 [shape=(A,)]: NaN where an answer does not judge the system. ``items`` int64
+    [shape=(A,)].
     """
     _, at = np.unique(items, return_inverse=True)
     columns = [

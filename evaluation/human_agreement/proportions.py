@@ -27,17 +27,8 @@ def over_splits(values: Floats, items: NDArray[np.int64], splits: int = 3) -> Sp
     The paper's sds are those of three whole percents (0.47 is that of a, a, a + 1 by ddof 0), so its splits are of 100
     answers each. Between three numbers this sd is no standard error and says little of one: beside an interval only.
 
-    Parameters
-    ----------
-    values : float64 [shape=(A,)]
-        NaN where there is no answer.
-    items : int64 [shape=(A,)]
-        Dealt out to the splits in the order of their numbers.
-
-    Raises
-    ------
-    InputError
-        Fewer answered items than splits.
+    ``values`` float64 [shape=(A,)]: NaN where there is no answer. ``items`` int64 [shape=(A,)]: dealt out to the splits
+    in the order of their numbers. Raises InputError: fewer answered items than splits.
     """
     known = np.isfinite(values)
     numbers, at = np.unique(items[known], return_inverse=True)
@@ -57,16 +48,8 @@ def share_interval(
     The variance is two-way clustered (`apportion.evaluation.human_agreement.two_way_anova`); where all answers are
     equal, the answers of an item or annotator, whichever there are fewer of, count as one.
 
-    Parameters
-    ----------
-    values : float64 [shape=(A,)]
-        1 or 0, NaN where there is no answer.
-
-    Returns
-    -------
-    tuple or None
-        Share, low, high; None without an answer. No interval of a single item or annotator: nothing says how much the
-        next one would differ.
+    ``values`` float64 [shape=(A,)]: 1 or 0, NaN where there is no answer. Returns share, low, high; None without an
+    answer. No interval of a single item or annotator: nothing says how much the next one would differ.
     """
     known = np.isfinite(values)
     marks = values[known]

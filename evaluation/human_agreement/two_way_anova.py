@@ -39,10 +39,7 @@ def two_way_variance(deviations: Floats, items: NDArray[np.int64], annotators: N
     is taken to be no less than the larger of the one-way variances: less happens by chance only, where one of them is
     near that of single answers.
 
-    Parameters
-    ----------
-    deviations : float64 [shape=(N,)]
-        In units of the sum: (x - mean) / N for a mean.
+    ``deviations`` float64 [shape=(N,)]: in units of the sum: (x - mean) / N for a mean.
     """
     by_item, by_annotator = (_clustered(deviations, clusters) for clusters in (items, annotators))
     alone = len(deviations) / max(len(deviations) - 1, 1) * float(deviations @ deviations)
@@ -54,17 +51,9 @@ def mean_of_answers(
 ) -> MeanOfAnswers | None:
     """The mean of answers, with a t interval of one less degrees of freedom than the fewer of items and annotators.
 
-    Parameters
-    ----------
-    values : float64 [shape=(N,)]
-        NaN where there is no answer; those count nowhere.
-    items, annotators : int64 [shape=(N,)]
-
-    Returns
-    -------
-    MeanOfAnswers or None
-        None without an answer. Where all answers are equal, p is that of a sign test in which each of the fewer of
-        items and annotators counts once: they may be alike for a reason that the next one does not share.
+    ``values`` float64 [shape=(N,)]: NaN where there is no answer; those count nowhere. ``items``, ``annotators`` int64
+    [shape=(N,)]. None without an answer. Where all answers are equal, p is that of a sign test in which each of
+    the fewer of items and annotators counts once: they may be alike for a reason that the next one does not share.
     """
     known = np.isfinite(values)
     if not known.any():
@@ -86,16 +75,8 @@ def difference_of_means(
     Each mean is over all of its own answers; where every answer judges both, it is the mean of their differences, with
     the same interval.
 
-    Parameters
-    ----------
-    one, other : float64 [shape=(N,)]
-        NaN where an answer does not judge the system.
-    items, annotators : int64 [shape=(N,)]
-
-    Returns
-    -------
-    MeanOfAnswers or None
-        None where a system has no answer.
+    ``one``, ``other`` float64 [shape=(N,)]: NaN where an answer does not judge the system. ``items``, ``annotators``
+    int64 [shape=(N,)]. None where a system has no answer.
     """
     either = np.isfinite(one) | np.isfinite(other)
     values = np.stack([one[either], other[either]])

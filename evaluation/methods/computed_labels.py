@@ -29,14 +29,9 @@ def computed_agreements(
 ) -> tuple[ComputedAgreement, ...]:
     """One agreement for each annotator and name of computed labels; those of ``settings.label`` alone where it is set.
 
-    Parameters
-    ----------
-    turn_labels : pa.Table or None
-        The corpus' labels, people's among them; None or empty where there are none.
-    scored : AlignedValues
-        The reward models.
-    decomposed : sequence of AlignedValues
-        The decompositions that are compared with one another, then those that judged some sessions alone.
+    ``turn_labels``: the corpus' labels, people's among them; None or empty where there are none. ``scored``: the reward
+    models. ``decomposed``: the decompositions that are compared with one another, then those that judged some sessions
+    alone.
     """
     if turn_labels is None:
         return ()

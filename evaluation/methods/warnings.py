@@ -22,16 +22,10 @@ def cautions(
 ) -> tuple[str, ...]:
     """Sentences on scores that do not vary, methods with missing values, and differences too small to tell.
 
-    Parameters
-    ----------
-    held : HeldOut
-        All test episodes.
-    scored, decomposed : AlignedValues
-        The reward models and the decompositions on the episodes that they have in common.
-    models : mapping of str to Figures
-        The reward models' figures.
-    mean : Figures
-        Those of the Mean baseline.
+    - ``held``: all test episodes.
+    - ``scored``, ``decomposed``: the reward models and the decompositions on the episodes that they have in common.
+    - ``models``: the reward models' figures.
+    - ``mean``: those of the Mean baseline.
     """
     variance = score_variance_warning(held.scores.tolist())
     sentences = [f"Test sessions: {variance}."] if variance else []

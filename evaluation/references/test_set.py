@@ -120,12 +120,8 @@ class AlignedValues:
 
     @classmethod
     def of(cls, table: pa.Table, held: TestSet) -> AlignedValues:
-        """Align the ``reward`` column of a REWARDS table.
-
-        Raises
-        ------
-        InputError
-            Two rows for the same turn, method and seed.
+        """Align the ``reward`` column of a REWARDS table. Raises InputError: two rows for the same turn, method and
+        seed.
         """
         values = align(table, held, "reward")
         complete = {name: _complete(rows, held) for name, rows in values.items()}
@@ -145,16 +141,9 @@ class AlignedValues:
 def align(table: pa.Table, held: TestSet, column: str) -> dict[str, Floats]:
     """One column of a REWARDS table on the held-out turns.
 
-    Returns
-    -------
-    dict of str to float64 [shape=(K, N)]
-        Method (sorted) to its values, one row a seed (sorted); NaN where there is none. A method that has no row
-        for any held-out turn is there with NaN alone.
-
-    Raises
-    ------
-    InputError
-        Two rows for the same turn, method and seed.
+    Returns float64 [shape=(K, N)]: method (sorted) to its values, one row a seed (sorted); NaN where there is none. A
+    method that has no row for any held-out turn is there with NaN alone. Raises InputError: two rows for the same turn,
+    method and seed.
     """
     seeds: dict[str, list[int]] = {}
     for row in table.select(["method", "seed"]).group_by(["method", "seed"]).aggregate([]).to_pylist():

@@ -22,21 +22,14 @@ ROUNDING = 1e-9
 class TurnLabels:
     """M labels of held-out target turns; a larger value is the better end.
 
-    Parameters
-    ----------
-    name : str
-        The labels' name in ``turn_labels``.
-    at : int64 [shape=(M,)]
-        Which of the N turns each label judges.
-    annotator : int64 [shape=(M,)]
-        Who gave it, as a number; labels without an annotator count as one person's.
-    value : float64 [shape=(M,)]
-    middle : float64 [shape=(M,)]
-        The midpoint of each label's scale; the mean of all labels where scales are unknown or one-sided.
-    middle_is : str
-        ``midpoint`` or ``mean``.
-    dropped : int
-        Labels of held-out sessions that sit on no target turn.
+    - ``name``: the labels' name in ``turn_labels``.
+    - ``at`` int64 [shape=(M,)]: which of the N turns each label judges.
+    - ``annotator`` int64 [shape=(M,)]: who gave it, as a number; labels without an annotator count as one person's.
+    - ``value`` float64 [shape=(M,)].
+    - ``middle`` float64 [shape=(M,)]: the midpoint of each label's scale; the mean of all labels where scales are
+      unknown or one-sided.
+    - ``middle_is``: ``midpoint`` or ``mean``.
+    - ``dropped``: labels of held-out sessions that sit on no target turn.
     """
 
     name: str
@@ -69,10 +62,7 @@ def mean_at(at: Integers, values: Floats, turns: int) -> Floats:
 def read_labels(table: pa.Table | None, held: TestSet, settings: EvaluationSettings) -> TurnLabels | Missing:
     """The labels that fall on the held-out target turns.
 
-    Parameters
-    ----------
-    table : pa.Table or None
-        Rows of ``turn_labels`` of people, or of one computation; None or empty where there are none.
+    ``table``: rows of ``turn_labels`` of people, or of one computation; None or empty where there are none.
     """
     if table is None or table.num_rows == 0:
         return Missing("the corpus has no labels of turns by people")

@@ -103,20 +103,12 @@ def stability(
 ) -> Stability:
     """Compare every perturbation with the clean judgements of the same turns.
 
-    Parameters
-    ----------
-    table : pa.Table
-        AUDIT schema.
-    titles : mapping of str to str
-        What each perturbation is, in words, in the order in which rows are wanted.
-    planting : collection of str
-        The perturbations that plant words in an utterance.
-    failed : mapping of str to int
-        Sessions without a usable reply, by perturbation.
-    settings : EvaluationSettings
-        Resamples (by session) and confidence of the intervals.
-    null : str
-        What a null counts as, as in rewards: ``zero``, or the ``mean`` of its dialogue's judgements.
+    - ``table``: AUDIT schema.
+    - ``titles``: what each perturbation is, in words, in the order in which rows are wanted.
+    - ``planting``: the perturbations that plant words in an utterance.
+    - ``failed``: sessions without a usable reply, by perturbation.
+    - ``settings``: resamples (by session) and confidence of the intervals.
+    - ``null``: what a null counts as, as in rewards: ``zero``, or the ``mean`` of its dialogue's judgements.
     """
     judged = _judged(table, null)
     everything = judged.get(CLEAN, _Judged({}, {})).values

@@ -51,10 +51,7 @@ def choose_methods(
     Methods that packages bring are among them. Those that learn from behaviour in numbers are left out where nothing
     was recorded, and unless they are asked for, those that would do the same as another on dialogues of this length.
 
-    Raises
-    ------
-    InputError
-        An unknown method, one named twice, or none left.
+    Raises InputError: an unknown method, one named twice, or none left.
     """
     for name in asked:
         find_method(name)
@@ -117,12 +114,8 @@ def _not_unasked(name: str) -> str:
 def configure(
     base: Config, asked: Sequence[str], more: Sequence[str], session: str | None
 ) -> tuple[Config, BenchmarkPlan]:
-    """``base`` with the methods chosen and the rating found.
-
-    Raises
-    ------
-    InputError
-        The corpus cannot be used, unknown methods, or no such session.
+    """``base`` with the methods chosen and the rating found. Raises InputError: the corpus cannot be used, unknown
+    methods, or no such session.
     """
     intake = take_in(base)
     if session is not None and session not in intake.sessions:
@@ -136,10 +129,7 @@ def configure(
 def write_benchmark(config: Config, choice: BenchmarkPlan, session: str | None) -> dict[str, Path]:
     """Write page, document and picture of a finished run into its folder.
 
-    Returns
-    -------
-    dict of str to Path
-        What was written; without an evaluation nothing is, and files of an earlier run are removed.
+    Returns what was written; without an evaluation nothing is, and files of an earlier run are removed.
     """
     from apportion.evaluation.evaluation import Evaluation
     from apportion.pipeline.benchmark import session as benchmark_session

@@ -25,19 +25,8 @@ def embeddings_of(
 ) -> Embeddings:
     """Embeddings of N turns [shape=(N, d)]: of the stage `embed` where the run has them all, else by ``backbone``.
 
-    Parameters
-    ----------
-    folder : Path
-        The run's.
-    record : dict
-        Its ``run.json``.
-    out : Path
-        Where computed ones are kept for the next time.
-
-    Raises
-    ------
-    InputError
-        The backbone cannot be loaded.
+    ``folder``: the run's. ``record``: its ``run.json``. ``out``: where computed ones are kept for the next time. Raises
+    InputError: the backbone cannot be loaded.
     """
     stored = _stored(folder / "store" / "embed", record, ids)
     if stored is not None:

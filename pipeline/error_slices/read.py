@@ -39,19 +39,9 @@ class RunTurns:
 def read_turns(run: RunFolder, record: dict[str, Any], methods: tuple[str, ...], out: Path, backbone: str) -> RunTurns:
     """The turns that any of ``methods`` rewards (all where none is named).
 
-    Parameters
-    ----------
-    record : dict
-        The run's ``run.json``.
-    out : Path
-        Where embeddings are kept.
-    backbone : str
-        Embeds the turns where the run has not.
-
-    Raises
-    ------
-    InputError
-        The run has no rewards, or none of a method that is named; the backbone cannot be loaded.
+    ``record``: the run's ``run.json``. ``out``: where embeddings are kept. ``backbone``: embeds the turns where the run
+    has not. Raises InputError: the run has no rewards, or none of a method that is named; the backbone cannot be
+    loaded.
     """
     table = _rewards(run, methods)
     of_method: dict[str, dict[TurnId, list[float]]] = {}

@@ -24,19 +24,9 @@ def write_patterns(
 ) -> Iterator[Patterns]:
     """Look for patterns in a run's rewards, a method at a time; each is written into ``RUN/patterns/`` as it is given.
 
-    Parameters
-    ----------
-    source, corpus
-        As `apportion.pipeline.results.run_folder.open_run` takes them.
-    methods : tuple of str
-        All that have rewards where empty.
-    backbone : str
-        Embeds the turns where the run has not.
-
-    Raises
-    ------
-    InputError
-        No run, no rewards, no such method, a backbone that cannot be loaded, a folder that cannot be written to.
+    ``source``, ``corpus``: as `apportion.pipeline.results.run_folder.open_run` takes them. ``methods``: all that have
+    rewards where empty. ``backbone``: embeds the turns where the run has not. Raises InputError: no run, no rewards, no
+    such method, a backbone that cannot be loaded, a folder that cannot be written to.
     """
     run = open_run(source, corpus)
     out = run.folder / FOLDER

@@ -37,16 +37,10 @@ def largest(values: Sequence[Sequence[float | None]]) -> float:
 def turn_bars(values: Sequence[float | None], scale: float, colour: str, label: str) -> Markup:
     """One upright bar a turn, up from or down from the middle line.
 
-    Parameters
-    ----------
-    values : Sequence of float or None
-        Rewards of T turns; None draws nothing.
-    scale : float
-        The size that reaches the edge.
-    colour : str
-        ``colour_class`` of the method.
-    label : str
-        What a screen reader says instead of the picture.
+    - ``values``: rewards of T turns; None draws nothing.
+    - ``scale``: the size that reaches the edge.
+    - ``colour``: ``colour_class`` of the method.
+    - ``label``: what a screen reader says instead of the picture.
     """
     bars = []
     for turn, value in enumerate(values):

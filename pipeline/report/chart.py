@@ -29,13 +29,7 @@ class ChartLine:
 def line_chart(lines: Sequence[ChartLine], x_title: str, label: str) -> Markup | None:
     """All curves in one frame with ticks, or None where no value is finite.
 
-    Parameters
-    ----------
-    lines : Sequence of ChartLine
-    x_title : str
-        What the steps count.
-    label : str
-        What a screen reader says instead of the picture.
+    ``x_title``: what the steps count. ``label``: what a screen reader says instead of the picture.
     """
     curves = [(line, *_thinned(line)) for line in lines]
     curves = [(line, x, y) for line, x, y in curves if len(x)]

@@ -49,14 +49,8 @@ def stage_charts(
 ) -> tuple[StageCharts, ...]:
     """One chart for each stage, method and metric; training and validation share one, so do seeds.
 
-    Parameters
-    ----------
-    histories : pa.Table or None
-        Columns stage, method, seed, step, metric, value.
-    colours : dict of str to str
-        Method to its colour's class.
-    unfinished : collection of str
-        Stages of which a training failed; its curves end there.
+    ``histories``: columns stage, method, seed, step, metric, value. ``colours``: method to its colour's class.
+    ``unfinished``: stages of which a training failed; its curves end there.
     """
     groups: dict[str, dict[tuple[str, str], list[dict[str, Any]]]] = {}
     for row in histories.to_pylist() if histories is not None else ():

@@ -49,40 +49,21 @@ class Sample:
 class ReportInputs:
     """What a report is made of.
 
-    Parameters
-    ----------
-    rating : str
-        Its name.
-    evaluation : mapping or None
-        The document of ``evaluation.json``.
-    rewards : pa.Table or None
-        REWARDS schema, all methods and seeds.
-    episodes : Sequence of Episode
-    splits : pa.Table
-        SPLITS schema.
-    descriptors : pa.Table or None
-        DESCRIPTORS schema; None where nothing was recorded.
-    sources : pa.Table or None
-        SOURCES schema; None where no method mixes.
-    histories : pa.Table or None
-        Training curves: columns stage, method, seed, step, metric, value.
-    samples : Sequence of Sample
-    quarantine : Sequence of mapping
-        One a failed or blocked unit: stage, session_id, unit, status, cause.
-    warnings : Sequence of str
-        On the corpus as a whole.
-    config : str
-        The configuration as text.
-    versions : mapping of str to str
-        Package to version.
-    notes : Sequence of str
-        What the reader has to know of the data: that it is synthetic, that replies were recorded.
-    audit : mapping or None
-        The fields of ``apportion.evaluation.robustness.table.StabilityTable``; None where nothing was audited.
-    missing : mapping of str to str
-        What a reader would look for and the run does not have, and why.
-    unfinished : collection of str
-        Stages whose training failed, so that ``histories`` shows it up to there.
+    - ``rating``: its name.
+    - ``evaluation``: the document of ``evaluation.json``.
+    - ``rewards``: REWARDS schema, all methods and seeds.
+    - ``splits``: SPLITS schema.
+    - ``descriptors``: DESCRIPTORS schema; None where nothing was recorded.
+    - ``sources``: SOURCES schema; None where no method mixes.
+    - ``histories``: training curves: columns stage, method, seed, step, metric, value.
+    - ``quarantine``: one a failed or blocked unit: stage, session_id, unit, status, cause.
+    - ``warnings``: on the corpus as a whole.
+    - ``config``: the configuration as text.
+    - ``versions``: package to version.
+    - ``notes``: what the reader has to know of the data: that it is synthetic, that replies were recorded.
+    - ``audit``: the fields of ``apportion.evaluation.robustness.table.StabilityTable``; None where nothing was audited.
+    - ``missing``: what a reader would look for and the run does not have, and why.
+    - ``unfinished``: stages whose training failed, so that ``histories`` shows it up to there.
     """
 
     rating: str

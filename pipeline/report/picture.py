@@ -35,18 +35,9 @@ text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font
 def turn_rewards_svg(episode: Episode, rewards: Mapping[str, Mapping[int, float]], title: str = "") -> str:
     """A standalone SVG file: every credited turn with the rater's reply, and each method's reward as a bar.
 
-    Parameters
-    ----------
-    episode : Episode
-    rewards : mapping of str to mapping of int to float
-        Method to turn to reward, in units of the score; columns come in this order and share one scale.
-    title : str
-        The heading; by default the session and its score.
-
-    Raises
-    ------
-    ValueError
-        No method, or an episode without target turns.
+    ``rewards``: method to turn to reward, in units of the score; columns come in this order and share one scale.
+    ``title``: the heading; by default the session and its score. Raises ValueError: no method, or an episode without
+    target turns.
     """
     if not rewards or not episode.target_turns:
         raise ValueError(f"session {episode.session_id!r}: a picture needs a method and a target turn")

@@ -112,14 +112,8 @@ def session_views(
 ) -> SessionViews:
     """Choose examples and prepare them: of the test split the lowest score, the highest, and where methods disagree.
 
-    Parameters
-    ----------
-    episodes : Sequence of Episode
-    rewards : pa.Table
-        REWARDS schema; seeds of a method are averaged.
-    splits : pa.Table
-    colours : mapping of str to str
-        Method to its colour's class, in the order in which methods are shown.
+    ``rewards``: REWARDS schema; seeds of a method are averaged. ``colours``: method to its colour's class, in the order
+    in which methods are shown.
     """
     split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
     rewarded = set(pc.unique(rewards["session_id"]).to_pylist())

@@ -63,11 +63,8 @@ def checked(
     A criterion that is not required may be left out. An item whose criterion is a ``select`` has an answer where
     nothing is marked: an empty list.
 
-    Raises
-    ------
-    InputError
-        A criterion that there is not, an answer that is none, one that is missing; a reason that is missing, too short
-        or too long. All of them are told, a line each.
+    Raises InputError: a criterion that there is not, an answer that is none, one that is missing; a reason that is
+    missing, too short or too long. All of them are told, a line each.
     """
     problems = [f"{name!r:.60}: no such criterion" for name in answers if name not in criteria.by_name]
     kept: dict[str, Value] = {}
@@ -133,13 +130,9 @@ def values_of(criterion: Criterion, item: Item, value: Value) -> dict[str, float
 
 
 def value_from(criterion: Criterion, item: Item, values: Mapping[str, float]) -> Value:
-    """The answer of which `values_of` says ``values``: the way back from a table.
-
-    Raises
-    ------
-    InputError
-        No answer to the criterion says that: a response without a value where every one has to have one, a number
-        between two values, a pair that nobody and both win.
+    """The answer of which `values_of` says ``values``: the way back from a table. Raises InputError: no answer to the
+    criterion says that: a response without a value where every one has to have one, a number between two values, a pair
+    that nobody and both win.
 
     >>> from apportion.study.design.items import Response
     >>> item = Item("i0001", "s1", 3, "user: hi", (Response("r1", "Hello."), Response("r2", "No.")))

@@ -43,12 +43,8 @@ class Check:
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Check:
-        """The check of a line; whether it can be told is seen where its item is known (`StudyFolder.open`).
-
-        Raises
-        ------
-        KeyError, TypeError
-            Something is missing, or no text.
+        """The check of a line; whether it can be told is seen where its item is known (`StudyFolder.open`). Raises
+        KeyError, TypeError: something is missing, or no text.
         """
         item, criterion = line["item"], line["criterion"]
         if not isinstance(item, str) or not isinstance(criterion, str):
@@ -61,10 +57,7 @@ def made_checks(items: Sequence[Item], criteria: CriterionSet, seed: int, number
 
     Which item is copied, and which of its responses (or turns) gives way to the words, is drawn by the study's seed.
 
-    Raises
-    ------
-    InputError
-        No criterion is required, so that no check can be told from an answer that was left out.
+    Raises InputError: no criterion is required, so that no check can be told from an answer that was left out.
     """
     if not number:
         return []

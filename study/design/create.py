@@ -65,10 +65,8 @@ def make_study(source: pa.Table | Corpus, out: Path, wanted: StudyPlan) -> tuple
 
     Returns the study, and what a person should know of it.
 
-    Raises
-    ------
-    InputError
-        ``out`` is there; the criteria cannot be read; as `items_of` or `items_of_dialogues`; more practice than items.
+    Raises InputError: ``out`` is there; the criteria cannot be read; as `items_of` or `items_of_dialogues`; more
+    practice than items.
     """
     check_free(out)
     text, instructions = _asked(wanted.criteria)
@@ -100,12 +98,8 @@ def make_study(source: pa.Table | Corpus, out: Path, wanted: StudyPlan) -> tuple
 
 
 def next_version(study: Path, out: Path) -> StudyFolder:
-    """Write a new version of a study into the folder ``out``: all that is asked as it is now, and no answers.
-
-    Raises
-    ------
-    InputError
-        ``out`` is there; the study, or its key, cannot be read.
+    """Write a new version of a study into the folder ``out``: all that is asked as it is now, and no answers. Raises
+    InputError: ``out`` is there; the study, or its key, cannot be read.
     """
     check_free(out)
     before = StudyFolder.open(study)

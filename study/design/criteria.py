@@ -150,13 +150,7 @@ class CriterionSet(Settings):
 
 
 def shipped_toml(name: str) -> str:
-    """The TOML of a set that ships.
-
-    Raises
-    ------
-    InputError
-        No set is called so.
-    """
+    """The TOML of a set that ships. Raises InputError: no set is called so."""
     if name not in SETS:
         advice = did_you_mean(name, SETS, "Choose one, or name a TOML file of your own.")
         raise InputError(f"no set of criteria is called {name!r}; there are {', '.join(SETS)}. {advice}")
@@ -169,12 +163,7 @@ def shipped_instructions(name: str) -> str:
 
 
 def shipped(name: str) -> CriterionSet:
-    """A set that ships: `SETS`.
-
-    Raises
-    ------
-    InputError
-        As `shipped_toml`.
+    """A set that ships: `SETS`. Raises InputError: as `shipped_toml`.
 
     >>> [criterion.name for criterion in shipped("geli").criteria if criterion.reversed]
     ['fluency', 'sensible', 'specific', 'inclination']
@@ -183,24 +172,14 @@ def shipped(name: str) -> CriterionSet:
 
 
 def read_criteria(path: Path) -> CriterionSet:
-    """The set in a TOML file.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, is no TOML, or its values are no criteria, such as one without wording.
+    """The set in a TOML file. Raises InputError: it cannot be read, is no TOML, or its values are no criteria, such as
+    one without wording.
     """
     return parse_criteria(read_text(path), path)
 
 
 def parse_criteria(text: str, path: Path) -> CriterionSet:
-    """The set in a TOML text that was read from ``path``.
-
-    Raises
-    ------
-    InputError
-        As `read_criteria`.
-    """
+    """The set in a TOML text that was read from ``path``. Raises InputError: as `read_criteria`."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -28,23 +28,13 @@ def items_of_dialogues(
     where the corpus has a log of its games, else the speaker's. Where something is asked about the dialogue, an item
     has one response, without words, which stands for the speaker.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        The dialogues.
-    criteria : CriterionSet
-        What will be asked: of turns, or about the dialogue.
-    seed : int
-        Of the study.
-    targets : sequence of str
-        Speakers by name, or ``first`` and ``second``.
-    most : int, optional
-        How many items are taken at most, drawn; all by default.
+    - ``corpus``: the dialogues.
+    - ``criteria``: what will be asked: of turns, or about the dialogue.
+    - ``seed``: of the study.
+    - ``targets``: speakers by name, or ``first`` and ``second``.
+    - ``most``: how many items are taken at most, drawn; all by default.
 
-    Raises
-    ------
-    InputError
-        Criteria that need responses to choose from; nobody is judged, or not whom ``targets`` name.
+    Raises InputError: criteria that need responses to choose from; nobody is judged, or not whom ``targets`` name.
     """
     if other := [one.name for one in criteria.criteria if one.kind != "turns" and one.about != "dialogue"]:
         raise InputError(

@@ -46,13 +46,8 @@ class StudyFolder:
 
     @classmethod
     def open(cls, path: Path) -> StudyFolder:
-        """Read a study's folder.
-
-        Raises
-        ------
-        InputError
-            A file is missing or cannot be read; what it says does not belong together, such as a check of an item that
-            is not there.
+        """Read a study's folder. Raises InputError: a file is missing or cannot be read; what it says does not belong
+        together, such as a check of an item that is not there.
         """
         if not (path / SETTINGS).is_file():
             raise InputError(

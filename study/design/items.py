@@ -92,14 +92,8 @@ class Item:
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Item:
-        """The item of a line.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            Something is missing or of another type; a response is there twice.
-        InputError
-            The context is none.
+        """The item of a line. Raises KeyError, TypeError, ValueError: something is missing or of another type; a
+        response is there twice. InputError: the context is none.
         """
         responses = tuple(Response(_text(row["id"]), _text(row["text"])) for row in line["responses"])
         turns = line.get("turns")
@@ -147,24 +141,14 @@ def items_of(
     are no responses, and of each session the last context. A context with fewer responses than the criteria need is
     left out, and that is told. Items stand, and are numbered, in an order that is drawn.
 
-    Parameters
-    ----------
-    table : pa.Table
-        Responses; ``seed`` in it tells several answers of one policy to a context apart.
-    criteria : CriterionSet
-        What will be asked.
-    seed : int
-        Of the study; ids of responses, and which contexts are taken, are drawn by it.
-    base : str, optional
-        The policy that others are compared to.
-    most : int, optional
-        How many contexts are taken at most; all by default.
+    - ``table``: responses; ``seed`` in it tells several answers of one policy to a context apart.
+    - ``criteria``: what will be asked.
+    - ``seed``: of the study; ids of responses, and which contexts are taken, are drawn by it.
+    - ``base``: the policy that others are compared to.
+    - ``most``: how many contexts are taken at most; all by default.
 
-    Raises
-    ------
-    InputError
-        No responses; no policy ``base``, or nothing to compare with it; two contexts for one turn; a context that
-        cannot be read; more responses than letters; no context with responses enough.
+    Raises InputError: no responses; no policy ``base``, or nothing to compare with it; two contexts for one turn; a
+    context that cannot be read; more responses than letters; no context with responses enough.
     """
     policies = list(dict.fromkeys(table["policy"].to_pylist()))
     if not policies:

@@ -21,18 +21,11 @@ from apportion.study.design.items import Item, Response
 def items_for(annotator: str, seed: int, load: Mapping[str, int], wanted: int, most: int) -> tuple[str, ...]:
     """The items that somebody gets who comes now, in the order in which they are shown.
 
-    Parameters
-    ----------
-    annotator : str
-        The annotator's id.
-    seed : int
-        The study's.
-    load : mapping
-        By item, how many people have answered it or are about to.
-    wanted : int
-        How many people are to answer each item; none gets more.
-    most : int
-        How many items the annotator gets at most.
+    - ``annotator``: the annotator's id.
+    - ``seed``: the study's.
+    - ``load``: by item, how many people have answered it or are about to.
+    - ``wanted``: how many people are to answer each item; none gets more.
+    - ``most``: how many items the annotator gets at most.
 
     >>> items_for("a001", 7, {"i0001": 1, "i0002": 0, "i0003": 3}, wanted=3, most=1)
     ('i0002',)

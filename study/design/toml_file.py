@@ -32,12 +32,8 @@ def settings_text(settings: StudySettings) -> str:
 
 
 def read_settings(path: Path) -> StudySettings:
-    """The settings in a study's file.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, is no TOML, or its values are not a study's.
+    """The settings in a study's file. Raises InputError: it cannot be read, is no TOML, or its values are not a
+    study's.
     """
     try:
         return StudySettings.model_validate(tomllib.loads(read_text(path)))

@@ -51,12 +51,8 @@ def key_text(rows: Sequence[KeyRow], base: str | None) -> str:
 
 
 def read_key(folder: Path) -> Key:
-    """The key of the study in a folder; who has a page to show must not call this.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or a line is none of a key.
+    """The key of the study in a folder; who has a page to show must not call this. Raises InputError: it cannot be
+    read, or a line is none of a key.
     """
     path = folder / KEY_FILE
     rows, base = [], None

@@ -24,10 +24,7 @@ def hand_out(
 
     ``answers`` has the policies' names; a batch and a project have none.
 
-    Raises
-    ------
-    InputError
-        No such kind, a file that is there without ``force``, no answers yet; as what writes it.
+    Raises InputError: no such kind, a file that is there without ``force``, no answers yet; as what writes it.
     """
     folder = StudyFolder.open(study)
     if kind == ANSWERS:

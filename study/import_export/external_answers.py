@@ -44,12 +44,8 @@ class ExternalAnswers:
 
 def keep(study: StudyFolder, arrived: ExternalAnswers, source: Path) -> Path:
     """Write rows into ``STUDY/imported``, under the source's name; the same source again, or grown, replaces them.
-
-    Raises
-    ------
-    InputError
-        No row; an annotator's answer to an item that came from another file already; another source of the same name,
-        whose answers would be lost.
+    Raises InputError: no row; an annotator's answer to an item that came from another file already; another source of
+    the same name, whose answers would be lost.
     """
     if not arrived.rows:
         told = "; ".join(arrived.notes())

@@ -33,10 +33,7 @@ class Form:
 
         ``given`` is a list of letters (select), a letter or ``tie`` (pair), or a number by letter or by turn.
 
-        Raises
-        ------
-        InputError
-            A letter or turn that the item has not, or an answer that is none.
+        Raises InputError: a letter or turn that the item has not, or an answer that is none.
         """
         value: Value
         if isinstance(given, str):

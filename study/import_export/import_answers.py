@@ -38,10 +38,7 @@ def bring(study: Path, source: Path, database: str | Path | None = None) -> Impo
     answers of `apportion study export` (``.csv``, ``.parquet``, ``.jsonl``), such as of the same study elsewhere.
     ``database`` is where the study's own answers are; beside it by default.
 
-    Raises
-    ------
-    InputError
-        Another file; as the readers and `keep`; answers that the study's own pages have, too.
+    Raises InputError: another file; as the readers and `keep`; answers that the study's own pages have, too.
     """
     if source.suffix.lower() not in READERS:
         raise InputError(

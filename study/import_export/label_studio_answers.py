@@ -26,10 +26,7 @@ def read_export(path: Path, study: StudyFolder) -> ExternalAnswers:
     Annotators are called ``label-studio-ID``; an address is kept as a hash of it. Skipped tasks, drafts and predictions
     are passed over; of several annotations of a task by one person the last one counts.
 
-    Raises
-    ------
-    InputError
-        No such file, no such export, a task of another study, an answer that is none (task and field).
+    Raises InputError: no such file, no such export, a task of another study, an answer that is none (task and field).
     """
     items = read_json(path)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):

@@ -32,10 +32,8 @@ def read_results(path: Path, study: StudyFolder) -> ExternalAnswers:
     as `apportion.study.import_export.mturk_batch` drew them. Rejected assignments are passed over; where a worker did
     an item twice, the later one counts. A field that was left empty is no answer to its criterion.
 
-    Raises
-    ------
-    InputError
-        No such file, a column is missing, an item that the study has not, an answer that is none (line and column).
+    Raises InputError: no such file, a column is missing, an item that the study has not, an answer that is none (line
+    and column).
     """
     arrived = ExternalAnswers()
     try:

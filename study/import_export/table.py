@@ -44,12 +44,8 @@ criteria turned so that more is better."""
 
 
 def answer_table(study: StudyFolder, key: Key, rows: Iterable[AnswerRow]) -> pa.Table:
-    """The table, by item, annotator, criterion and what was judged.
-
-    Raises
-    ------
-    InputError
-        An answer to an item that the study has not.
+    """The table, by item, annotator, criterion and what was judged. Raises InputError: an answer to an item that the
+    study has not.
     """
     ordered = sorted(rows, key=lambda row: (row.item, row.annotator))
     policies = key.policy_of
@@ -61,10 +57,7 @@ def write_answers(study: StudyFolder, key: Key, rows: Iterable[AnswerRow], path:
 
     In CSV a text that a spreadsheet would run as a formula has an apostrophe in front.
 
-    Raises
-    ------
-    InputError
-        Another suffix; as `answer_table`.
+    Raises InputError: another suffix; as `answer_table`.
     """
     if path.suffix not in SUFFIXES:
         raise InputError(f"{path}: the name must end in {', '.join(SUFFIXES)}; it says how it is written.")

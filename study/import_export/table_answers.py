@@ -34,13 +34,7 @@ class _Gathered:
 
 
 def is_answer_table(path: Path) -> bool:
-    """Whether a CSV file is a table of answers, and not one of another program.
-
-    Raises
-    ------
-    InputError
-        It cannot be read.
-    """
+    """Whether a CSV file is a table of answers, not one of another program. Raises InputError: it cannot be read."""
     try:
         header, _ = read_head(path, str(path))
     except UnitError as error:
@@ -54,11 +48,8 @@ def read_answer_table(path: Path, study: StudyFolder) -> ExternalAnswers:
     Policies' names in it are not looked at: whose a response is, the study's own key says. Answers of language models
     are passed over.
 
-    Raises
-    ------
-    InputError
-        No such file, a column is missing, an item that the study has not, what no annotator could have answered (file,
-        and the line or row).
+    Raises InputError: no such file, a column is missing, an item that the study has not, what no annotator could have
+    answered (file, and the line or row).
     """
     gathered: dict[tuple[str, str], _Gathered] = {}
     begun: dict[tuple[str, str], str] = {}
@@ -86,13 +77,7 @@ def read_answer_table(path: Path, study: StudyFolder) -> ExternalAnswers:
 
 
 def read_answer_lines(path: Path, study: StudyFolder) -> ExternalAnswers:
-    """The answers in JSON Lines, as they are kept.
-
-    Raises
-    ------
-    InputError
-        As `read_answer_table`.
-    """
+    """The answers in JSON Lines, as they are kept. Raises InputError: as `read_answer_table`."""
     return _arrived(read_row_file(path, lambda row: check_row(study, row)))
 
 

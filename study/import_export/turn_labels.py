@@ -37,10 +37,8 @@ def turn_ratings(study: StudyFolder, rows: Iterable[AnswerRow], corpus: Corpus) 
     turns. Where an annotator rated a turn in several items, the last answer counts. Reversed criteria stay as they were
     asked: a corpus' labels have a scale, and the larger value is the better one, so that those are mirrored.
 
-    Raises
-    ------
-    InputError
-        No criterion is asked of turns; a session that the corpus has not, or other words than were rated; no rating.
+    Raises InputError: no criterion is asked of turns; a session that the corpus has not, or other words than were
+    rated; no rating.
     """
     asked = [criterion for criterion in study.criteria.criteria if criterion.kind == "turns"]
     if not asked:
@@ -70,12 +68,8 @@ def turn_ratings(study: StudyFolder, rows: Iterable[AnswerRow], corpus: Corpus) 
 
 
 def corpus_turns(item: Item, corpus: Corpus) -> dict[int, Turn]:
-    """The corpus' turn in which each of the agent's messages ends, by the message's position.
-
-    Raises
-    ------
-    InputError
-        No such session or turn; the agent's words there are not those of the context.
+    """The corpus' turn in which each of the agent's messages ends, by the message's position. Raises InputError: no
+    such session or turn; the agent's words there are not those of the context.
     """
     turns = corpus.session(item.session_id).turns if item.session_id in corpus.session_ids() else ()
     if item.turns is not None:

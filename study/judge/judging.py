@@ -101,12 +101,8 @@ class JudgedStudy:
 
 
 def price(choice: JudgeChoice) -> CostEstimate:
-    """What a choice would take; replies that are kept count as answered. Asks nobody.
-
-    Raises
-    ------
-    InputError
-        A setting, a price table or a file of replies that cannot be used.
+    """What a choice would take; replies that are kept count as answered. Asks nobody. Raises InputError: a setting, a
+    price table or a file of replies that cannot be used.
     """
     llm = choice.settings
     asked = [(question.request(llm), question.tokens) for question in choice.questions()]
@@ -128,12 +124,8 @@ def judge_study(choice: JudgeChoice, progress: Progress = silent) -> JudgedStudy
 
     Their ids are ``judge:NAME`` and, of the other order, ``judge:NAME#2``. The same call goes on after a kill.
 
-    Raises
-    ------
-    InputError
-        The model cannot be asked: a setting, a key, consent.
-    StoppedError
-        The budget is spent; replies are kept, and the same call goes on.
+    Raises InputError: the model cannot be asked: a setting, a key, consent. StoppedError: the budget is spent; replies
+    are kept, and the same call goes on.
     """
     questions = choice.questions()
     with choice.chosen.asker(choice.settings, choice.cache, choice.called, TOO_LONG) as asker:

@@ -75,13 +75,7 @@ class Question:
         return _TOKENS + len(self.study.criteria.criteria) * (_TOKENS_A_CRITERION + _TOKENS_A_NUMBER * numbers)
 
     def ask(self, settings: LLMSettings, complete: Complete) -> tuple[dict[str, Value], str]:
-        """The answers by criterion, and the reason.
-
-        Raises
-        ------
-        UnitError
-            No reply could be used, or the server failed.
-        """
+        """The answers by criterion, and the reason. Raises UnitError: no reply could be used, or the server failed."""
         try:
             return ask_until_usable(complete, self.request(settings), self.read, ATTEMPTS)
         except NoUsableReplyError as error:
@@ -91,13 +85,7 @@ class Question:
             ) from None
 
     def read(self, reply: ChatReply) -> tuple[dict[str, Value], str]:
-        """What a reply says, under the responses' ids.
-
-        Raises
-        ------
-        ReplyMistakeError
-            It cannot be used; the text says why.
-        """
+        """What a reply says, under the responses' ids. Raises ReplyMistakeError: it cannot be used, and why."""
         check_finished(reply, "give a shorter reason")
         document = strict_json(reply.text)
         if not isinstance(document, dict) or not isinstance(document.get("answers"), dict):

@@ -22,17 +22,12 @@ from apportion.study.simulated_annotators import is_simulated
 class FlagRules:
     """When an annotator is flagged. They are set before the answers are seen: the defaults, or a reader's own.
 
-    Parameters
-    ----------
-    failed_checks : float
-        At least this share of the attention checks failed, and at least one.
-    hasty : float
-        A median time an item below this share of the annotators' median, or below the study's ``least_seconds``.
-    alike_items : int
-        The same answer to all criteria, or the same letters, on all of at least so many items.
-    apart : float
-        An agreement with the others below the annotators' median by more than so many of their median absolute
-        deviations (times 1.4826, as of a normal number), and below a half of that median; of at least 5 annotators.
+    - ``failed_checks``: at least this share of the attention checks failed, and at least one.
+    - ``hasty``: a median time an item below this share of the annotators' median, or below the study's
+      ``least_seconds``.
+    - ``alike_items``: the same answer to all criteria, or the same letters, on all of at least so many items.
+    - ``apart``: an agreement with the others below the annotators' median by more than so many of their median absolute
+      deviations (times 1.4826, as of a normal number), and below a half of that median; of at least 5 annotators.
     """
 
     failed_checks: float = 0.5
@@ -69,14 +64,7 @@ def annotator_figures(
 ) -> tuple[AnnotatorFigures, ...]:
     """Everybody who answered anything that counts or checks, by id.
 
-    Parameters
-    ----------
-    study : StudyFolder
-    rows : iterable of AnswerRow
-        All of them: those that count and the attention checks.
-    answers : Unblinded
-        Of the same rows.
-    rules : FlagRules, optional
+    ``rows``: all of them: those that count and the attention checks. ``answers``: of the same rows.
     """
     how = rules or FlagRules()
     of_person: dict[str, list[AnswerRow]] = defaultdict(list)

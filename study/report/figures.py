@@ -26,15 +26,8 @@ LEVELS: dict[Kind, Level] = {"select": "nominal", "pair": "nominal", "rating": "
 def study_table(answers: Unblinded, base: str | None, sampling: Sampling, *, mixed: bool) -> StudyTable:
     """All figures of the annotators whose answers these are.
 
-    Parameters
-    ----------
-    answers : Unblinded
-    base : str or None
-        The policy that others are compared to; None: no comparison.
-    sampling : Sampling
-        Of bootstraps; its confidence is that of all intervals.
-    mixed : bool
-        Whether mixed models are fitted, too.
+    ``base``: the policy that others are compared to; None: no comparison. ``sampling``: of bootstraps; its confidence
+    is that of all intervals. ``mixed``: whether mixed models are fitted, too.
     """
     compared, uncompared = _compared(answers, base, sampling, mixed)
     criteria = tuple(_criterion(one, sampling.confidence) for one in answers.criteria.values())

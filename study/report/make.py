@@ -34,28 +34,15 @@ def report_of(
 ) -> StudyReport:
     """All that is told of a study.
 
-    Parameters
-    ----------
-    study : StudyFolder
-    key : Key
-        Whose response is which.
-    rows : iterable of AnswerRow
-        Of people (and of simulated annotators, who are named as such).
-    judge : iterable of AnswerRow
-        Of language models, ``judge:MODEL`` each; they are never counted among people.
-    base : str, optional
-        The policy that others are compared to, in place of the key's.
-    resamples, seed : int
-        Of bootstraps.
-    rules : FlagRules, optional
-        When an annotator is flagged.
-    mixed : bool
-        Whether mixed models are fitted, which takes longer than all else.
+    - ``key``: whose response is which.
+    - ``rows``: of people (and of simulated annotators, who are named as such).
+    - ``judge``: of language models, ``judge:MODEL`` each; they are never counted among people.
+    - ``base``: the policy that others are compared to, in place of the key's.
+    - ``resamples``, ``seed``: of bootstraps.
+    - ``rules``: when an annotator is flagged.
+    - ``mixed``: whether mixed models are fitted, which takes longer than all else.
 
-    Raises
-    ------
-    InputError
-        No answer that counts; no policy ``base``; answers or a key of another study.
+    Raises InputError: no answer that counts; no policy ``base``; answers or a key of another study.
     """
     how, rows, asked = Sampling(resamples, seed), tuple(rows), tuple(judge)
     base = _base(key, base)

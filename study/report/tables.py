@@ -60,13 +60,9 @@ class Unblinded:
 
 
 def unblinded(study: StudyFolder, key: Key, rows: Iterable[AnswerRow]) -> Unblinded:
-    """The answers to items that count; those of practice and attention checks are left out.
-
-    Raises
-    ------
-    InputError
-        A key without a response that was judged, so that it belongs to another study, or with another policy than the
-        response's id was made of; an answer to an item that the study has not.
+    """The answers to items that count; those of practice and attention checks are left out. Raises InputError: a key
+    without a response that was judged, so that it belongs to another study, or with another policy than the response's
+    id was made of; an answer to an item that the study has not.
     """
     counted = {item.item for item in study.counted}
     kept = []

@@ -43,20 +43,8 @@ def written(
 ) -> WrittenReport:
     """Write a study's report (``report.html`` and so on) into a folder.
 
-    Parameters
-    ----------
-    study, out : Path
-    formats : sequence of str
-        Of `WRITERS`.
-    database : str or Path, optional
-        Where its answers are; beside it by default.
-    how
-        As `report_of` takes it.
-
-    Raises
-    ------
-    InputError
-        No such study, no answers, a format that there is not; the folder cannot be written.
+    ``formats``: of `WRITERS`. ``database``: where its answers are; beside it by default. ``how``: as `report_of` takes
+    it. Raises InputError: no such study, no answers, a format that there is not; the folder cannot be written.
     """
     unknown = [name for name in formats if name not in WRITERS]
     if unknown:

@@ -36,13 +36,8 @@ class Database:
     """
 
     def __init__(self, place: str | Path) -> None:
-        """Open it, and make the tables that are not there.
-
-        Raises
-        ------
-        InputError
-            An URL of another kind, a file that is no database, a place that cannot be written, a server that cannot be
-            reached.
+        """Open it, and make the tables that are not there. Raises InputError: an URL of another kind, a file that is no
+        database, a place that cannot be written, a server that cannot be reached.
         """
         self._url = _url(place)
         self._file = file_of(place)
@@ -85,25 +80,15 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads.
-
-        Raises
-        ------
-        DatabaseAwayError
-            The database cannot be reached.
-        """
+        """A transaction that only reads. Raises DatabaseAwayError: the database cannot be reached."""
         with self._told(), self._engine.begin() as connection:
             self._check_there()
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is on the disk when the block has ended, and otherwise not at all.
-
-        Raises
-        ------
-        DatabaseAwayError
-            The database cannot be reached.
+        """A transaction that is on the disk when the block has ended, and otherwise not at all. Raises
+        DatabaseAwayError: the database cannot be reached.
         """
         with self._told(), self._in_turn(), self._engine.connect().execution_options(writes=True) as connection:
             with connection.begin():
@@ -158,13 +143,7 @@ class Database:
 
 
 def file_of(place: str | Path) -> Path | None:
-    """The file of a database by path; None of one by URL of a server.
-
-    Raises
-    ------
-    InputError
-        An URL of another kind.
-    """
+    """The file of a database by path; None of one by URL of a server. Raises InputError: an URL of another kind."""
     url = _url(place)
     return Path(url.database or "") if url.drivername == "sqlite" else None
 

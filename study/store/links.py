@@ -33,12 +33,8 @@ class Link:
 
 
 def served_address(url: str, called: str) -> str:
-    """Where pages are served, without a slash at the end; ``called`` names it in messages.
-
-    Raises
-    ------
-    InputError
-        It is no address of a server, or has what belongs to a page.
+    """Where pages are served, without a slash at the end; ``called`` names it in messages. Raises InputError: it is no
+    address of a server, or has what belongs to a page.
 
     >>> served_address("https://study.example.org/", "--address")
     'https://study.example.org'

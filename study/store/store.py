@@ -65,10 +65,7 @@ class Store:
         changed before the first answer takes the database, and who had begun begins again. ``simulated``: the public
         link lets in simulated annotators under their own ids, which nobody else may take.
 
-        Raises
-        ------
-        InputError
-            It cannot be opened; it has answers to another study, or to this one before it was changed.
+        Raises InputError: it cannot be opened; it has answers to another study, or to this one before it was changed.
         """
         database = Database(study.path / DEFAULT_FILE if place is None else place)
         store = cls(study, database, clock, simulated=simulated)
@@ -90,13 +87,7 @@ class Store:
             return tuple(self._new(connection, None, None, public=False) for _ in range(number))
 
     def enter(self, token: str) -> Annotator:
-        """Whose link it is.
-
-        Raises
-        ------
-        NoSuchLinkError
-            Nobody's.
-        """
+        """Whose link it is. Raises NoSuchLinkError: nobody's."""
         with self._database.reading() as connection:
             row = _by_token(connection, token)
         if row is None:
@@ -108,22 +99,11 @@ class Store:
 
         ``agreed``: they agree to take part, and their items are drawn; nothing is kept of whom there is no item for.
 
-        Parameters
-        ----------
-        platform_id : str, optional
-            The id that a platform has for them, which becomes theirs; else the next free one does.
-        token : str, optional
-            That of their link, as `links.new_token` gives it, where a page has drawn it before it asks: asked again,
-            it lets the same person in once.
-
-        Raises
-        ------
-        KnownError
-            Somebody with that id is there already.
-        FullError
-            The study has no public link, or it has let in as many as it may; every item has the people it needs.
-        InputError
-            What the platform gives is no id, or the token none.
+        ``platform_id``: the id that a platform has for them, which becomes theirs; else the next free one does.
+        ``token``: that of their link, as `links.new_token` gives it, where a page has drawn it before it asks: asked
+        again, it lets the same person in once. Raises KnownError: somebody with that id is there already. FullError:
+        the study has no public link, or it has let in as many as it may; every item has the people it needs.
+        InputError: what the platform gives is no id, or the token none.
         """
         settings = self.study.settings
         if not settings.public:
@@ -151,12 +131,8 @@ class Store:
             return link
 
     def agree(self, annotator: str) -> None:
-        """Note that somebody agreed to take part, and draw their items; agreeing again changes nothing.
-
-        Raises
-        ------
-        FullError
-            Every item has the people it needs; nothing is noted.
+        """Note that somebody agreed to take part, and draw their items; agreeing again changes nothing. Raises
+        FullError: every item has the people it needs; nothing is noted.
         """
         with self._database.writing() as connection:
             row = _locked(connection, annotator)
@@ -202,25 +178,13 @@ class Store:
     def save(self, annotator: str, item: str, answer: Answer, revision: int, nonce: str) -> AnswerRow:
         """Keep an answer; once it is returned, no kill and no power cut takes it away.
 
-        Parameters
-        ----------
-        annotator, item : str
-            Who answers, on what.
-        answer : Answer
-            To all criteria that are required, and the reason.
-        revision : int
-            That of the answer which the page showed; 0 where there was none.
-        nonce : str
-            Of the page: the same again is the same answer sent twice, and changes nothing.
+        - ``annotator``, ``item``: who answers, on what.
+        - ``answer``: to all criteria that are required, and the reason.
+        - ``revision``: that of the answer which the page showed; 0 where there was none.
+        - ``nonce``: of the page: the same again is the same answer sent twice, and changes nothing.
 
-        Raises
-        ------
-        InputError
-            No such answer to these criteria; the annotator has finished.
-        NotTheirsError
-            The annotator does not have this item.
-        StaleError
-            There is another answer than the page showed.
+        Raises InputError: no such answer to these criteria; the annotator has finished. NotTheirsError: the annotator
+        does not have this item. StaleError: there is another answer than the page showed.
         """
         if not 0 < len(nonce) <= MOST_NONCE:
             raise InputError(f"the page's number has {len(nonce)} characters; 1 to {MOST_NONCE} are needed.")
@@ -256,12 +220,8 @@ class Store:
         return AnswerRow(**{**{name: row[name] for name in row if name != "nonce"}, "answers": kept})  # type: ignore[arg-type]
 
     def finish(self, annotator: str) -> str:
-        """Note that somebody has answered all of it; the code to show them.
-
-        Raises
-        ------
-        InputError
-            Something is left to answer.
+        """Note that somebody has answered all of it; the code to show them. Raises InputError: something is left to
+        answer.
         """
         with self._database.writing() as connection:
             row = _locked(connection, annotator)

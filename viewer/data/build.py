@@ -42,12 +42,8 @@ SPARKS = 60
 
 
 def build(place: RunPlace, path: Path) -> None:
-    """Make the index of a run at ``path``: whole or not at all.
-
-    Raises
-    ------
-    InputError
-        The run or its corpus is gone or cannot be read; the disk is full.
+    """Make the index of a run at ``path``: whole or not at all. Raises InputError: the run or its corpus is gone or
+    cannot be read; the disk is full.
     """
     scratch = temporary_name(path)
     try:

@@ -15,14 +15,8 @@ from apportion.viewer.labels.label_store import Overlay, overlay_beside
 class CompanionFiles:
     """What is looked at together with a run.
 
-    Parameters
-    ----------
-    overlay : Overlay
-        Where labels are kept.
-    other : RunPlace or None
-        Another run of the same utterances.
-    responses : Path or None
-        A table of policies' responses (docs/compare.md).
+    ``overlay``: where labels are kept. ``other``: another run of the same utterances. ``responses``: a table of
+    policies' responses (docs/compare.md).
     """
 
     overlay: Overlay
@@ -34,11 +28,8 @@ def beside(
     place: RunPlace, overlay: Path | None = None, other: RunPlace | None = None, responses: Path | None = None
 ) -> CompanionFiles:
     """What stands beside the run at ``place``; the overlay is the file beside its folder unless another is named.
-
-    Raises
-    ------
-    InputError
-        The other run was made of other utterances; no such table of responses; a place where no labels can be kept.
+    Raises InputError: the other run was made of other utterances; no such table of responses; a place where no labels
+    can be kept.
     """
     if other is not None:
         mine, theirs = (read_record(one.folder)["inputs"] for one in (place, other))

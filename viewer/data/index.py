@@ -48,12 +48,8 @@ class Index:
 
     @contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:
-        """A connection that only reads; nothing beside the file is made, so that a read-only folder is enough.
-
-        Raises
-        ------
-        InputError
-            The file is gone or damaged.
+        """A connection that only reads; nothing beside the file is made, so that a read-only folder is enough. Raises
+        InputError: the file is gone or damaged.
         """
         try:
             # Percent-encoded by as_uri, so that no name of a folder is read as a parameter. It is never written to.
@@ -103,11 +99,7 @@ def stamp(fingerprint: str) -> str:
 
 def index_path(place: RunPlace) -> Path:
     """Where a run's index lies: in the run's folder, or in the cache of this user where that cannot be written to.
-
-    Raises
-    ------
-    InputError
-        Neither can be written to.
+    Raises InputError: neither can be written to.
     """
     beside = place.folder / "viewer"
     # A folder that leads elsewhere is not written to: the run may be somebody else's.

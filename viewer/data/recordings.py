@@ -29,12 +29,8 @@ KEPT = 32
 
 
 def recording_file(corpus: Path, media: Media) -> Path:
-    """Where a recording lies: a file inside the corpus folder.
-
-    Raises
-    ------
-    UnitError
-        It is missing, an address, or leads outside the corpus (absolute, ``..`` or a link): see `locate`.
+    """Where a recording lies: a file inside the corpus folder. Raises UnitError: it is missing, an address, or leads
+    outside the corpus (absolute, ``..`` or a link): see `locate`.
     """
     return locate(corpus, media.path)
 
@@ -60,12 +56,8 @@ class PeakReader:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def peaks(self, corpus: Path, media: Media) -> Peaks | None:
-        """The peaks of a recording, None where it has no sound.
-
-        Raises
-        ------
-        UnitError
-            It cannot be found, opened or decoded.
+        """The peaks of a recording, None where it has no sound. Raises UnitError: it cannot be found, opened or
+        decoded.
         """
         path = recording_file(corpus, media)
         status = path.stat()

@@ -32,12 +32,8 @@ class ServedRun:
     _failed: str = ""
 
     def look(self) -> None:
-        """See whether the run has changed, and begin to make its index anew where it has.
-
-        Raises
-        ------
-        InputError
-            The run is no longer there.
+        """See whether the run has changed, and begin to make its index anew where it has. Raises InputError: the run is
+        no longer there.
         """
         with self._lock:
             now = time.monotonic()
@@ -71,12 +67,8 @@ class ServedRun:
 
 
 def serve_run(place: RunPlace) -> ServedRun:
-    """A run with its index, made first where there is none of its present state.
-
-    Raises
-    ------
-    InputError
-        The index cannot be made or written; the run cannot be read.
+    """A run with its index, made first where there is none of its present state. Raises InputError: the index cannot be
+    made or written; the run cannot be read.
     """
     index = Index(index_path(place))
     if not (index.is_of(place.fingerprint()) and index.is_whole()):

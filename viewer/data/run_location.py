@@ -32,12 +32,8 @@ class RunPlace:
         return read_record(self.folder)
 
     def fingerprint(self) -> str:
-        """What changes when a file of the run or of its corpus does: sha256 of their names, sizes and times.
-
-        Raises
-        ------
-        InputError
-            The run's folder or its record is gone.
+        """What changes when a file of the run or of its corpus does: sha256 of their names, sizes and times. Raises
+        InputError: the run's folder or its record is gone.
         """
         if not (self.folder / "run.json").is_file():
             raise InputError(f"{self.folder}: the run is no longer there. Put it back, or end the viewer with Ctrl-C.")
@@ -48,12 +44,8 @@ class RunPlace:
 
 def open_place(source: Path, corpus: Path | None = None) -> RunPlace:
     """The run in the folder ``source``, or the one of the configuration ``source``; ``corpus`` goes before its own.
-
-    Raises
-    ------
-    InputError
-        No such file or folder, a folder that is no run's, a run of an older version without ``corpus``, a corpus that
-        is gone or whose utterances are not those of the run, a run of no sessions.
+    Raises InputError: no such file or folder, a folder that is no run's, a run of an older version without ``corpus``,
+    a corpus that is gone or whose utterances are not those of the run, a run of no sessions.
     """
     check_path(source)
     folder = source

@@ -19,22 +19,12 @@ LabelKey = tuple[str, int, str, str]
 class Label:
     """What an annotator said of a turn.
 
-    Parameters
-    ----------
-    session_id : str
-    turn : int
-    said : str
-        `said_digest` of the turn, so that the label is never put beside other words.
-    annotator, name : str
-        Who, and which question.
-    value : float or None
-        None takes an earlier label back.
-    low, high : float
-        The ends of the scale.
-    blind : bool
-        Whether the annotator had not seen the methods' rewards of the session on the label page.
-    at : str
-        When, in UTC (ISO 8601).
+    - ``said``: `said_digest` of the turn, so that the label is never put beside other words.
+    - ``annotator``, ``name``: who, and which question.
+    - ``value``: none takes an earlier label back.
+    - ``low``, ``high``: the ends of the scale.
+    - ``blind``: whether the annotator had not seen the methods' rewards of the session on the label page.
+    - ``at``: when, in UTC (ISO 8601).
     """
 
     session_id: str
@@ -73,12 +63,8 @@ def said_digest(speaker: str, text: str) -> str:
 
 
 def label_of(row: Mapping[str, Any]) -> Label:
-    """The label that `Label.to_json` wrote.
-
-    Raises
-    ------
-    InputError
-        A field that is missing or of another type, a value off its scale, an annotator who is none.
+    """The label that `Label.to_json` wrote. Raises InputError: a field that is missing or of another type, a value off
+    its scale, an annotator who is none.
     """
     texts = [_field(row, name, str) for name in ("session_id", "said", "annotator", "name", "at")]
     low, high = _number(row, "low"), _number(row, "high")

@@ -78,12 +78,8 @@ class Overlay:
         self._lock = threading.Lock()
 
     def labels(self) -> Labels:
-        """What it holds now; nothing where there is no file yet.
-
-        Raises
-        ------
-        InputError
-            The file cannot be read, or holds a line that is no label (file and line).
+        """What it holds now; nothing where there is no file yet. Raises InputError: the file cannot be read, or holds a
+        line that is no label (file and line).
         """
         with self._lock:
             try:
@@ -101,12 +97,8 @@ class Overlay:
             )  # fmt: skip
 
     def ask(self, question: Question) -> None:
-        """Keep a question, so that all annotators answer on one scale; one that is there already stays.
-
-        Raises
-        ------
-        InputError
-            Another question of that name is there; the file cannot be written.
+        """Keep a question, so that all annotators answer on one scale; one that is there already stays. Raises
+        InputError: another question of that name is there; the file cannot be written.
         """
         with self._appending() as descriptor:
             there = self._read.questions.get(question.name)
@@ -120,11 +112,7 @@ class Overlay:
 
     def see(self, session_id: str, annotator: str) -> None:
         """Keep that somebody has the methods' rewards of a session in sight: no later label of theirs there is blind.
-
-        Raises
-        ------
-        InputError
-            A name that no annotator can have; the file cannot be written.
+        Raises InputError: a name that no annotator can have; the file cannot be written.
         """
         check_annotator(annotator)
         with self._appending() as descriptor:
@@ -132,12 +120,8 @@ class Overlay:
                 self._append(descriptor, {"kind": "seen", "session_id": session_id, "annotator": annotator})
 
     def add(self, *labels: Label) -> None:
-        """Keep labels; when this returns they are on the disk.
-
-        Raises
-        ------
-        InputError
-            A question that is not in the file, or has another scale; the file cannot be written.
+        """Keep labels; when this returns they are on the disk. Raises InputError: a question that is not in the file,
+        or has another scale; the file cannot be written.
         """
         with self._appending() as descriptor:
             for label in labels:

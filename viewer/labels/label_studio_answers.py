@@ -60,19 +60,9 @@ def read_answers(path: Path, corpus: Corpus, question: Question) -> Answers:
     drafts, predictions and answers to other controls than ``label`` are passed over; of several annotations of a task
     by one person the last one counts.
 
-    Parameters
-    ----------
-    path : Path
-    corpus : Corpus
-        That the tasks were made from.
-    question : Question
-        The one that was answered.
-
-    Raises
-    ------
-    InputError
-        No such file, no such export, a task of another question, sessions or turns that the corpus has not or of other
-        words, answers off the scale (task and value), no answer at all.
+    ``corpus``: that the tasks were made from. ``question``: the one that was answered. Raises InputError: no such file,
+    no such export, a task of another question, sessions or turns that the corpus has not or of other words, answers off
+    the scale (task and value), no answer at all.
     """
     items = read_json(path)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):

@@ -45,20 +45,8 @@ def export_tasks(
 ) -> Tasks:
     """The tasks of a corpus: `tasks_for`.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    question : Question
-    rating : str or None
-    session_ids : sequence of str
-        None given: all sessions.
-    overlay : Overlay or None
-        Whose labels go along.
-
-    Raises
-    ------
-    InputError
-        No such session or rating, no target turn in any, labels of another corpus.
+    ``session_ids``: none given: all sessions. ``overlay``: whose labels go along. Raises InputError: no such session or
+    rating, no target turn in any, labels of another corpus.
     """
     if rating is not None and rating not in corpus.rating_names():
         names = corpus.rating_names()
@@ -80,15 +68,8 @@ def tasks_for(
 ) -> Tasks:
     """One task a target turn of every session.
 
-    Parameters
-    ----------
-    sessions : iterable of Session
-        Those without a target turn give none.
-    rating : str or None
-        Only the targets of this rating.
-    question : Question
-    labels : iterable of Label
-        Labels of that question that go along as predictions, one an annotator (``model_version``).
+    ``sessions``: those without a target turn give none. ``rating``: only the targets of this rating. ``labels``: labels
+    of that question that go along as predictions, one an annotator (``model_version``).
 
     Texts are JSON strings without the characters that no page can hold; what looks like markup in them stays text.
     """

@@ -30,24 +30,15 @@ Given = Mapping[LabelKey, tuple[float, float | None, float | None]]
 def merge(overlays: Sequence[Path], corpus: Corpus, out: Path, *, replace: bool = False) -> ImportReport:
     """Write ``corpus`` with the labels of ``overlays`` into the folder ``out``; the corpus itself stays as it is.
 
-    Parameters
-    ----------
-    overlays : sequence of Path
-        Files of `apportion.viewer.labels.label_store`. A label that an annotator took back is none.
-    corpus : Corpus
-        Its own labels stay.
-    out : Path
-        Recordings are hard-linked into it, copied where that cannot be.
-    replace : bool
-        Whether a label takes the place of another value by the same annotator for the same turn, in the corpus or in
-        an overlay that is named before.
+    - ``overlays``: files of `apportion.viewer.labels.label_store`. A label that an annotator took back is none.
+    - ``corpus``: its own labels stay.
+    - ``out``: recordings are hard-linked into it, copied where that cannot be.
+    - ``replace``: whether a label takes the place of another value by the same annotator for the same turn, in the
+      corpus or in an overlay that is named before.
 
-    Raises
-    ------
-    InputError
-        An overlay that is not there or damaged, no labels at all, labels of turns that the corpus has not or of other
-        words, labels of one name on several scales, another value for the same turn by the same annotator; a folder
-        that holds something else.
+    Raises InputError: an overlay that is not there or damaged, no labels at all, labels of turns that the corpus has
+    not or of other words, labels of one name on several scales, another value for the same turn by the same annotator;
+    a folder that holds something else.
     """
     if out.resolve() == corpus.root.resolve():
         raise InputError(f"{out}: the corpus that is labelled is not written over. Name another folder.")

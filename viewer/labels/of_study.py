@@ -17,12 +17,8 @@ from apportion.viewer.labels.question import MOST_NAME, MOST_TEXT, Question
 
 
 def export_labels(study: Path, corpus: Path, out: Path, database: str | None = None) -> int:
-    """Write a study's ratings of turns as labels into a new file; how many there are.
-
-    Raises
-    ------
-    InputError
-        As `turn_ratings`; the file is there, or cannot be written.
+    """Write a study's ratings of turns as labels into a new file; how many there are. Raises InputError: as
+    `turn_ratings`; the file is there, or cannot be written.
     """
     folder = StudyFolder.open(study)
     ratings = turn_ratings(folder, gathered(folder, database).people, Corpus.open(corpus))

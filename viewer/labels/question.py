@@ -31,20 +31,9 @@ _SCALE = re.compile(f"(?P<low>{_NUMBER}) to (?P<high>{_NUMBER})(?: by (?P<step>{
 class Question:
     """One kind of label: the name that ``turn_labels`` knows it by, what is asked, the scale; larger is better.
 
-    Parameters
-    ----------
-    name, asks : str
-    low, high : float
-        The ends of the scale.
-    step : float
-        Between two answers that follow each other.
-    low_means, high_means : str
-        What the ends mean, in words; may be empty.
-
-    Raises
-    ------
-    InputError
-        A name or text that is empty, too long or unreadable; a scale that cannot be.
+    ``low``, ``high``: the ends of the scale. ``step``: between two answers that follow each other. ``low_means``,
+    ``high_means``: what the ends mean, in words; may be empty. Raises InputError: a name or text that is empty, too
+    long or unreadable; a scale that cannot be.
 
     >>> Question("landing", "How did this turn land?", 1.0, 3.0).answers
     (1.0, 2.0, 3.0)
@@ -87,13 +76,7 @@ class Question:
         return len(self.answers) == 2
 
     def checked(self, value: float) -> float:
-        """The answer of the scale that ``value`` is.
-
-        Raises
-        ------
-        InputError
-            It is none.
-        """
+        """The answer of the scale that ``value`` is. Raises InputError: it is none."""
         nearest = min(self.answers, key=lambda answer: abs(answer - value)) if math.isfinite(value) else math.nan
         if not abs(nearest - value) <= 1e-9 * max(1.0, abs(self.low), abs(self.high)):
             raise InputError(
@@ -112,10 +95,7 @@ def question_on(scale: str, name: str = "", asks: str = "") -> Question:
 
     ``name`` and ``asks`` go before those that come with the scale.
 
-    Raises
-    ------
-    InputError
-        Another text, or a scale that cannot be.
+    Raises InputError: another text, or a scale that cannot be.
 
     >>> question_on("0 to 1 by 0.5", "tone").answers
     (0.0, 0.5, 1.0)
@@ -133,11 +113,7 @@ def chosen_question(
     there: Mapping[str, Question], name: str = "", asks: str = "", scale: str | None = None
 ) -> Question:
     """The question called ``name`` of those that are ``there``, the only one where none is named; else a new one.
-
-    Raises
-    ------
-    InputError
-        None is named and there are several; a scale is missing, or cannot be.
+    Raises InputError: none is named and there are several; a scale is missing, or cannot be.
     """
     if not name and not scale and len(there) == 1:
         return next(iter(there.values()))

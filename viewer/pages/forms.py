@@ -24,12 +24,8 @@ def form_token(access: Access) -> str:
 
 
 async def read_form(request: Request) -> Mapping[str, str]:
-    """The fields of a form of the viewer, each once.
-
-    Raises
-    ------
-    HTTPException
-        As `read_pairs`; 400: a field twice; 403: without this viewer's token.
+    """The fields of a form of the viewer, each once. Raises HTTPException: as `read_pairs`; 400: a field twice; 403:
+    without this viewer's token.
     """
     pairs = await read_pairs(request, MOST_FIELDS)
     fields = dict(pairs)
@@ -41,12 +37,8 @@ async def read_form(request: Request) -> Mapping[str, str]:
 
 
 async def read_pairs(request: Request, most: int) -> list[tuple[str, str]]:
-    """The fields of a form in their order, names as often as they come; ``most`` of them.
-
-    Raises
-    ------
-    HTTPException
-        415: no form; 400: not readable.
+    """The fields of a form in their order, names as often as they come; ``most`` of them. Raises HTTPException: 415: no
+    form; 400: not readable.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != FORM:
         raise HTTPException(415, "A form is needed. Use this viewer's own pages.")

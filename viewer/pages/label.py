@@ -61,12 +61,8 @@ def html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Aske
 
 
 def session_html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Asked, slug: str) -> str:
-    """One session to label, and that its rewards are seen where they are shown.
-
-    Raises
-    ------
-    HTTPException
-        404: no such session or question; 422: nobody of that name can be noted to have seen the rewards.
+    """One session to label, and that its rewards are seen where they are shown. Raises HTTPException: 404: no such
+    session or question; 422: nobody of that name can be noted to have seen the rewards.
     """
     tables = _session(run, slug)
     if asked.shown:

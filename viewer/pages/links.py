@@ -67,15 +67,9 @@ def static_state() -> str:
 class Links:
     """Addresses seen from the page ``here``: relative, so that they hold behind a proxy and on a disk.
 
-    Parameters
-    ----------
-    here : str
-        The page's own place, such as ``index`` or ``session/s01``.
-    bundled : bool
-        Whether the pages are files of a static folder. What a query would ask for is then a page of its own (`KEPT`),
-        or is not there.
-    recorded : bool
-        Whether recordings are beside the pages of a static folder.
+    ``here``: the page's own place, such as ``index`` or ``session/s01``. ``bundled``: whether the pages are files of a
+    static folder. What a query would ask for is then a page of its own (`KEPT`), or is not there. ``recorded``: whether
+    recordings are beside the pages of a static folder.
 
     >>> Links("session/s01").page("index", sort="score"), Links("index").session("s01", turn=3)
     ('../?sort=score', 'session/s01#turn-3')

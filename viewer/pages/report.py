@@ -23,14 +23,8 @@ _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
 def html(run: ServedRun, links: Links) -> str:
-    """The report with a link where it has left a place for one; without, where an older version has written it.
-
-    Raises
-    ------
-    HTTPException
-        404: the run has no report.
-    InputError
-        It cannot be read.
+    """The report with a link where it has left a place for one; without, where an older version has written it. Raises
+    HTTPException: 404: the run has no report. InputError: it cannot be read.
     """
     path = run.place.folder / REPORT
     if not path.is_file():

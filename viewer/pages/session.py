@@ -40,10 +40,7 @@ def html(run: ServedRun, links: Links, overlay: Overlay, slug: str, asked: Sessi
     People's labels are the corpus's own and the overlay's. In a bundle, which cannot be asked for more, everything that
     is folded is on the page.
 
-    Raises
-    ------
-    HTTPException
-        404: the run has no session of that name.
+    Raises HTTPException: 404: the run has no session of that name.
     """
     tables = _labelled(session_of(run, slug), overlay)
     chosen = choose(tables, asked.rating, _order(run))
@@ -62,12 +59,8 @@ def html(run: ServedRun, links: Links, overlay: Overlay, slug: str, asked: Sessi
 
 
 def evidence_html(run: ServedRun, links: Links, overlay: Overlay, slug: str, turn: int, rating: int) -> str:
-    """What is behind one turn, as a part of the session's page.
-
-    Raises
-    ------
-    HTTPException
-        404: no such session, no such turn.
+    """What is behind one turn, as a part of the session's page. Raises HTTPException: 404: no such session, no such
+    turn.
     """
     tables = _labelled(session_of(run, slug), overlay)
     if turn not in {one.turn for one in tables.session.turns}:

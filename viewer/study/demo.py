@@ -23,19 +23,8 @@ def visited(people: SimulatedAnnotators, names: tuple[str, ...], progress: Progr
     They come in by a public link, by which they say what they are called; the study's own file need not have one.
     Whoever comes when no item wants an answer any more is turned away.
 
-    Parameters
-    ----------
-    people : SimulatedAnnotators
-        What everybody answers.
-    names : tuple of str
-        Who comes, in this order.
-    progress : function
-        Is told how many have been there, of how many, and where.
-
-    Raises
-    ------
-    VisitError
-        A page was not as it should be.
+    ``people``: what everybody answers. ``names``: who comes, in this order. ``progress``: is told how many have been
+    there, of how many, and where. Raises VisitError: a page was not as it should be.
     """
     study = people.study
     settings = study.settings.model_copy(update={"public": True, "public_limit": len(names)})

@@ -21,14 +21,8 @@ class EntryLimit:
 
     Addresses of IPv6 are counted by their first 64 bits, of which one connection has all.
 
-    Parameters
-    ----------
-    each : int
-        New annotators that one address may bring in `WINDOW_S` seconds.
-    together : int
-        Those that all addresses may bring.
-    clock : function
-        Seconds, never going back.
+    ``each``: new annotators that one address may bring in `WINDOW_S` seconds. ``together``: those that all addresses
+    may bring. ``clock``: seconds, never going back.
 
     >>> limit = EntryLimit(each=1, together=10)
     >>> limit.allows("192.0.2.1"), limit.allows("192.0.2.1"), limit.allows("192.0.2.2")

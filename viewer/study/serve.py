@@ -28,16 +28,11 @@ from apportion.viewer.study.serving import Serving
 class Listening:
     """Where a study is served.
 
-    Parameters
-    ----------
-    host : str
-        The address or name to listen at.
-    port : int or None
-        None takes the first free one from the viewer's on.
-    public_url : str, optional
-        What annotators call the server by, where that is a reverse proxy's address.
-    entries_each, entries_together : int
-        New annotators by the public link in ten minutes: of one address, and of all.
+    - ``host``: the address or name to listen at.
+    - ``port``: none takes the first free one from the viewer's on.
+    - ``public_url``: what annotators call the server by, where that is a reverse proxy's address.
+    - ``entries_each``, ``entries_together``: new annotators by the public link in ten minutes: of one address, and of
+      all.
     """
 
     host: str
@@ -65,10 +60,7 @@ def serve_study(store: Store, where: Listening, say: Callable[[str], None], link
 
     ``links`` are annotators' links that are to be told.
 
-    Raises
-    ------
-    InputError
-        The port is taken, the host is none of this machine, the public address is none.
+    Raises InputError: the port is taken, the host is none of this machine, the public address is none.
     """
     with _ready(store, where) as ready:
         say(f"serving {store.study.path} at {ready.address}/")

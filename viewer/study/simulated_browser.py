@@ -111,12 +111,8 @@ class Visit:
         return self.browser.status != http.client.GONE
 
     def take_part(self) -> int:
-        """Read the instructions, answer one item after the other, and how many there were.
-
-        Raises
-        ------
-        VisitError
-            An answer was not kept, or there is no end with a code.
+        """Read the instructions, answer one item after the other, and how many there were. Raises VisitError: an answer
+        was not kept, or there is no end with a code.
         """
         count = 0
         while (here := self.browser.path) != END:

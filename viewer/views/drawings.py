@@ -16,14 +16,8 @@ METER_WIDTH = 44
 def spark(values: Sequence[float], colour: str, label: str) -> Markup:
     """A session's rewards, one bar a turn, up from or down from the middle line; the largest reaches the edge.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Rewards [shape=(T,)].
-    colour : str
-        The method's class (`apportion.pipeline.report.bars.colour_class`).
-    label : str
-        What a screen reader says instead of the picture.
+    ``values``: rewards [shape=(T,)]. ``colour``: the method's class (`apportion.pipeline.report.bars.colour_class`).
+    ``label``: what a screen reader says instead of the picture.
     """
     scale = max((abs(value) for value in values), default=0.0) or 1.0
     bars = "".join(

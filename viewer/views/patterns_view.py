@@ -76,14 +76,8 @@ def patterns_view(
 ) -> PatternsView:
     """The page of the method ``wanted``, else of ``usual``, else of the first that has kinds.
 
-    Parameters
-    ----------
-    found : mapping
-        `apportion.pipeline.error_slices.write.read_patterns`.
-    slugs : mapping of str to str
-        The part of an address that stands for each session of the run.
-    places : mapping of EpisodeKey to int
-        The number of each episode on its session's page.
+    ``found``: `apportion.pipeline.error_slices.write.read_patterns`. ``slugs``: the part of an address that stands for
+    each session of the run. ``places``: the number of each episode on its session's page.
     """
     methods = tuple(sorted(found))
     telling = next((name for name in methods if found[name].get("kinds")), methods[0] if methods else "")

@@ -55,13 +55,7 @@ class Audit:
 
 
 def read_audit(folder: Path) -> Audit | None:
-    """The audit of the run in ``folder``, None where it has none.
-
-    Raises
-    ------
-    InputError
-        Its files cannot be read.
-    """
+    """The audit of the run in ``folder``, None where it has none. Raises InputError: its files cannot be read."""
     table, told = folder / "audit.parquet", folder / "audit.json"
     if not table.is_file() or not told.is_file():
         return None

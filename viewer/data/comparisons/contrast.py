@@ -21,18 +21,11 @@ from apportion.viewer.data.comparisons.value_sources import Stamp, ValueSource, 
 class Contrast:
     """One episode by two voices.
 
-    Parameters
-    ----------
-    key : EpisodeKey
-    turns : tuple of int
-        The T turns that both have a value of.
-    first, second : float64 [shape=(T,)]
-        In the units of each.
-    disagreement : float or None
-        The share of pairs of turns that the two order the other way round: 0 one order, 0.5 as good as chance, 1 the
-        reverse. Pairs that one of them does not order are left out; None where none is left.
-    apart : int
-        The turn whose rank differs most, the first of several.
+    - ``turns``: the T turns that both have a value of.
+    - ``first``, ``second`` float64 [shape=(T,)]: in the units of each.
+    - ``disagreement``: the share of pairs of turns that the two order the other way round: 0 one order, 0.5 as good as
+      chance, 1 the reverse. Pairs that one of them does not order are left out; None where none is left.
+    - ``apart``: the turn whose rank differs most, the first of several.
     """
 
     key: EpisodeKey

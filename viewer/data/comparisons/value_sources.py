@@ -26,15 +26,8 @@ Stamp = tuple[str, int, int]
 class ValueSource:
     """One opinion on every turn.
 
-    Parameters
-    ----------
-    run : str
-        Empty for the run that is served, else the other's name.
-    table : str
-        One of `TABLES`.
-    method : str
-    file : Path
-        Where its values are.
+    ``run``: empty for the run that is served, else the other's name. ``table``: one of `TABLES`. ``file``: where its
+    values are.
     """
 
     run: str
@@ -55,13 +48,7 @@ class ValueSource:
 
 
 def voices(place: RunPlace, around: CompanionFiles) -> tuple[ValueSource, ...]:
-    """All that can be compared, the run's own first.
-
-    Raises
-    ------
-    InputError
-        A table of a run cannot be read.
-    """
+    """All that can be compared, the run's own first. Raises InputError: a table of a run cannot be read."""
     runs = [("", place.folder)] + ([(around.other.title, around.other.folder)] if around.other else [])
     return tuple(
         ValueSource(run, table, method, file)

@@ -87,13 +87,8 @@ class Series:
 def series_of(tables: SessionTables, key: EpisodeKey | None, order: Sequence[str]) -> tuple[Series, ...]:
     """Everything that says something of single turns in an episode: methods in ``order``, reward models, labels.
 
-    Parameters
-    ----------
-    tables : SessionTables
-    key : EpisodeKey or None
-        The episode's; None leaves only labels.
-    order : sequence of str
-        Names of methods, in the order in which they are shown; others come behind by name.
+    ``key``: the episode's; None leaves only labels. ``order``: names of methods, in the order in which they are shown;
+    others come behind by name.
     """
     methods = _worths(_of_episode(tables.rewards, key), _of_episode(tables.samples, key))
     models = _worths(_of_episode(tables.scores, key), ())

@@ -89,14 +89,8 @@ def tracks_of(
 ) -> tuple[TrackGroup, ...]:
     """The rows of a session, without those of which nothing was measured; none where turns have no times.
 
-    Parameters
-    ----------
-    frames : iterable of pa.RecordBatch, or None
-        The session's ``frames``.
-    means : sequence of mapping
-        The session's ``utterance_features``, for features that ``frames`` does not have.
-    axis : Axis
-    people : mapping
+    ``frames``: the session's ``frames``. ``means``: the session's ``utterance_features``, for features that ``frames``
+    does not have.
     """
     if not axis.timed:
         return ()

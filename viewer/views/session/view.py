@@ -161,15 +161,8 @@ def session_view(
 ) -> SessionView:
     """What the page shows.
 
-    Parameters
-    ----------
-    tables : SessionTables
-    chosen : Chosen
-    asked : Asked
-    first : str
-        The series in front where the address names none.
-    training_mean : float or None
-        The mean score of the training sessions, which sums are told against.
+    ``first``: the series in front where the address names none. ``training_mean``: the mean score of the training
+    sessions, which sums are told against.
     """
     session, episode = tables.session, chosen.episode
     axis = axis_of(session)
