@@ -23,7 +23,6 @@ from apportion.commands.shared.in_order import CommandsInOrder
 from apportion.commands.study import group as study_commands
 from apportion.commands.view import bundle as bundle_commands
 from apportion.commands.view import labels as label_commands
-from apportion.commands.view import patterns as patterns_commands
 from apportion.commands.view import view as view_commands
 from apportion.commands.world import annotate as annotate_commands
 from apportion.commands.world import deduction as deduction_commands
@@ -92,7 +91,6 @@ cli.add_section(
         view_commands.view_command,
         bundle_commands.bundle_command,
         label_commands.labels_group,
-        patterns_commands.patterns_command,
         score_commands.score_command,
         generate_commands.generate_command,
         compare_commands.compare_command,

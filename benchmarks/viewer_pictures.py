@@ -1,9 +1,9 @@
-"""Make the pictures of the viewer in docs/images: pages of the demo's run, and of made-up patterns, in Chromium.
+"""Make the pictures of the viewer in docs/images: pages of the demo's run, and of made-up slices, in Chromium.
 
 Run: python benchmarks/viewer_pictures.py RUN --responses FILE [--out docs/images] [--only NAME]
 
 RUN is the folder that `apportion demo` has written, FILE what `apportion study demo` has let its policies answer
-(runs/demo-study-responses.parquet). RUN is copied, and the copy given patterns of made-up conversations
+(runs/demo-study-responses.parquet). RUN is copied, and the copy given slices of made-up conversations
 (tests/evaluation/error_slices/planted.py) and a question to label, so that neither stays in it.
 """
 
@@ -24,7 +24,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from playwright.sync_api import Browser, Page
 
-from apportion.evaluation.error_slices.find import find_patterns
+from apportion.evaluation.error_slices.find import find_slices
 from apportion.pipeline.results.run_folder import read_record, recorded_corpus
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
 from apportion.viewer.labels.question import question_on
@@ -62,19 +62,19 @@ PICTURES = (
     Picture("report", "report#sessions"),
     Picture("report_390", "report#sessions", 390, 844, dark=True),
     Picture("label", f"label/chat-003?{ASKED}"),
-    Picture("patterns", "patterns?method=made-up", then=OPEN),
+    Picture("slices", "slices?method=made-up", then=OPEN),
 )
 
 
 @contextmanager
 def prepared(run: Path) -> Iterator[Path]:
-    """A copy of a run with patterns and a question."""
+    """A copy of a run with slices and a question."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "demo"
-        shutil.copytree(run, copy, ignore=shutil.ignore_patterns("store", "viewer", "models", "policy"))
-        found = find_patterns(corpus(0, sessions=300, cost=1.0)[0], "made-up")
-        (copy / "patterns").mkdir(exist_ok=True)
-        (copy / "patterns" / "made-up.json").write_text(json.dumps(found.to_json()), encoding="utf-8")
+        shutil.copytree(run, copy, ignore=shutil.ignore_slices("store", "viewer", "models", "policy"))
+        found = find_slices(corpus(0, sessions=300, cost=1.0)[0], "made-up")
+        (copy / "slices").mkdir(exist_ok=True)
+        (copy / "slices" / "made-up.json").write_text(json.dumps(found.to_json()), encoding="utf-8")
         Overlay(overlay_beside(copy)).ask(question_on("1 to 5"))
         yield copy
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from apportion.evaluation.confidence_intervals.figure import Estimate, Figure, Missing
@@ -11,7 +10,7 @@ from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, HeldO
 from apportion.evaluation.figures.agreement import AgreementCounts
 from apportion.evaluation.figures.consistency import Consistency
 from apportion.evaluation.figures.local_difference import rule_of
-from apportion.foundation.tables.columns import columns, padded
+from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.markdown import escaped
 from apportion.foundation.tables.numbers import NO_FIGURE
 
@@ -59,16 +58,6 @@ MEANING = {
     "turns.",
 }
 Row = tuple[str, Mapping[str, Figure]]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """One table: a title, a header, rows of text (the first cell names the method) and notes to go below."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
 
 
 def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
@@ -140,10 +129,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
 def render(evaluation: Evaluation | Mapping[str, Any]) -> str:
     """Plain text with aligned columns, notes and warnings; takes the document of ``evaluation.json`` as well."""
     evaluation = read(evaluation)
-    blocks = []
-    for grid in grids(evaluation):
-        rule = ["-" * len(cell) for cell in padded([grid.header, *grid.rows])[0]]
-        blocks.append("\n".join([grid.title, "", *columns([grid.header, rule, *grid.rows]), *grid.notes]))
+    blocks = [grid.text() for grid in grids(evaluation)]
     blocks.append("\n".join(footnotes(evaluation)))
     if evaluation.warnings:
         blocks.append("\n".join(f"warning: {warning}" for warning in evaluation.warnings))
@@ -158,7 +144,7 @@ def render_markdown(evaluation: Evaluation | Mapping[str, Any]) -> str:
         rule = ("---",) * len(grid.header)
         lines = [f"| {' | '.join(escaped(cell) for cell in line)} |" for line in (grid.header, rule, *grid.rows)]
         blocks.append("\n".join([f"**{escaped(grid.title)}**", "", *lines]))
-        blocks.append("\n".join(f"- {escaped(note)}" for note in grid.notes))
+        blocks.append(grid.markdown_notes())
     blocks.append("\n".join(f"- {escaped(note)}" for note in footnotes(evaluation)))
     blocks += [f"> **Warning.** {escaped(warning)}" for warning in evaluation.warnings]
     return "\n\n".join(block for block in blocks if block) + "\n"

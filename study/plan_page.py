@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from apportion.evaluation.table import Grid
+from apportion.foundation.svg import ChartLine, line_chart
+from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.numbers import fixed
-from apportion.pipeline.report.chart import ChartLine, line_chart
 from apportion.study.planning import Planned, Told
 from apportion.study.report.page import framed, inert
 

@@ -12,18 +12,19 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Scope
 
 from apportion.foundation.errors import ApportionError
+from apportion.foundation.html.page import TOKENS
 from apportion.viewer.auth import MOST_BODY, Access, Guard, TooLargeError
 from apportion.viewer.data.companion_files import CompanionFiles, beside
 from apportion.viewer.data.run import ServedRun
-from apportion.viewer.pages import compare, label, media, patterns, report, session, sessions
-from apportion.viewer.pages.links import TOKENS, Links, static_state
+from apportion.viewer.pages import compare, label, media, report, session, sessions, slices
+from apportion.viewer.pages.links import Links, static_state
 from apportion.viewer.pages.render import render
 
 ROUTERS: tuple[APIRouter, ...] = (
     sessions.router,
     session.router,
     media.router,
-    patterns.router,
+    slices.router,
     compare.router,
     label.router,
     report.router,
@@ -47,7 +48,7 @@ def create_app(run: ServedRun, access: Access, around: CompanionFiles | None = N
     def _tokens(request: Request) -> Response:
         return _kept(Response(tokens, media_type="text/css"), request.scope)
 
-    app.mount("/static", _Static(packages=[("viewer", "static")]))
+    app.mount("/static", _Static(packages=[("apportion.viewer", "static")]))
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http_error)

@@ -14,9 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from markupsafe import Markup
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from apportion.foundation.html.page import HERE, render_page
 
 MOST_BODY = 1 << 20
 """Bytes of a request that are read: a label is a few hundred."""
@@ -37,10 +40,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Frame-Options": "DENY",
 }
-PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">
-<meta name="viewport" content="width=device-width, initial-scale=1">{head}
-<link rel="icon" href="data:,"><title>{title} · apportion</title></head>
-<body><main><h1>{title}</h1>{text}</main></body></html>"""
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class Guard(Gate):
         if "token" in query:
             given = query.pop("token")
             if len(given) != 1 or not _same(given[0], self.access.token):
-                return _page("Wrong token", "<p>This is not the viewer that was started last.</p>" + ADVICE, 403)
+                return _page("Wrong token", NOT_LAST + ADVICE, 403)
             return self._let_in(urlencode(query, doseq=True))
         if self.access.has_pass("; ".join(Headers(scope=scope).getlist("cookie"))):
             return None
@@ -157,14 +156,14 @@ class Guard(Gate):
         A redirect (303) would be followed as part of a navigation that another page or a file may have begun, and then
         a strict cookie is not sent; a refresh begins at this page.
         """
-        on = f'<meta http-equiv="refresh" content="0; url=?{_escaped(query)}">'
-        response = _page("Opening", f'<p><a href="?{_escaped(query)}">Go on</a></p>', 200, on)
+        response = _page("Opening", Markup('<p><a href="?{}">Go on</a></p>').format(query), 200, f"?{query}")
         response.set_cookie(self.access.cookie, self.access.pass_, httponly=True, samesite="strict", path="/")
         return response
 
 
-ADVICE = "<p>Open the address that <code>apportion view</code> has printed: its token lets this browser in.</p>"
-AGAIN = '<p>A link from another page led here? <a href="">Open it again</a>.</p>'
+NOT_LAST = Markup("<p>This is not the viewer that was started last.</p>")
+ADVICE = Markup("<p>Open the address that <code>apportion view</code> has printed: its token lets this browser in.</p>")
+AGAIN = Markup('<p>A link from another page led here? <a href="">Open it again</a>.</p>')
 
 
 class TooLargeError(Exception):
@@ -198,13 +197,8 @@ def _with_headers(send: Send) -> Send:
     return sender
 
 
-def _page(title: str, text: str, status: int, head: str = "") -> HTMLResponse:
-    return HTMLResponse(PAGE.format(title=title, text=text, head=head), status)
-
-
-def _escaped(query: str) -> str:
-    """A query as `urlencode` writes it holds one character that HTML minds."""
-    return query.replace("&", "&amp;")
+def _page(title: str, text: Markup, status: int, refresh: str = "") -> HTMLResponse:
+    return HTMLResponse(render_page(HERE, "message.html", title=title, text=text, refresh=refresh), status)
 
 
 def _same(one: str, other: str) -> bool:

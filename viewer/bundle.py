@@ -18,7 +18,8 @@ from typing import Any
 
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import check_path, sync, sync_folder
-from apportion.pipeline.error_slices.write import read_patterns
+from apportion.foundation.html.page import TOKENS
+from apportion.pipeline.error_slices.run_slices import read_slices
 from apportion.viewer.data.companion_files import CompanionFiles, beside
 from apportion.viewer.data.listing import PAGE, Query
 from apportion.viewer.data.paging import Page
@@ -27,9 +28,9 @@ from apportion.viewer.data.run import ServedRun, serve_run
 from apportion.viewer.data.run_location import RunPlace
 from apportion.viewer.data.session import read_session
 from apportion.viewer.labels.label_store import Overlay
-from apportion.viewer.pages import patterns, report, session, sessions
+from apportion.viewer.pages import report, session, sessions, slices
 from apportion.viewer.pages.compare_files import compare_files
-from apportion.viewer.pages.links import REPORT, TOKENS, Links, bundled_name
+from apportion.viewer.pages.links import REPORT, Links, bundled_name
 from apportion.viewer.pages.sessions_data import sessions_data
 from apportion.viewer.pseudonymize import renamed_copy
 from apportion.viewer.views.session.view import SessionQuery, choose
@@ -146,9 +147,9 @@ def _pages(run: ServedRun, overlay: Overlay, slugs: Sequence[str]) -> Iterator[t
             yield bundled_name(f"session/{slug}", {"rating": rating}), one
     if (run.place.folder / REPORT).is_file():
         yield "report", lambda links: report.html(run, links)
-    for at, method in enumerate(sorted(read_patterns(run.place.folder)) or [""]):
-        here = bundled_name("patterns", {"number": at})
-        yield here, lambda links, method=method: patterns.html(run, links, method)  # type: ignore[misc]
+    for at, method in enumerate(sorted(read_slices(run.place.folder)) or [""]):
+        here = bundled_name("slices", {"number": at})
+        yield here, lambda links, method=method: slices.html(run, links, method)  # type: ignore[misc]
 
 
 def _session(run: ServedRun, overlay: Overlay, slug: str, rating: int, links: Links) -> str:

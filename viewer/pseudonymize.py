@@ -20,8 +20,8 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RESPONSES
 from apportion.corpus.session import Episode, Rating, Session
 from apportion.decompose.prompt_building.pseudonymize import PseudonymMap, renaming
-from apportion.pipeline.error_slices.write import FOLDER, read_patterns
-from apportion.pipeline.results.run_folder import session_file_name
+from apportion.pipeline.error_slices.run_slices import read_slices
+from apportion.pipeline.results.run_folder import SLICES, session_file_name
 from apportion.rlhf.compare.responses import read_rows
 from apportion.viewer.data.run_location import RunPlace
 
@@ -84,7 +84,7 @@ def _copy_run(folder: Path, copy: Path, of_session: dict[str, PseudonymMap], ann
     for path in folder.glob("projections/*.json"):
         _projection(path, copy / "projections" / path.name, of_session)
     _record(copy / "run.json", of_session)
-    _patterns(folder, copy, of_session)
+    _slices(folder, copy, of_session)
 
 
 def _known(table: pa.Table, of_session: dict[str, PseudonymMap]) -> pa.Table:
@@ -162,13 +162,13 @@ def _nameless(text: str, of_session: dict[str, PseudonymMap]) -> str:
     return PseudonymMap(dict.fromkeys(people, ONE_NAME), {}, {}).text(text)
 
 
-def _patterns(folder: Path, copy: Path, of_session: dict[str, PseudonymMap]) -> None:
-    """What `apportion patterns` found: its examples under other names, words that are somebody's name left out."""
-    for method, document in read_patterns(folder).items():
+def _slices(folder: Path, copy: Path, of_session: dict[str, PseudonymMap]) -> None:
+    """The slices: their examples under other names, words that are somebody's name left out."""
+    for method, document in read_slices(folder).items():
         for kind in document.get("kinds", []):
             kind["name"] = _nameless(str(kind["name"]), of_session)
             kind["examples"] = [_example(example, of_session) for example in kind["examples"]]
-        target = copy / FOLDER / f"{session_file_name(method)}.json"
+        target = copy / SLICES / f"{session_file_name(method)}.json"
         target.parent.mkdir(exist_ok=True)
         target.write_text(json.dumps(document), encoding="utf-8")
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from apportion.evaluation.error_slices.clusters import Space, alike, nested
 from apportion.evaluation.error_slices.contrast import contrasts
 from apportion.evaluation.error_slices.keywords import distinctive_words, words_of
-from apportion.evaluation.error_slices.result import Patterns, PatternSettings
+from apportion.evaluation.error_slices.result import ErrorSlices, SliceSettings
 from apportion.evaluation.error_slices.slices import Proposal, described
 from apportion.evaluation.error_slices.turns import Mask, TargetTurns
 from apportion.foundation.arrays import Floats
@@ -40,12 +40,12 @@ class _Search:
     traits: Sequence[str]
 
 
-def find_patterns(turns: TargetTurns, method: str, settings: PatternSettings | None = None) -> Patterns:
+def find_slices(turns: TargetTurns, method: str, settings: SliceSettings | None = None) -> ErrorSlices:
     """The kinds of turn whose rewards differ from the rest of their conversations in both halves of the sessions.
 
     ``turns``: those without a reward are passed over. ``method``: whose rewards they are; written into the result.
     """
-    settings = settings or PatternSettings()
+    settings = settings or SliceSettings()
     turns = turns.only(np.isfinite(turns.rewards))
     half = turns.first_half(settings.seed) if len(turns) else np.zeros(0, np.bool_)
     first, second = turns.only(half), turns.only(~half)
@@ -56,7 +56,7 @@ def find_patterns(turns: TargetTurns, method: str, settings: PatternSettings | N
             f"{sum(counts)} sessions have rewards by {method}; at least {2 * int(settings.fewest_sessions)} are "
             "needed, one half to find kinds in and the other to hold them to"
         )
-        return Patterns(method, settings, (counts[0], counts[1]), sizes, 0, 0, (), reason)
+        return ErrorSlices(method, settings, (counts[0], counts[1]), sizes, 0, 0, (), reason)
     search = _searched(turns, half, settings)
     proposals = _proposed(search, turns, half, settings)
     held = [contrasts(second.only(one.beside[~half]), one.mask[~half & one.beside, None]) for one in proposals]
@@ -67,7 +67,7 @@ def find_patterns(turns: TargetTurns, method: str, settings: PatternSettings | N
         if agrees and of.effective[0] >= settings.fewest_sessions and p < settings.alpha:
             kinds.append(described(proposal, turns, ~half, of.sums[:, 0], p, settings))
     kinds.sort(key=lambda kind: (kind.difference.value, kind.name))
-    return Patterns(
+    return ErrorSlices(
         method, settings, (counts[0], counts[1]), sizes, search.masks.shape[1], len(proposals), tuple(kinds)
     )
 
@@ -85,7 +85,7 @@ def holm(p: Floats) -> Floats:
     return corrected
 
 
-def _searched(turns: TargetTurns, half: Mask, settings: PatternSettings) -> _Search:
+def _searched(turns: TargetTurns, half: Mask, settings: SliceSettings) -> _Search:
     """What the first half can be asked about; neither rewards nor the other half say what there is."""
     space = Space.learned(turns.embeddings[half], settings.seed)
     points = space.points(turns.embeddings)
@@ -102,7 +102,7 @@ def _searched(turns: TargetTurns, half: Mask, settings: PatternSettings) -> _Sea
     return _Search(space, points, masks, groups, coherent, list(turns.traits))
 
 
-def _proposed(search: _Search, turns: TargetTurns, half: Mask, settings: PatternSettings) -> list[Proposal]:
+def _proposed(search: _Search, turns: TargetTurns, half: Mask, settings: SliceSettings) -> list[Proposal]:
     """What goes into the other half, one after the other: the kind that stands out most among the turns that are left.
 
     A turn is of one kind alone, and each kind is compared with what no kind before it has taken: else the rest of a

@@ -13,7 +13,7 @@ FAMILIES: dict[Family, str] = {"words": "what is said", "cue": "how it is said",
 
 
 @dataclass(frozen=True)
-class PatternSettings:
+class SliceSettings:
     """How kinds are looked for.
 
     - ``alpha``: the chance of showing any kind at all where rewards have nothing to do with the turns.
@@ -43,7 +43,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Slice:
     """A kind of turn that holds in the other half; every figure but ``found`` is of that half.
 
     A turn that several kinds fit counts for the one that stands out most.
@@ -95,7 +95,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Patterns:
+class ErrorSlices:
     """The kinds of one method's rewards, the dearest first.
 
     - ``method``: whose rewards.
@@ -107,12 +107,12 @@ class Patterns:
     """
 
     method: str
-    settings: PatternSettings
+    settings: SliceSettings
     sessions: tuple[int, int]
     turns: tuple[int, int]
     tried: int
     candidates: int
-    kinds: tuple[Kind, ...]
+    kinds: tuple[Slice, ...]
     reason: str | None = None
 
     def to_json(self) -> dict[str, Any]:

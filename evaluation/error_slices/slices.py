@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apportion.evaluation.error_slices.keywords import words_of
-from apportion.evaluation.error_slices.result import Example, Family, Kind, PatternSettings
+from apportion.evaluation.error_slices.result import Example, Family, Slice, SliceSettings
 from apportion.evaluation.error_slices.turns import Mask, TargetTurns
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.estimate import IntervalEstimate
@@ -42,8 +42,8 @@ def described(
     half: Mask,
     sums: Floats,
     p: float,
-    settings: PatternSettings,
-) -> Kind:
+    settings: SliceSettings,
+) -> Slice:
     """The kind with the figures of ``half`` [shape=(N,)].
 
     ``sums`` float64 [shape=(S, 2)]: what each session of that half contributes to the difference. ``p``: of the
@@ -56,7 +56,7 @@ def described(
     having = np.unique(turns.sessions[here])
     share = len(having) / len(sessions)
     words = frozenset(proposal.words)
-    return Kind(
+    return Slice(
         proposal.family,
         proposal.name,
         difference,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from apportion.evaluation.error_slices.result import FAMILIES, Kind, Patterns
+from apportion.evaluation.error_slices.result import FAMILIES, ErrorSlices, Slice
 from apportion.foundation.intervals.estimate import IntervalEstimate
-from apportion.foundation.tables.markdown import escaped, markdown_table
+from apportion.foundation.tables.grid import Grid
+from apportion.foundation.tables.markdown import escaped
 from apportion.foundation.tables.numbers import NO_FIGURE, fixed, p_value
 
 HEADER = (
@@ -29,31 +30,36 @@ NOTES = (
 )
 
 
-def markdown(patterns: Patterns) -> str:
+def markdown(slices: ErrorSlices) -> str:
     """The whole result as Markdown; what people said is escaped."""
-    title = f"# What costs us, by {escaped(patterns.method)}"
-    if patterns.reason is not None:
-        return f"{title}\n\nNothing can be said: {escaped(patterns.reason)}.\n"
-    blocks = [title, summary(patterns)]
-    if patterns.kinds:
-        blocks.append(markdown_table(HEADER, [row(kind) for kind in patterns.kinds]))
-        blocks += [_examples(kind) for kind in patterns.kinds]
+    title = f"# What costs us, by {escaped(slices.method)}"
+    if slices.reason is not None:
+        return f"{title}\n\nNothing can be said: {escaped(slices.reason)}.\n"
+    blocks = [title, summary(slices)]
+    if slices.kinds:
+        blocks.append(slice_grid(slices).markdown())
+        blocks += [_examples(kind) for kind in slices.kinds]
         blocks.append("\n".join(f"- {note}" for note in NOTES))
     return "\n\n".join(blocks) + "\n"
 
 
-def summary(patterns: Patterns) -> str:
+def slice_grid(slices: ErrorSlices) -> Grid:
+    """A row a kind."""
+    return Grid(f"Kinds by {slices.method}", HEADER, tuple(map(row, slices.kinds)), NOTES)
+
+
+def summary(slices: ErrorSlices) -> str:
     """How it was looked for, and how much held, in one paragraph."""
-    first, second = patterns.sessions
-    held = len(patterns.kinds)
+    first, second = slices.sessions
+    held = len(slices.kinds)
     return (
-        f"{sum(patterns.turns):,} turns of {first + second:,} sessions. Of {patterns.tried} kinds that were looked at "
-        f"in {first:,} sessions, {patterns.candidates} stood out; {held or 'none'} of them held in the other "
+        f"{sum(slices.turns):,} turns of {first + second:,} sessions. Of {slices.tried} kinds that were looked at "
+        f"in {first:,} sessions, {slices.candidates} stood out; {held or 'none'} of them held in the other "
         f"{second:,}."
     )
 
 
-def row(kind: Kind) -> tuple[str, ...]:
+def row(kind: Slice) -> tuple[str, ...]:
     """One kind as cells of the table."""
     return (
         kind.name[:LONGEST],
@@ -77,7 +83,7 @@ def share_text(share: IntervalEstimate) -> str:
     return f"{share.value:.0%}{ends}"
 
 
-def told_by(kind: Kind) -> str:
+def told_by(kind: Slice) -> str:
     """How well its words tell the kind, and what else most of its turns have; empty where there is nothing to say."""
     parts = []
     if kind.named is not None and kind.named_elsewhere is not None:
@@ -87,7 +93,7 @@ def told_by(kind: Kind) -> str:
     return "; ".join(parts)
 
 
-def _examples(kind: Kind) -> str:
+def _examples(kind: Slice) -> str:
     told = told_by(kind)
     lines = [f"## {escaped(kind.name[:LONGEST])}", *([f"\n{escaped(told)}."] if told else []), ""]
     for example in kind.examples:

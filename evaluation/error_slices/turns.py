@@ -1,4 +1,4 @@
-"""The target turns that patterns are looked for in, and the halves of their sessions."""
+"""The target turns that slices are looked for in, and the halves of their sessions."""
 
 from __future__ import annotations
 

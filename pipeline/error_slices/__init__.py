@@ -1,5 +1,5 @@
-"""What costs us, for a finished run: its turns with all that is known of them, and what was found beside it.
+"""The error slices of a run: kinds of turn with rewards of their own.
 
-From the ground up: `turn_attributes` (cues and places of a turn), `embedded` (what a frozen backbone makes of its
-words), `read` (a run's target turns), `write` (found, and kept as Markdown and JSON).
+From the ground up: `turn_attributes` (cues and places of a turn) and `run_slices` (a run's turns, what is found in them
+by each method, and its files).
 """

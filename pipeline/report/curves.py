@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 from markupsafe import Markup
 
-from apportion.pipeline.report.chart import ChartLine, line_chart
-from apportion.pipeline.report.text import clean, number
+from apportion.foundation.html.text import clean, number
+from apportion.foundation.svg import ChartLine, line_chart
 
 STAGES = {
     "fit": ("Decomposers", "epoch"),

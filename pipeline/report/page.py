@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import jinja2
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode
+from apportion.evaluation.error_slices.result import ErrorSlices
+from apportion.evaluation.error_slices.table import slice_grid, summary, told_by
 from apportion.evaluation.evaluation import Evaluation, PairedDifference
-from apportion.evaluation.table import TITLES, Grid, footnotes, grids, read
+from apportion.evaluation.table import TITLES, footnotes, grids, read
+from apportion.foundation.html.page import render_page
+from apportion.foundation.html.text import clean, number, signed
+from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.numbers import NO_FIGURE
-from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.colours import colour_class
 from apportion.pipeline.report.curves import stage_charts
 from apportion.pipeline.report.mixes import mixes
 from apportion.pipeline.report.sessions import session_views
-from apportion.pipeline.report.text import clean, number, signed
 
 MAX_QUARANTINE = 200
 MAX_SAMPLES = 50
@@ -62,6 +61,7 @@ class ReportInputs:
     - ``versions``: package to version.
     - ``notes``: what the reader has to know of the data: that it is synthetic, that replies were recorded.
     - ``audit``: the fields of ``apportion.evaluation.robustness.table.StabilityTable``; None where nothing was audited.
+    - ``slices``: each method's kinds of turn with rewards of their own.
     - ``missing``: what a reader would look for and the run does not have, and why.
     - ``unfinished``: stages whose training failed, so that ``histories`` shows it up to there.
     """
@@ -81,6 +81,7 @@ class ReportInputs:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     audit: Mapping[str, Any] | None = None
+    slices: Sequence[ErrorSlices] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     unfinished: Collection[str] = ()
 
@@ -94,11 +95,8 @@ def render_report(inputs: ReportInputs) -> str:
     rewards = REWARDS.arrow.empty_table() if inputs.rewards is None else inputs.rewards
     methods: list[str] = sorted(pc.unique(rewards["method"]).to_pylist())
     colours = {method: colour_class(method) for method in methods}
-    style = _source("tokens.css") + _source("page.css")
     values = {
         "mark": MARK,
-        "style": style,
-        "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         "rating": clean(inputs.rating, 80),
         "facts": _facts(inputs, methods),
         "notes": [clean(note, 1000) for note in inputs.notes],
@@ -107,38 +105,23 @@ def render_report(inputs: ReportInputs) -> str:
             for text in dict.fromkeys((*inputs.warnings, *(evaluation.warnings if evaluation else ())))
         ],
         "missing": [(title, clean(why, CAUSE_LIMIT)) for title, why in inputs.missing.items()],
-        "grids": [_with_minus(grid) for grid in grids(evaluation)] if evaluation else [],
+        "grids": [grid.cells(_with_minus) for grid in grids(evaluation)] if evaluation else [],
         "footnotes": footnotes(evaluation) if evaluation else (),
-        "comparisons": _comparisons(evaluation) if evaluation else [],
+        "comparisons": _comparisons(evaluation) if evaluation and evaluation.comparisons else None,
         "colours": {clean(method, 60): colour for method, colour in colours.items()},
         "sessions": session_views(inputs.episodes, rewards, inputs.splits, colours),
         "mixes": mixes(inputs.sources),
         "training": stage_charts(inputs.histories, colours, inputs.unfinished),
         "audit": _audit(inputs.audit) if inputs.audit else None,
+        "slices": [_slices(found) for found in inputs.slices if found.reason is None],
         "samples": [_sample(sample) for sample in inputs.samples[:MAX_SAMPLES]],
         "samples_in_all": len(inputs.samples),
-        "quarantine": [_quarantined(row) for row in inputs.quarantine[:MAX_QUARANTINE]],
+        "quarantine": _quarantined(inputs.quarantine[:MAX_QUARANTINE]),
         "quarantine_in_all": len(inputs.quarantine),
         "config": clean(inputs.config, 100_000),
         "versions": sorted(inputs.versions.items()),
     }
-    return _environment().get_template("page.html").render(values)
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    names = ("page.html", "session.html")
-    return jinja2.Environment(
-        loader=jinja2.DictLoader({name: _source(name) for name in names}),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _source(name: str) -> str:
-    return files("apportion.pipeline.report").joinpath(name).read_text(encoding="utf-8")
+    return render_page("apportion.pipeline.report", "page.html", **values)
 
 
 def _facts(inputs: ReportInputs, methods: Sequence[str]) -> list[tuple[str, str]]:
@@ -162,17 +145,17 @@ def _turns_of(table: pa.Table) -> int:
     return int(table.group_by(["session_id", "turn"]).aggregate([]).num_rows)
 
 
-def _with_minus(grid: Grid) -> Grid:
+def _with_minus(cell: str) -> str:
     """The same figures with a real minus sign, as everywhere on the page."""
-    return replace(grid, rows=tuple((name, *(cell.replace("-", "−") for cell in cells)) for name, *cells in grid.rows))
+    return cell.replace("-", "−")
 
 
-def _comparisons(evaluation: Evaluation) -> list[tuple[str, ...]]:
-    """Rows of the table of paired differences; those by computed labels say which, and come last."""
+def _comparisons(evaluation: Evaluation) -> Grid:
+    """Paired differences; those by computed labels say which, and come last."""
     rows = [_comparison(comparison) for comparison in evaluation.comparisons]
     for computed in evaluation.computed:
         rows += [_comparison(comparison, f" {clean(computed.by, 60)}") for comparison in computed.comparisons]
-    return rows
+    return Grid("Paired differences", ("Difference of", "Figure", "Among", "Value", "Interval"), tuple(rows))
 
 
 def _comparison(comparison: PairedDifference, by: str = "") -> tuple[str, ...]:
@@ -182,22 +165,42 @@ def _comparison(comparison: PairedDifference, by: str = "") -> tuple[str, ...]:
     if difference.low is not None and difference.high is not None:
         interval = f"{number(difference.low)} to {number(difference.high)}"
     among = "decompositions" if comparison.among == "decompositions" else "reward models"
-    return (
-        f"{clean(comparison.method, 60)} − {clean(comparison.against, 60)}",
-        f"{TITLES[comparison.figure]}{by}",
-        among,
-        signed(difference.value),
-        interval,
-    )
+    methods = f"{clean(comparison.method, 60)} − {clean(comparison.against, 60)}"
+    return methods, f"{TITLES[comparison.figure]}{by}", among, signed(difference.value), interval
 
 
 def _audit(table: Mapping[str, Any]) -> dict[str, Any]:
+    grid = Grid(
+        "The same question to the language model, asked in other ways",
+        tuple(clean(cell, 80) for cell in table["header"]),
+        tuple(tuple(clean(cell, 120) for cell in row) for row in table["rows"]),
+        tuple(clean(note, 1000) for note in table["notes"]),
+    )
+    return {"verdict": clean(table["verdict"], 1000), "grid": grid.cells(_with_minus)}
+
+
+def _slices(found: ErrorSlices) -> dict[str, Any]:
+    """One method's slices: how they were looked for, a table, and turns of each."""
+    grid = slice_grid(found)
+    cleaned = replace(grid, rows=tuple(tuple(clean(cell, 200) for cell in row) for row in grid.rows))
+    examples = [
+        {
+            "name": clean(kind.name, 200),
+            "told": clean(told_by(kind), 600),
+            "turns": [
+                clean(f"{one.id.episode[0]}, turn {one.id.turn} ({signed(one.reward)}): {one.text}", 300)
+                for one in kind.examples
+            ],
+        }
+        for kind in found.kinds
+    ]
+    title = clean(found.method, 60)
     return {
-        "header": [clean(cell, 80) for cell in table["header"]],
-        "rows": [[clean(cell, 120).replace("-", "−") for cell in row[1:]] for row in table["rows"]],
-        "names": [clean(row[0], 120) for row in table["rows"]],
-        "verdict": clean(table["verdict"], 1000),
-        "notes": [clean(note, 1000) for note in table["notes"]],
+        "title": title,
+        "summary": clean(summary(found), 600),
+        "held": len(found.kinds),
+        "grid": cleaned.cells(_with_minus),
+        "examples": examples,
     }
 
 
@@ -211,6 +214,7 @@ def _sample(sample: Sample) -> dict[str, str]:
     }
 
 
-def _quarantined(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _quarantined(rows: Sequence[Mapping[str, Any]]) -> Grid:
     columns = ("stage", "session_id", "unit", "status", "cause")
-    return tuple(clean(str(row.get(column) or "–"), CAUSE_LIMIT) for column in columns)
+    cells = tuple(tuple(clean(str(row.get(column) or "–"), CAUSE_LIMIT) for column in columns) for row in rows)
+    return Grid("Skipped and quarantined", ("Stage", "Session", "Unit", "Status", "Cause"), cells)

@@ -8,8 +8,9 @@ import numpy as np
 from markupsafe import Markup
 
 from apportion.corpus.session import Episode
-from apportion.pipeline.report.bars import colour_class, largest
-from apportion.pipeline.report.text import clean, plain, signed
+from apportion.foundation.html.text import clean, plain, signed
+from apportion.foundation.svg import largest
+from apportion.pipeline.report.colours import colour_class
 
 MAX_ROWS = 16
 """Target turns that fit into a picture; it says where it leaves out some."""

@@ -17,8 +17,8 @@ from apportion.corpus.session import Episode, EpisodeKey, Turn
 from apportion.decompose.methods import METHODS
 from apportion.evaluation.figures.disagreement import disagreement
 from apportion.foundation.arrays import Floats
-from apportion.pipeline.report.bars import largest, turn_bars, value_bar
-from apportion.pipeline.report.text import clean, number, plain, seconds, signed
+from apportion.foundation.html.text import clean, number, plain, seconds, signed
+from apportion.foundation.svg import largest, turn_bars, value_bar
 
 MAX_TURNS = 60
 """Turns shown of an example; all of them are for `apportion view`."""

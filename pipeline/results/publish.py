@@ -21,7 +21,7 @@ from apportion.pipeline.engine.provenance import package_versions, quarantine_ro
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.engine.store import Artifact
 from apportion.pipeline.engine.training_curves import training_curves
-from apportion.pipeline.results.run_folder import corpus_place, session_file_name
+from apportion.pipeline.results.run_folder import SLICES, corpus_place, session_file_name
 
 TABLES = (
     # file in the run folder, stage, table in its artifacts
@@ -67,6 +67,7 @@ def publish(engine: Engine) -> dict[str, int]:
         _publish_text(output / "audit.md", artifact.text("audit.md"))
     for artifact in finished["report"].values():
         _publish_text(output / "report.html", artifact.text("report.html"))
+        _publish_folder(output / SLICES, artifact, f"{SLICES}/")
     quarantine = engine.facts["quarantine"](engine)
     _publish_table(output / "quarantine.parquet", [pa.Table.from_pylist(quarantine, schema=QUARANTINE.arrow)])
     _publish_text(output / "run.json", json.dumps(_record(engine, finished), indent=1, sort_keys=True) + "\n")

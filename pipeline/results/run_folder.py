@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 UTTERANCE_TABLES = ("utterances.parquet", "utterances.jsonl")
+SLICES = "slices"
+"""The folder of error slices in a run's."""
 MOST_NAMED = 5
 """Runs that a message names where their parent was named."""
 

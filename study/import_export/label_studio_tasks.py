@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from apportion.pipeline.report.text import clean
+from apportion.foundation.html.text import clean
 from apportion.study.design.answers import TIE
 from apportion.study.design.criteria import Criterion
 from apportion.study.design.folder import StudyFolder

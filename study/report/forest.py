@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from apportion.pipeline.report.chart import ticks
-from apportion.pipeline.report.text import clean
+from apportion.foundation.html.text import clean
+from apportion.foundation.svg import ticks
 from apportion.study.report.measures import UNITS, Unit
 from apportion.study.report.results import CriterionTable, StudyTable
 

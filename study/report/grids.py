@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from apportion.evaluation.human_agreement.comparison import SystemComparisons
-from apportion.evaluation.table import Grid
+from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.numbers import NO_FIGURE, fixed
 from apportion.study.design.criteria import Kind
 from apportion.study.report.measures import UNITS, Unit, p_text, stars

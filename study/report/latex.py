@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from apportion.evaluation.table import Grid
-from apportion.pipeline.report.text import clean
+from apportion.foundation.html.text import clean
+from apportion.foundation.tables.grid import Grid
 from apportion.study.report.grids import agreement_grid, figure_grids, judge_grid, paper_grids
 from apportion.study.report.results import StudyReport
 

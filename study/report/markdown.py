@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apportion.evaluation.table import Grid
-from apportion.foundation.tables.markdown import escaped, markdown_table
+from apportion.foundation.tables.grid import Grid
+from apportion.foundation.tables.markdown import escaped
 from apportion.study.report.grids import (
     agreement_grid,
     annotator_grid,
@@ -40,6 +40,6 @@ def as_markdown(report: StudyReport) -> str:
 def _section(title: str, grids: Sequence[Grid]) -> list[str]:
     parts = [f"## {escaped(title)}"] if grids else []
     for grid in grids:
-        parts += [f"### {escaped(grid.title)}", markdown_table(grid.header, grid.rows)]
-        parts += ["\n".join(f"- {escaped(note)}" for note in grid.notes)] if grid.notes else []
+        parts += [f"### {escaped(grid.title)}", grid.markdown()]
+        parts += [grid.markdown_notes()] if grid.notes else []
     return parts

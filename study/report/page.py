@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import jinja2
-
-from apportion.evaluation.table import Grid
-from apportion.pipeline.report.text import clean
+from apportion.foundation.html.page import render_page
+from apportion.foundation.html.text import clean
+from apportion.foundation.tables.grid import Grid
 from apportion.study.report.forest import forests
 from apportion.study.report.grids import (
     agreement_grid,
@@ -67,21 +63,14 @@ def as_html(report: StudyReport) -> str:
 
 
 def framed(template: str, title: str, values: Mapping[str, Any]) -> str:
-    """A page in the report's style, by a template that extends ``frame.html``; its policy forbids scripts and requests.
+    """A page by a template that extends ``document.html``; its policy forbids scripts and requests.
 
-    ``values`` are the template's; what `inert` and `apportion.pipeline.report.text.clean` have not seen is none of
+    ``values`` are the template's; what `inert` and `apportion.foundation.html.text.clean` have not seen is none of
     them.
     """
     # The study's own rules stand last: they go before the page's.
-    style = _source("apportion.pipeline.report", "tokens.css") + _source("apportion.pipeline.report", "page.css")
-    style += _source("apportion.study.report", "page.css")
-    frame = {
-        "style": style,
-        "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        "title": clean(title, 200),
-        "colours": {},
-    }
-    return _environment().get_template(template).render({**frame, **values}).lstrip()
+    style = files("apportion.study.report").joinpath("page.css").read_text(encoding="utf-8")
+    return render_page("apportion.study.report", template, style, title=clean(title, 200), **values)
 
 
 def _beside(table: StudyTable, report: StudyReport) -> dict[str, Any]:
@@ -109,18 +98,3 @@ def _cell(text: str) -> str:
     text = clean(text, MOST_CELL)
     begins = text.startswith("-") and text[1:2].isdigit()
     return ("−" + text[1:] if begins else text).replace("[-", "[−").replace(", -", ", −")
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("apportion.study.report", ""),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _source(package: str, name: str) -> str:
-    return files(package).joinpath(name).read_text(encoding="utf-8")

@@ -13,9 +13,8 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RESPONSES
-from apportion.evaluation.error_slices.result import PatternSettings
 from apportion.foundation.errors import InputError
-from apportion.pipeline.error_slices.write import write_patterns
+from apportion.pipeline.error_slices.run_slices import run_slices, write_slices
 from apportion.viewer.bundle import write_bundle
 from apportion.viewer.data.companion_files import beside
 from apportion.viewer.data.listing import Query as ListQuery
@@ -33,9 +32,10 @@ EVIL = '<script>alert(1)</script> "quoted" javascript:alert(2) \u202eturned'
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> RunPlace:
-    """A run of 60 sessions, which are two pages of a list, with patterns."""
+    """A run of 60 sessions, which are two pages of a list, with slices."""
     run = write_viewed_run(tmp_path_factory.mktemp("bundled"), sessions=60)
-    list(write_patterns(run, None, (), PatternSettings(), "minilm"))
+    episodes = [e for one in Corpus.open(run.parent / "corpus").iter_sessions() for e in one.episodes()]
+    write_slices(tuple(run_slices(episodes, pq.read_table(run / "rewards.parquet"), None)), run / "slices")
     return open_place(run)
 
 
@@ -64,11 +64,11 @@ def test_every_address_leads_to_a_file_and_to_a_place_in_it(bundle):
                 assert f'id="{parts.fragment}"' in pages[target], (path, address)
 
 
-def test_the_list_goes_on_and_each_method_has_its_patterns(bundle):
+def test_the_list_goes_on_and_each_method_has_its_slices(bundle):
     first, second = (bundle / name for name in ("index.html", "index~~page-2.html"))
     assert "index~~page-2.html" in first.read_text() and 'href="index.html"' in second.read_text()
-    assert "What costs us" in (bundle / "patterns.html").read_text()
-    assert (bundle / "patterns~~number-1.html").is_file()
+    assert "What costs us" in (bundle / "slices.html").read_text()
+    assert (bundle / "slices~~number-1.html").is_file()
 
 
 def data_of(bundle: Path) -> dict:
@@ -174,7 +174,7 @@ def test_what_comes_to_be_there_meanwhile_is_not_replaced_either(place, tmp_path
         (tmp_path / "out" / "mine.txt").write_text("mine")
         return "a page"
 
-    monkeypatch.setattr("apportion.viewer.bundle.patterns.html", meanwhile)
+    monkeypatch.setattr("apportion.viewer.bundle.slices.html", meanwhile)
     with pytest.raises(InputError, match=r"out: cannot be written"):
         write_bundle(place, tmp_path / "out")
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "mine.txt"]
@@ -190,7 +190,7 @@ def test_what_breaks_off_leaves_nothing(place, tmp_path, monkeypatch):
     def broken(*_: object) -> str:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("apportion.viewer.bundle.patterns.html", broken)
+    monkeypatch.setattr("apportion.viewer.bundle.slices.html", broken)
     with pytest.raises(RuntimeError, match="broken"):
         write_bundle(place, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -224,7 +224,7 @@ def named(place: RunPlace, folder: Path) -> RunPlace:
     )
     rewards = folder / "run" / "rewards.parquet"
     pq.write_table(changed(pq.read_table(rewards)), rewards)
-    for path in (folder / "run" / "patterns").glob("*.json"):
+    for path in (folder / "run" / "slices").glob("*.json"):
         path.write_text(
             path.read_text().replace('"user"', '"Marguerite Duval"').replace('"text": "', '"text": "Marguerite ')
         )

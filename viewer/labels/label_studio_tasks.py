@@ -12,8 +12,8 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
+from apportion.foundation.html.text import clean, plain
 from apportion.foundation.truncate import listed
-from apportion.pipeline.report.text import clean, plain
 from apportion.viewer.labels.label import Label, said_digest
 from apportion.viewer.labels.label_store import Overlay
 from apportion.viewer.labels.merge import check_labels

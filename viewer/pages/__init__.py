@@ -2,7 +2,7 @@
 
 From the ground up: `links` (every address, on the server and in a bundle; how a page is added), `render` (Jinja, what
 every page is given), `sessions` (the list), `sessions_data` (all of it as a script, for a bundle), `session` (one
-session, the evidence of a turn, behaviour over time), `media` (recordings, any part of them), `patterns` (what costs
+session, the evidence of a turn, behaviour over time), `media` (recordings, any part of them), `slices` (what costs
 us), `forms` (what changes something), `label` (labels by people), `compare_choices` (what can be held against what),
 `compare` (two opinions), `compare_files` (these pages as files of a bundle), `report` (the run's report, with links).
 """

@@ -9,8 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from apportion.pipeline.report.bars import colour_class
-from apportion.pipeline.report.text import clean
+from apportion.foundation.html.text import clean
+from apportion.pipeline.report.colours import colour_class
 from apportion.viewer.data.companion_files import CompanionFiles
 from apportion.viewer.data.comparisons.audited import read_audit
 from apportion.viewer.data.comparisons.contrast import Contrast, contrasts

@@ -23,15 +23,17 @@ from hashlib import sha256
 from importlib.resources import as_file, files
 from urllib.parse import urlencode
 
+from apportion.foundation.html.page import TOKENS
+
 NAVIGATION: tuple[tuple[str, str], ...] = (
     ("index", "Sessions"),
-    ("patterns", "What costs us"),
+    ("slices", "What costs us"),
     ("compare", "Compare"),
     ("label", "Label"),
     ("report", "Report"),
 )
 """Pages in the bar at the top: name and title."""
-BUNDLED = ("index", "patterns", "compare", "report")
+BUNDLED = ("index", "slices", "compare", "report")
 """Those of them that a bundle has: nothing can be written into it."""
 
 REPORT = "report.html"
@@ -49,10 +51,6 @@ def bundled_name(name: str, query: Mapping[str, object]) -> str:
     """
     asked = {**query, "page": None if query.get("page") == 1 else query.get("page")}
     return name + "".join(f"~~{key}-{asked[key]}" for key in KEPT if asked.get(key) not in (None, "", False, 0))
-
-
-TOKENS = files("apportion.pipeline.report").joinpath("tokens.css")
-"""Colours that the report has, too; served and bundled among the viewer's own files."""
 
 
 @cache

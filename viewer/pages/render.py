@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from apportion.pipeline.report.text import clean, number, plain, seconds, signed
+from apportion.foundation.html.page import environment
+from apportion.foundation.html.text import clean, number, plain, seconds, signed
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.links import BUNDLED, NAVIGATION, REPORT, Links
+
+if TYPE_CHECKING:
+    import jinja2
 
 NAME, TEXT = 120, 20_000
 """Most characters of a name and of a text that a page shows."""
@@ -36,7 +39,7 @@ def render(run: ServedRun, links: Links, template: str, **values: Any) -> str:
         one for one in NAVIGATION if (not links.bundled or one[0] in BUNDLED) and (one[0] != "report" or there)
     )
     frame = {"links": links, "navigation": shown, "run_title": clean(run.place.title, NAME), "notice": run.notice}
-    return environment().get_template(template).render(frame | values)
+    return templates().get_template(template).render(frame | values)
 
 
 def page(request: Request, here: str, html: Callable[..., str], *arguments: Any) -> HTMLResponse:
@@ -47,22 +50,10 @@ def page(request: Request, here: str, html: Callable[..., str], *arguments: Any)
 
 
 @cache
-def environment() -> jinja2.Environment:
-    """Jinja as all pages use it: escaping always on, a name that is missing is an error."""
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("apportion.viewer"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {
-        "clean": _cleaned,
-        "number": number,
-        "plain": plain,
-        "signed": signed,
-        "seconds": seconds,
-    }
+def templates() -> jinja2.Environment:
+    """Jinja for ``viewer/templates/``."""
+    made = environment("apportion.viewer")
+    made.filters |= {"clean": _cleaned, "number": number, "plain": plain, "signed": signed, "seconds": seconds}
     return made
 
 

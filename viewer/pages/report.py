@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 
 from fastapi import APIRouter, HTTPException, Request
@@ -11,6 +9,7 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from apportion.foundation.errors import InputError
+from apportion.foundation.html.page import style_hash
 from apportion.pipeline.report.page import MARK
 from apportion.pipeline.report.sessions import marked
 from apportion.viewer.data.run import ServedRun
@@ -49,9 +48,9 @@ def html(run: ServedRun, links: Links) -> str:
 def policy(text: str) -> str:
     """What the report may load: its own style sheet, which is inside, and nothing else."""
     style = _STYLE.search(text)
-    digest = base64.b64encode(hashlib.sha256((style[1] if style else "").encode()).digest()).decode()
+    allowed = style_hash(style[1] if style else "")
     return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
 

@@ -14,7 +14,7 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.pipeline.report.text import clean
+from apportion.foundation.html.text import clean
 from apportion.pipeline.results.run_folder import session_file_name
 from apportion.viewer.data.recordings import recording_file, sound_of
 from apportion.viewer.data.run import ServedRun

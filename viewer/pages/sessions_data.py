@@ -9,7 +9,7 @@ from apportion.viewer.data.listing import Listing, Query, Row, listing
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.data.serialization import unpack
 from apportion.viewer.pages.links import Links
-from apportion.viewer.pages.render import environment
+from apportion.viewer.pages.render import templates
 from apportion.viewer.views.list_view import COLUMNS, row_view
 
 GLOBAL = "apportionSessions"
@@ -23,7 +23,7 @@ def sessions_data(run: ServedRun, links: Links) -> str:
     takes ``__proto__`` for its prototype.
     """
     method = run.index.fact("method") or ""
-    row_of = environment().get_template("sessions_row.html").make_module().listed  # type: ignore[attr-defined]
+    row_of = templates().get_template("sessions_row.html").make_module().listed  # type: ignore[attr-defined]
     places: dict[str, int] = {}
     rows = []
     first: Listing = listing(run.index, Query(method=method))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from importlib.resources import files
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Request
@@ -14,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from apportion.foundation.errors import InputError
+from apportion.foundation.html.page import TOKENS
 from apportion.study.store.rows import DatabaseAwayError, FullError, StudyChangedError, StudyStoreError
 from apportion.viewer.auth import MOST_BODY, Access, Gate, TooLargeError
 from apportion.viewer.study.pages import entry, item, reading, steps
@@ -39,13 +39,13 @@ def create_app(serving: Serving, access: Access) -> ASGIApp:
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.serving = serving
-    tokens = files("apportion.pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
+    tokens = TOKENS.read_text(encoding="utf-8")
 
     @app.get("/static/tokens.css")
     def _tokens() -> Response:
         return Response(tokens, media_type="text/css")
 
-    app.mount("/static", StaticFiles(packages=[("viewer", "static")]))
+    app.mount("/static", StaticFiles(packages=[("apportion.viewer", "static")]))
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http_error)

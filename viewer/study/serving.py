@@ -10,13 +10,13 @@ from typing import Annotated, Any
 from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
-from apportion.pipeline.report.text import clean
+from apportion.foundation.html.text import clean
 from apportion.study.design.folder import StudyFolder
 from apportion.study.store.rows import Annotator, NoSuchLinkError
 from apportion.study.store.store import Store
 from apportion.viewer.pages.forms import check_token, read_pairs
 from apportion.viewer.pages.links import Links
-from apportion.viewer.pages.render import environment
+from apportion.viewer.pages.render import templates
 from apportion.viewer.study.form_parsing import MOST_FIELDS, AnswerForm
 from apportion.viewer.study.limits import EntryLimit
 
@@ -124,5 +124,5 @@ def shown(request: Request, here: str, template: str, status: int = 200, **value
     """A page of the study in the viewer's frame; ``here`` is its place (`apportion.viewer.pages.links.Links`)."""
     title = clean(serving_of(request).study.settings.title, 200)
     frame = {"links": Links(here), "navigation": (), "run_title": title, "notice": ""}
-    page = environment().get_template(f"study/{template}").render(frame | values)
+    page = templates().get_template(f"study/{template}").render(frame | values)
     return HTMLResponse(page, status)

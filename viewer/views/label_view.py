@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apportion.pipeline.report.text import clean, seconds, signed
+from apportion.foundation.html.text import clean, seconds, signed
 from apportion.viewer.data.labeling_queue import PAGE, ToLabel, turns_to_label
 from apportion.viewer.data.paging import Page
 from apportion.viewer.data.session import SessionTables

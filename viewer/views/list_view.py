@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from apportion.foundation.html.text import clean, number, plain, seconds, signed
+from apportion.foundation.svg import meter, session_bars
 from apportion.foundation.tables.numbers import NO_FIGURE
-from apportion.pipeline.report.bars import colour_class
-from apportion.pipeline.report.text import clean, number, plain, seconds, signed
+from apportion.pipeline.report.colours import colour_class
 from apportion.viewer.data.index import Index
 from apportion.viewer.data.listing import Listing, Query, Row, listing
 from apportion.viewer.data.paging import Page
 from apportion.viewer.data.text_index import composed, decomposed, pattern_of
-from apportion.viewer.views.drawings import meter, spark
 
 NAME, LINE = 80, 200
 
@@ -115,7 +115,7 @@ def row_view(row: Row, method: str, wanted: re.Pattern[str] | None) -> RowView:
         rated=_rated(row),
         score=plain(row.score) if row.score is not None else "",
         score_meter=meter(row.score, row.low, row.high) if scored else Markup(""),  # type: ignore[arg-type]
-        spark=spark(row.spark, colour_class(method), label) if row.spark else Markup(""),
+        spark=session_bars(row.spark, colour_class(method), label) if row.spark else Markup(""),
         total=signed(row.total) if row.total is not None else "",
         lowest=signed(row.lowest) if row.lowest is not None else "",
         lowest_turn=row.lowest_turn,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.evaluation.error_slices.keywords import words_of
-from apportion.evaluation.error_slices.result import Kind
+from apportion.evaluation.error_slices.result import Slice
 from apportion.evaluation.error_slices.turns import TargetTurns, TurnId
 
 Template = Sequence[str]
@@ -95,7 +95,7 @@ def corpus(
     return made, kinds
 
 
-def called_after(kind: Kind) -> set[str]:
+def called_after(kind: Slice) -> set[str]:
     """The planted kinds whose words a found one is called by: two of them at least."""
     words = set(kind.name.split(" · "))
     return {planted for planted, naming in NAMING.items() if len(words & naming) >= 2}

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from apportion.evaluation.error_slices.find import find_patterns, holm
-from apportion.evaluation.error_slices.result import PatternSettings
+from apportion.evaluation.error_slices.find import find_slices, holm
+from apportion.evaluation.error_slices.result import SliceSettings
 from tests.evaluation.error_slices.planted import NAMING, SHUFFLES, called_after, corpus, shuffled
 
 DRAWS = 100
@@ -15,7 +15,7 @@ DRAWS = 100
 @pytest.mark.parametrize("seed", range(5))
 def test_three_planted_kinds_are_found_and_named(seed):
     turns, kinds = corpus(seed, sessions=300, cost=1.0)
-    found = find_patterns(turns, "method")
+    found = find_slices(turns, "method")
     dear = [kind for kind in found.kinds if kind.family == "words" and kind.difference.value < 0]
     assert set().union(*(called_after(kind) for kind in dear)) == set(NAMING)
     places = dict(zip(turns.ids, kinds, strict=True))
@@ -38,7 +38,7 @@ def test_a_hundred_draws_of_shuffled_rewards_give_five_false_alarms_at_most(how)
 def false_alarms(how: str, seeds) -> int:
     """How many draws show anything."""
     dealt = (shuffled(corpus(seed, sessions=160)[0], how, seed + 1000) for seed in seeds)
-    return sum(bool(find_patterns(turns, "method").kinds) for turns in dealt)
+    return sum(bool(find_slices(turns, "method").kinds) for turns in dealt)
 
 
 @pytest.mark.parametrize("how", SHUFFLES)
@@ -60,14 +60,14 @@ def test_heavy_tails_that_hang_together_within_a_session_give_nothing_either():
         rng = np.random.default_rng(seed)
         steps = rng.standard_t(2, size=(120, 10)).cumsum(axis=1) * rng.exponential(size=(120, 1))
         drawn = np.take_along_axis(steps, rng.permuted(np.tile(np.arange(10), (120, 1)), axis=1), axis=1)
-        alarms += bool(find_patterns(replace(turns, rewards=drawn.ravel()), "method").kinds)
+        alarms += bool(find_slices(replace(turns, rewards=drawn.ravel()), "method").kinds)
     assert alarms <= 3
 
 
 def test_a_place_is_found_too_and_a_turn_counts_once():
     turns, _ = corpus(3, sessions=200, cost=0.0)
     last = turns.traits["place: the last"]
-    found = find_patterns(replace(turns, rewards=turns.rewards - 2.0 * last), "method")
+    found = find_slices(replace(turns, rewards=turns.rewards - 2.0 * last), "method")
     assert [(kind.family, kind.name) for kind in found.kinds] == [("place", "the last")]
     (kind,) = found.kinds
     assert kind.difference.low < -2.0 < kind.difference.high
@@ -76,30 +76,30 @@ def test_a_place_is_found_too_and_a_turn_counts_once():
 
 def test_the_same_turns_give_the_same_result():
     turns, _ = corpus(1, sessions=120)
-    assert find_patterns(turns, "m").to_json() == find_patterns(turns, "m").to_json()
+    assert find_slices(turns, "m").to_json() == find_slices(turns, "m").to_json()
 
 
 def test_rewards_that_are_alike_within_a_session_tell_nothing():
     turns, _ = corpus(0, sessions=100)
     flat = replace(turns, rewards=turns.scores)
-    assert find_patterns(flat, "uniform").kinds == () and find_patterns(flat, "uniform").reason is None
+    assert find_slices(flat, "uniform").kinds == () and find_slices(flat, "uniform").reason is None
 
 
 def test_too_few_sessions_are_told():
     turns, _ = corpus(0, sessions=20)
-    found = find_patterns(turns, "rrd")
+    found = find_slices(turns, "rrd")
     assert found.kinds == () and "20 sessions have rewards by rrd; at least 24 are needed" in found.reason
 
 
 def test_no_reward_at_all_is_told():
     turns, _ = corpus(0, sessions=30)
-    found = find_patterns(replace(turns, rewards=np.full(len(turns), np.nan)), "rrd")
+    found = find_slices(replace(turns, rewards=np.full(len(turns), np.nan)), "rrd")
     assert found.reason.startswith("0 sessions have rewards by rrd")
 
 
 def test_kinds_whose_sessions_score_lower_say_so():
     turns, _ = corpus(2, sessions=300, cost=1.0)
-    found = find_patterns(turns, "method", PatternSettings(resamples=300))
+    found = find_slices(turns, "method", SliceSettings(resamples=300))
     lower = [kind.score for kind in found.kinds if called_after(kind)]
     assert lower and all(gap.low < 0 for gap in lower)
 
@@ -112,7 +112,7 @@ def test_holms_correction_is_that_of_its_definition():
 
 def test_no_example_of_a_kind_is_one_whose_reward_is_unusual_for_it():
     made = corpus(5, sessions=300, cost=1.0)[0]
-    found = find_patterns(made, "planted")
+    found = find_slices(made, "planted")
     reward = dict(zip(made.ids, made.rewards.tolist(), strict=True))
     spread = float(np.std(made.rewards))
     assert found.kinds
@@ -126,7 +126,7 @@ def test_of_turns_with_the_same_words_the_example_is_one_of_the_most_usual_rewar
     rewards = {}
     for text, reward in zip(made.texts, made.rewards.tolist(), strict=True):
         rewards.setdefault(text, []).append(reward)
-    examples = [(kind, kind.examples[0]) for kind in find_patterns(made, "planted").kinds if kind.family == "words"]
+    examples = [(kind, kind.examples[0]) for kind in find_slices(made, "planted").kinds if kind.family == "words"]
     assert examples
     for kind, first in examples:
         off = np.abs(np.array(rewards[first.text]) - kind.reward)

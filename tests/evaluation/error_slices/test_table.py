@@ -1,14 +1,14 @@
 from dataclasses import replace
 
-from apportion.evaluation.error_slices.find import find_patterns
-from apportion.evaluation.error_slices.result import Example, Patterns, PatternSettings
+from apportion.evaluation.error_slices.find import find_slices
+from apportion.evaluation.error_slices.result import ErrorSlices, Example, SliceSettings
 from apportion.evaluation.error_slices.table import HEADER, markdown, row, summary, told_by
 from tests.evaluation.error_slices.planted import corpus
 
 
-def result() -> Patterns:
+def result() -> ErrorSlices:
     turns, _ = corpus(0, sessions=300, cost=1.0)
-    return find_patterns(turns, "reaction", PatternSettings(resamples=200))
+    return find_slices(turns, "reaction", SliceSettings(resamples=200))
 
 
 def test_every_kind_has_a_line_with_its_interval_share_and_examples():

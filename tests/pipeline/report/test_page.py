@@ -16,7 +16,7 @@ from apportion.corpus.schema import DESCRIPTORS, REWARDS
 from apportion.corpus.session import Episode, Turn
 from apportion.evaluation.confidence_intervals.figure import Estimate, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
-from apportion.pipeline.report.bars import colour_class
+from apportion.pipeline.report.colours import colour_class
 from apportion.pipeline.report.page import ReportInputs, Sample, render_report
 from apportion.pipeline.report.sessions import MethodStrip, session_views
 from tests.pipeline.report_inputs import METHODS, made_up_inputs, made_up_rewards
@@ -201,7 +201,7 @@ def test_of_many_sessions_three_are_examples_and_the_viewer_is_named_for_all() -
     assert page.count('<article class="session"') == 3
     assert len(page.encode()) < 200_000
     assert "3 of 84 sessions with rewards are shown" in " ".join(outline(page).text.split())
-    for command in ("apportion view RUN", "apportion bundle RUN OUT", "apportion patterns RUN"):
+    for command in ("apportion view RUN", "apportion bundle RUN OUT"):
         assert f"<code>{command}</code>" in page
 
 

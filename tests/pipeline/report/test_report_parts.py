@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.decompose.methods import METHODS
-from apportion.pipeline.report.bars import COLOURED, GUESTS, HEIGHT, colour_class, largest, turn_bars, value_bar
-from apportion.pipeline.report.chart import POINTS, ChartLine, line_chart, ticks
+from apportion.foundation.html.text import clean, number, plain, seconds, signed
+from apportion.foundation.svg import POINTS, ChartLine, largest, line_chart, ticks, turn_bars, value_bar
+from apportion.pipeline.report.colours import COLOURED, GUESTS, colour_class
 from apportion.pipeline.report.curves import stage_charts
 from apportion.pipeline.report.picture import MAX_ROWS, turn_rewards_svg
 from apportion.pipeline.report.sessions import what_it_equals
-from apportion.pipeline.report.text import clean, number, plain, seconds, signed
 from tests.pipeline.report_inputs import made_up_episodes, made_up_histories
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -53,7 +53,7 @@ def test_cleaned_text_is_valid_xml(text: str) -> None:
 
 def test_bars_reach_from_the_middle_by_their_share_of_the_scale() -> None:
     drawing = ElementTree.fromstring(turn_bars([1.0, -2.0, None, math.nan], 2.0, "m1", "a <label>"))
-    assert drawing.get("aria-label") == "a <label>" and drawing.get("viewBox") == f"0 0 40 {2 * HEIGHT:g}"
+    assert drawing.get("aria-label") == "a <label>" and drawing.get("viewBox") == "0 0 40 40"
     path = drawing.find("path")
     assert path is not None and path.get("d") == "M1 20h8v-10.0h-8zM11 20h8v20.0h-8z"
     bar = ElementTree.fromstring(value_bar(-1.0, 2.0, "m1")).find("path")
@@ -66,7 +66,7 @@ def test_every_method_has_a_colour_of_its_own_and_keeps_it() -> None:
     guests = {colour_class(f"guest-{number}") for number in range(50)}
     assert guests == {f"m{len(COLOURED) + number}" for number in range(GUESTS)}
     assert colour_class("guest-1") == f"m{len(COLOURED) + 3}"
-    style = files("apportion.pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
+    style = files("apportion.foundation.html").joinpath("tokens.css").read_text(encoding="utf-8")
     for place in range(len(COLOURED) + GUESTS):
         assert style.count(f".m{place} {{ color: light-dark(#") == 1
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from apportion.evaluation.error_slices.find import find_patterns
-from apportion.evaluation.error_slices.result import PatternSettings
+from apportion.evaluation.error_slices.find import find_slices
+from apportion.evaluation.error_slices.result import SliceSettings
 from tests.evaluation.error_slices.planted import corpus
 from tests.viewer.runs import served, write_report, write_viewed_run
 
@@ -16,7 +16,7 @@ PAGES = (
     "?q=nothing-like-it",
     "session/s03",
     "session/none",
-    "patterns",
+    "slices",
     "compare",
     "compare/people",
     "compare/audit",
@@ -27,11 +27,11 @@ PAGES = (
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    """A server of a run in which somebody has looked for patterns."""
+    """A server of a run in which somebody has looked for slices."""
     run = write_viewed_run(tmp_path_factory.mktemp("axe"))
-    found = find_patterns(corpus(0, sessions=300, cost=1.0)[0], "sentiment", PatternSettings(resamples=200))
-    (run / "patterns").mkdir()
-    (run / "patterns" / "sentiment.json").write_text(json.dumps(found.to_json()))
+    found = find_slices(corpus(0, sessions=300, cost=1.0)[0], "sentiment", SliceSettings(resamples=200))
+    (run / "slices").mkdir()
+    (run / "slices" / "sentiment.json").write_text(json.dumps(found.to_json()))
     write_report(run)
     with served(run) as running:
         yield running
@@ -60,7 +60,7 @@ def test_nothing_serious_is_found(told, page_of, watched, path, dark):
 
 def test_a_kind_of_turn_is_a_click_from_its_conversation(told, page_of, watched):
     watched.allowed.append("404")  # The made-up kinds are of sessions that this run does not have.
-    page = page_of(told, "patterns", width=390, height=800)
+    page = page_of(told, "slices", width=390, height=800)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.locator("summary").first.click()
     with page.expect_navigation():

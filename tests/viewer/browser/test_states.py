@@ -117,7 +117,7 @@ def test_a_run_that_nobody_scored(unscored, page_of, dark):
         page = page_of(unscored, width=width, dark=dark, bypass_csp=True)
         expect(page.locator(".c-score").filter(has_text="not rated")).to_have_count(4)
         expect(page.locator(".c-session small").first).to_have_text("turns of assistant")
-        expect(page.locator(".spark").first).to_be_visible()
+        expect(page.locator(".bars").first).to_be_visible()
         assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("link", name="c1", exact=True).click()
         expect(page.locator(".worth").first).to_be_visible()

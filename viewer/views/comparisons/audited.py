@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apportion.pipeline.report.text import clean, plain
+from apportion.foundation.html.text import clean, plain
 from apportion.viewer.data.comparisons.audited import Audit, Audited
 from apportion.viewer.data.paging import Page
 from apportion.viewer.data.session_ref import Named

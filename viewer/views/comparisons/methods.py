@@ -9,13 +9,13 @@ import numpy as np
 from markupsafe import Markup
 
 from apportion.foundation.arrays import Floats
-from apportion.pipeline.report.bars import colour_class
-from apportion.pipeline.report.text import clean, signed
+from apportion.foundation.html.text import clean, signed
+from apportion.foundation.svg import session_bars
+from apportion.pipeline.report.colours import colour_class
 from apportion.viewer.data.comparisons.contrast import Contrast
 from apportion.viewer.data.comparisons.value_sources import ValueSource
 from apportion.viewer.data.paging import Page
 from apportion.viewer.data.session_ref import Named
-from apportion.viewer.views.drawings import spark
 
 PAGE, NAME, LINE, BARS = 50, 120, 160, 60
 SORTS = ("disagreement", "session", "turns")
@@ -87,8 +87,8 @@ def _row(one: Contrast, voices: tuple[ValueSource, ValueSource], named: Named) -
         turns=len(one.turns),
         disagreement="–" if one.disagreement is None else f"{one.disagreement:.0%}",
         share=one.disagreement or 0.0,
-        first=_spark(one.first, voices[0]),
-        second=_spark(one.second, voices[1]),
+        first=_bars(one.first, voices[0]),
+        second=_bars(one.second, voices[1]),
         apart=one.apart,
         said=clean(" ".join(named.texts.get(one.apart, "").split()), LINE),
         first_says=signed(float(one.first[at])),
@@ -96,7 +96,7 @@ def _row(one: Contrast, voices: tuple[ValueSource, ValueSource], named: Named) -
     )
 
 
-def _spark(values: Floats, voice: ValueSource) -> Markup:
+def _bars(values: Floats, voice: ValueSource) -> Markup:
     parts = np.array_split(values, BARS) if len(values) > BARS else [np.array([value]) for value in values]
     shown = [float(part[np.argmax(np.abs(part))]) for part in parts]
-    return spark(shown, colour_class(voice.method), f"{clean(voice.title, NAME)}: {len(values)} turns")
+    return session_bars(shown, colour_class(voice.method), f"{clean(voice.title, NAME)}: {len(values)} turns")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from markupsafe import Markup
 
 from apportion.foundation.files import digest
-from apportion.pipeline.report.text import clean, plain, signed
+from apportion.foundation.html.text import clean, plain, signed
+from apportion.foundation.svg import ticks
 from apportion.viewer.data.comparisons.people import Against, Point
 from apportion.viewer.data.session_ref import Named
 
@@ -118,21 +118,11 @@ class _Scale:
         wide = (high - low) or abs(high) or 1.0
         self.low, self.high = low - 0.05 * wide, high + 0.05 * wide
         self.start, self.end = start, end
-        self.ticks = _ticks(low, high) if high > low else [low]
+        inside = (value for value in ticks(low, high, TICKS) if low <= value <= high) if high > low else (low,)
+        self.ticks = [float(round(value, 12)) for value in inside]
 
     def at(self, value: float) -> float:
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Round values between the ends, about `TICKS` of them."""
-    raw = (high - low) / TICKS
-    if not 1e-300 < raw < 1e300:  # Too close or too far apart for numbers between them.
-        return [low, high]
-    size = 10.0 ** np.floor(np.log10(raw))
-    step = size * next(round_ for round_ in (1, 2, 2.5, 5, 10) if round_ * size >= raw)
-    first = np.ceil(low / step)
-    return [float(round(i * step, 12)) for i in range(int(first), int(np.floor(high / step)) + 1)]
 
 
 def _shift(point: Point) -> tuple[float, float]:

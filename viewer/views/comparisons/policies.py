@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apportion.pipeline.report.text import clean
+from apportion.foundation.html.text import clean
 from apportion.viewer.data.comparisons.policies import Answered
 from apportion.viewer.data.paging import Page
 

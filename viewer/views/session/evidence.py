@@ -9,7 +9,7 @@ from typing import Any
 
 from apportion.corpus.session import Episode
 from apportion.features.names import FEATURES
-from apportion.pipeline.report.text import clean, number, plain, signed
+from apportion.foundation.html.text import clean, number, plain, signed
 from apportion.viewer.data.session import SessionTables
 from apportion.viewer.views.session.people import Person
 from apportion.viewer.views.session.series import Series, TurnValue

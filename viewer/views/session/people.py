@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from apportion.corpus.session import Session
-from apportion.pipeline.report.text import clean
+from apportion.foundation.html.text import clean
 
 COLOURS = 6
 """Classes ``p0`` to ``p5`` of the style sheet; more people share them."""

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from apportion.corpus.session import EpisodeKey
 from apportion.decompose.methods import METHODS
+from apportion.foundation.html.text import clean, number, signed
 from apportion.foundation.tables.numbers import NOISE
-from apportion.pipeline.report.bars import colour_class
-from apportion.pipeline.report.text import clean, number, signed
+from apportion.pipeline.report.colours import colour_class
 from apportion.viewer.data.session import SessionTables
 
 Kind = Literal["method", "model", "people", "computed"]

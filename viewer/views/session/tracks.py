@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from apportion.features.names import EMOTION_FEATURES
 from apportion.foundation.arrays import Floats
-from apportion.pipeline.report.text import number
+from apportion.foundation.html.text import number
 from apportion.viewer.views.session.axis import Axis
 from apportion.viewer.views.session.people import Person
 

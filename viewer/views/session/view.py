@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from apportion.corpus.session import Episode, EpisodeKey
+from apportion.foundation.html.text import clean, number, plain, signed
+from apportion.foundation.svg import meter
 from apportion.pipeline.report.sessions import what_it_equals
-from apportion.pipeline.report.text import clean, number, plain, signed
 from apportion.viewer.data.session import SessionTables, episode_order
-from apportion.viewer.views.drawings import meter
 from apportion.viewer.views.session.axis import Axis, axis_of, clock
 from apportion.viewer.views.session.bars import margin_bar, reward_row
 from apportion.viewer.views.session.lanes import Lane, Overlap, lanes_of, overlaps_of

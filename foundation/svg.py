@@ -1,4 +1,4 @@
-"""Training curves as small line charts (inline SVG; colours come from the page's classes)."""
+"""Small drawings (inline SVG; colours come from classes of a page's style): charts, bars, intervals."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 WIDTH, HEIGHT = 360.0, 190.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 10.0, 10.0, 30.0
+METER = 44
 POINTS = 200
 """A longer curve is shown as the means of this many stretches."""
 
@@ -63,6 +64,8 @@ def line_chart(lines: Sequence[ChartLine], x_title: str, label: str) -> Markup |
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
     """About ``count`` round numbers from at most ``low`` to at least ``high``."""
     rough = (high - low) / count
+    if not 1e-300 < rough < 1e300:  # Too close or too far apart for numbers between them.
+        return [low, high]
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
@@ -108,3 +111,71 @@ def _curve(line: ChartLine, points: Sequence[tuple[float, float]]) -> Markup:
         return Markup('<circle class="{}" cx="{}" cy="{}" r="3"/>').format(classes, f"{x:.1f}", f"{y:.1f}")
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     return Markup('<path class="{}" d="M{}"><title>{}</title></path>').format(classes, path, line.label)
+
+
+def largest(values: Sequence[Sequence[float | None]]) -> float:
+    """The largest size among the values of all rows: the scale that they share. Never zero."""
+    return max((abs(v) for row in values for v in row if v is not None and np.isfinite(v)), default=0.0) or 1.0
+
+
+def turn_bars(
+    values: Sequence[float | None], scale: float, colour: str, label: str, *, half: float = 20.0, pitch: int = 10
+) -> Markup:
+    """One upright bar a turn, up from or down from the middle line; None and NaN draw nothing.
+
+    ``values``: rewards of T turns. ``scale``: the size that reaches the edge, ``half`` from the middle. ``colour``: the
+    method's class. ``label``: what a screen reader says instead of the picture.
+    """
+    gap = pitch // 5
+    bars = "".join(
+        f"M{turn * pitch + gap // 2} {half:g}h{pitch - gap}v{-value / scale * half:.1f}h{gap - pitch}z"
+        for turn, value in enumerate(values)
+        if value is not None and np.isfinite(value)
+    )
+    width = pitch * max(1, len(values))
+    return Markup(
+        '<svg class="bars {}" viewBox="0 0 {} {}" width="{}" height="{}" preserveAspectRatio="none" role="img" '
+        'aria-label="{}"><path d="{}"/><path class="zero" d="M0 {}h{}"/></svg>'
+    ).format(colour, width, f"{2 * half:g}", min(width, 160), f"{2 * half:g}", label, bars, f"{half:g}", width)
+
+
+def session_bars(values: Sequence[float], colour: str, label: str) -> Markup:
+    """A session's rewards small enough for a line of a list; the largest reaches the edge."""
+    return turn_bars(values, largest([values]), colour, label, half=12.0, pitch=6)
+
+
+def value_bar(value: float | None, scale: float, colour: str) -> Markup:
+    """One lying bar, to the right of the middle for what is above zero; decoration beside a written number."""
+    share = 0.0 if value is None or not np.isfinite(value) else value / scale * 30
+    left, width = (30 + min(share, 0.0), abs(share))
+    return Markup(
+        '<svg class="bar {}" viewBox="0 0 60 8" aria-hidden="true"><path d="M{} 0h{}v8h-{}z"/><path class="zero" '
+        'd="M30 0v8"/></svg>'
+    ).format(colour, f"{left:.1f}", f"{width:.1f}", f"{width:.1f}")
+
+
+def meter(score: float, low: float, high: float) -> Markup:
+    """Where a score lies on its scale; decoration beside the written number."""
+    share = min(1.0, max(0.0, (score - low) / (high - low))) if high > low else 0.0
+    return Markup(
+        '<svg class="meter" viewBox="0 0 {} 6" width="{}" height="6" aria-hidden="true">'
+        '<rect class="track" width="{}" height="6" rx="3"/><rect class="fill" width="{}" height="6" rx="3"/></svg>'
+    ).format(METER, METER, METER, f"{max(6.0, share * METER):.1f}")
+
+
+def interval_drawing(value: float, low: float, high: float, widest: float) -> Markup:
+    """An interval on a scale from -``widest`` to ``widest``, a line at zero; decoration beside the written numbers."""
+
+    width, height = 168.0, 22.0
+
+    def at(number: float) -> str:
+        return f"{width / 2 * (1 + min(1.0, max(-1.0, number / widest))) * 0.96 + width * 0.02:.1f}"
+
+    middle = f"{height / 2:g}"
+    return Markup(
+        '<svg class="interval {}" viewBox="0 0 {} {}" width="{}" height="{}" aria-hidden="true">'
+        '<path class="zero" d="M{} 0v{}"/><path class="span" d="M{} {}H{}"/><circle cx="{}" cy="{}" r="4.5"/></svg>'
+    ).format(
+        "low" if value < 0 else "high", f"{width:g}", f"{height:g}", f"{width:g}", f"{height:g}",
+        at(0.0), f"{height:g}", at(low), middle, at(high), at(value), middle,
+    )  # fmt: skip

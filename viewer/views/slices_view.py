@@ -10,13 +10,13 @@ from markupsafe import Markup
 
 from apportion.corpus.session import EpisodeKey
 from apportion.evaluation.error_slices.result import FAMILIES
+from apportion.foundation.html.text import clean, number, signed
+from apportion.foundation.svg import interval_drawing
 from apportion.foundation.tables.numbers import NO_FIGURE, p_value
-from apportion.pipeline.report.bars import colour_class
-from apportion.pipeline.report.text import clean, number, signed
+from apportion.pipeline.report.colours import colour_class
 from apportion.viewer.data.slugs import slug_of
 
 NAME, LINE = 120, 400
-WIDTH, HEIGHT = 168.0, 22.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ExampleView:
 
 
 @dataclass(frozen=True)
-class KindView:
+class SliceView:
     """One kind; empty strings where there is nothing to show."""
 
     name: str
@@ -55,43 +55,43 @@ Shown = Callable[[Mapping[str, Any]], ExampleView]
 
 
 @dataclass(frozen=True)
-class PatternsView:
+class SlicesView:
     """The page by ``method``: kinds that cost (``dear``), kinds that earn (``good``); ``reason`` where none can be."""
 
     method: str
     methods: tuple[str, ...]
     colour: str
     summary: str
-    dear: tuple[KindView, ...]
-    good: tuple[KindView, ...]
+    dear: tuple[SliceView, ...]
+    good: tuple[SliceView, ...]
     reason: str
 
 
-def patterns_view(
+def slices_view(
     found: Mapping[str, Mapping[str, Any]],
     wanted: str,
     usual: str,
     slugs: Mapping[str, str],
     places: Mapping[EpisodeKey, int],
-) -> PatternsView:
+) -> SlicesView:
     """The page of the method ``wanted``, else of ``usual``, else of the first that has kinds.
 
-    ``found``: `apportion.pipeline.error_slices.write.read_patterns`. ``slugs``: the part of an address that stands for
+    ``found``: as `read_slices` gives it. ``slugs``: the part of an address that stands for
     each session of the run. ``places``: the number of each episode on its session's page.
     """
     methods = tuple(sorted(found))
     telling = next((name for name in methods if found[name].get("kinds")), methods[0] if methods else "")
     method = next((name for name in (wanted, usual) if name in found), telling)
     if not methods:
-        return PatternsView("", (), "", "", (), (), "")
+        return SlicesView("", (), "", "", (), (), "")
     try:
         return _view(found[method], method, methods, lambda example: _example(example, slugs, places))
     except (KeyError, TypeError, ValueError, AttributeError):
-        damaged = "What was found has been damaged. Run `apportion patterns` again."
-        return PatternsView(method, methods, colour_class(method), "", (), (), damaged)
+        damaged = "What was found is damaged. Run `apportion run` again."
+        return SlicesView(method, methods, colour_class(method), "", (), (), damaged)
 
 
-def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], shown_example: Shown) -> PatternsView:
+def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], shown_example: Shown) -> SlicesView:
     first, second = (int(count) for count in document["sessions"])
     kinds = document["kinds"]
     ends = [abs(float(end)) for kind in kinds for end in _ends(kind["difference"])]
@@ -102,7 +102,7 @@ def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], sh
         f"{turns:,} turns of {first + second:,} sessions. Of {tried} kinds that were looked at in {first:,} sessions, "
         f"{stood_out} stood out; {len(kinds) or 'none'} of them held in the other {second:,}."
     )
-    return PatternsView(
+    return SlicesView(
         method=method,
         methods=methods,
         colour=colour_class(method),
@@ -113,7 +113,7 @@ def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], sh
     )
 
 
-def _kind(kind: Mapping[str, Any], widest: float, shown_example: Shown) -> KindView:
+def _kind(kind: Mapping[str, Any], widest: float, shown_example: Shown) -> SliceView:
     difference, share, score = kind["difference"], kind["sessions"], kind["score"]
     low, high = _ends(difference)
     told = []
@@ -123,7 +123,7 @@ def _kind(kind: Mapping[str, Any], widest: float, shown_example: Shown) -> KindV
         )
     if kind["mostly"]:
         told.append("mostly: " + ", ".join(clean(str(name), NAME) for name in kind["mostly"]))
-    return KindView(
+    return SliceView(
         name=clean(str(kind["name"]), NAME),
         family=FAMILIES[kind["family"]],
         difference=signed(float(difference["value"])),
@@ -162,19 +162,3 @@ def _ends(estimate: Mapping[str, Any]) -> tuple[float, float]:
     value = float(estimate["value"])
     low, high = estimate["low"], estimate["high"]
     return (value if low is None else float(low), value if high is None else float(high))
-
-
-def interval_drawing(value: float, low: float, high: float, widest: float) -> Markup:
-    """An interval on a scale from -``widest`` to ``widest``, a line at zero; decoration beside the written numbers."""
-
-    def at(number: float) -> str:
-        return f"{WIDTH / 2 * (1 + min(1.0, max(-1.0, number / widest))) * 0.96 + WIDTH * 0.02:.1f}"
-
-    middle = f"{HEIGHT / 2:g}"
-    return Markup(
-        '<svg class="interval {}" viewBox="0 0 {} {}" width="{}" height="{}" aria-hidden="true">'
-        '<path class="zero" d="M{} 0v{}"/><path class="span" d="M{} {}H{}"/><circle cx="{}" cy="{}" r="4.5"/></svg>'
-    ).format(
-        "low" if value < 0 else "high", f"{WIDTH:g}", f"{HEIGHT:g}", f"{WIDTH:g}", f"{HEIGHT:g}",
-        at(0.0), f"{HEIGHT:g}", at(low), middle, at(high), at(value), middle,
-    )  # fmt: skip

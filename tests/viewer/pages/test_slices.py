@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from apportion.evaluation.error_slices.find import find_patterns
-from apportion.evaluation.error_slices.result import Patterns, PatternSettings
+from apportion.evaluation.error_slices.find import find_slices
+from apportion.evaluation.error_slices.result import ErrorSlices, SliceSettings
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.links import Links
-from apportion.viewer.pages.patterns import html
-from apportion.viewer.views.patterns_view import patterns_view
+from apportion.viewer.pages.slices import html
+from apportion.viewer.views.slices_view import slices_view
 from tests.evaluation.error_slices.planted import corpus
 from tests.viewer.runs import Served
 
@@ -20,9 +20,9 @@ EVIL = '<script>alert(1)</script> "quoted" \u202eturned javascript:alert(2)'
 
 
 @pytest.fixture(scope="module")
-def found() -> Patterns:
+def found() -> ErrorSlices:
     turns, _ = corpus(0, sessions=300, cost=1.0)
-    return find_patterns(turns, "sentiment", PatternSettings(resamples=200))
+    return find_slices(turns, "sentiment", SliceSettings(resamples=200))
 
 
 @pytest.fixture
@@ -33,14 +33,14 @@ def run(server: Served, tmp_path: Path) -> ServedRun:
 
 
 def write(run: ServedRun, document: object, name: str = "sentiment") -> None:
-    folder = run.place.folder / "patterns"
+    folder = run.place.folder / "slices"
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(document))
 
 
 def test_kinds_with_their_figures_and_turns(run, found):
     write(run, found.to_json())
-    page = html(run, Links("patterns"))
+    page = html(run, Links("slices"))
     for kind in found.kinds:
         assert kind.name in page and f"{kind.sessions.value:.0%}" in page
         for example in kind.examples:
@@ -56,7 +56,7 @@ def test_what_people_said_is_escaped(run, found):
     document["kinds"][0]["examples"][0] |= {"text": EVIL, "session_id": EVIL}
     document["method"] = EVIL
     write(run, document)
-    page = html(run, Links("patterns"))
+    page = html(run, Links("slices"))
     assert "<script>alert" not in page and "\u202e" not in page and 'href="javascript' not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
 
@@ -64,29 +64,29 @@ def test_what_people_said_is_escaped(run, found):
 def test_each_method_has_its_own_and_an_unknown_one_is_the_usual(run, found):
     write(run, found.to_json())
     write(run, replace(found, method="uniform", kinds=()).to_json(), "uniform")
-    assert "No kind of turn stands out." in html(run, Links("patterns"), "uniform")
-    assert "Worth less than the rest" in html(run, Links("patterns"), "none such")
+    assert "No kind of turn stands out." in html(run, Links("slices"), "uniform")
+    assert "Worth less than the rest" in html(run, Links("slices"), "none such")
 
 
 def test_nobody_has_looked_yet(run):
-    assert "apportion patterns RUN" in html(run, Links("patterns"))
+    assert "This run has no slices." in html(run, Links("slices"))
 
 
 def test_why_nothing_can_be_said(run, found):
     write(run, replace(found, kinds=(), reason="20 sessions have rewards").to_json())
-    assert "20 sessions have rewards" in html(run, Links("patterns"))
+    assert "20 sessions have rewards" in html(run, Links("slices"))
 
 
 @pytest.mark.parametrize("kinds", [[{}], [None], "x", [{"name": 1, "difference": {"value": "x"}}]])
 def test_a_damaged_file_is_told(run, found, kinds):
     write(run, found.to_json() | {"kinds": kinds})
-    assert "has been damaged. Run `apportion patterns` again." in html(run, Links("patterns"))
+    assert "is damaged. Run `apportion run` again." in html(run, Links("slices"))
 
 
 def test_an_example_leads_to_its_own_session_where_two_ids_differ_in_capitals_alone(found):
     document = found.to_json()
     document["kinds"][0]["examples"][0]["session_id"] = "S1"
-    view = patterns_view({"m": document}, "m", "m", {"s1": "s1", "S1": "S1~2"}, {})
+    view = slices_view({"m": document}, "m", "m", {"s1": "s1", "S1": "S1~2"}, {})
     assert [
         kind.examples[0].slug for kind in (*view.dear, *view.good) if kind.name == document["kinds"][0]["name"]
     ] == ["S1~2"]
@@ -94,6 +94,6 @@ def test_an_example_leads_to_its_own_session_where_two_ids_differ_in_capitals_al
 
 def test_an_example_leads_to_the_rating_that_it_is_of(found):
     example = found.kinds[0].examples[0].id
-    view = patterns_view({"m": found.to_json()}, "m", "m", {}, {example.episode: 3})
+    view = slices_view({"m": found.to_json()}, "m", "m", {}, {example.episode: 3})
     shown = next(kind for kind in (*view.dear, *view.good) if kind.name == found.kinds[0].name)
     assert next(one.place for one in shown.examples) == 3
