@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 
 from apportion.foundation.errors import InputError
+
+
+def check_installed(packages: Iterable[str], extra: str, use: str) -> None:
+    """Raise InputError where a package of ``extra`` that ``use`` needs is not installed."""
+    for package in packages:
+        if find_spec(package) is None:
+            raise InputError(f"{use} needs {package}. Install it with `pip install 'apportion[{extra}]'`.")
 
 
 def check_extra(package: str, extra: str, setting: str, use: str) -> None:

@@ -20,6 +20,7 @@ from apportion.evaluation.human_agreement.comparison import compare_to
 from apportion.evaluation.human_agreement.mixed_model import mixed_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
+from apportion.foundation.optional_packages import check_installed
 from apportion.study.noncentral_t import noncentral_t_above
 from apportion.study.simulated_annotators import Shared, assigned, simulated_marks
 
@@ -183,6 +184,7 @@ def simulated_power(design: Design, base: float, other: float, shared: Shared, s
     """
     if studies < 1:
         raise InputError(f"{studies} simulated studies: at least 1 is needed.")
+    check_installed(("statsmodels",), "study", "A simulated study")
     rng = np.random.default_rng(seed)
     names = ("base", *(f"s{k}" for k in range(design.comparisons)))
     shares = np.array([base, other, *[base] * (design.comparisons - 1)])[:, None]

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from apportion.evaluation.human_agreement.alpha import Level, krippendorff_alpha
 from apportion.evaluation.human_agreement.answers import Answers
-from apportion.evaluation.human_agreement.holm import holm
 from apportion.evaluation.human_agreement.mixed_model import MixedMean, mixed_mean
-from apportion.evaluation.human_agreement.paired import McNemar, item_bootstrap, mcnemar, unpaired_bootstrap
+from apportion.evaluation.human_agreement.paired import McNemar, holm, item_bootstrap, mcnemar, unpaired_bootstrap
+from apportion.evaluation.human_agreement.reliability import Level, krippendorff_alpha
 from apportion.evaluation.human_agreement.two_way_anova import MeanOfAnswers, difference_of_means, mean_of_answers
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
@@ -72,7 +71,7 @@ def compare_to(
                     "system out, or name another base."
                 )
             found.append(compared)
-    corrected = holm([np.nan if one.difference.p is None else one.difference.p for one in found])
+    corrected = holm(np.array([np.nan if one.difference.p is None else one.difference.p for one in found]))
     return tuple(
         replace(one, p_holm=float(p) if np.isfinite(p) else None) for one, p in zip(found, corrected, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Two systems judged by the same people on the same items: McNemar's test, and a bootstrap over items."""
+"""Two systems judged by the same people on the same items: McNemar's test, Holm's correction, a bootstrap."""
 
 from __future__ import annotations
 
@@ -24,19 +24,32 @@ class McNemar:
 def mcnemar(first: Floats, other: Floats) -> McNemar:
     """McNemar's exact test of two systems' marks.
 
-    McNemar (1947); exact as a binomial test of the answers in which the two differ. It takes answers for independent,
-    which those of one item or one annotator are not: beside `apportion.evaluation.human_agreement.two_way_anova`, never
-    instead of it.
+    It takes answers for independent, which those of one item or one annotator are not: beside
+    `apportion.evaluation.human_agreement.two_way_anova`, never instead of it.
 
     ``first``, ``other`` float64 [shape=(A,)]: 1 where an answer marks the system, 0 where not, NaN where it says
     nothing (such an answer counts nowhere). A half of both is a tie of two, and neither wins it.
     """
-    from scipy.stats import binomtest
+    from statsmodels.stats import contingency_tables
 
     both = np.isfinite(first) & np.isfinite(other)
     marked, against = first[both] > 0, other[both] > 0
     won, lost = int((marked & ~against).sum()), int((against & ~marked).sum())
-    return McNemar(won, lost, float(binomtest(won, won + lost).pvalue) if won + lost else 1.0)
+    return McNemar(won, lost, float(contingency_tables.mcnemar([[0, won], [lost, 0]], exact=True).pvalue))
+
+
+def holm(p_values: Floats) -> Floats:
+    """p-values corrected by Holm (1979) for how many tests there are [any shape]; NaN is no test and stays NaN.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    corrected, made = np.full(p_values.shape, np.nan), np.isfinite(p_values)
+    if made.any():
+        corrected[made] = multipletests(p_values[made], method="holm")[1]
+    return corrected
 
 
 def item_bootstrap(

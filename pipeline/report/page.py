@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode
 from apportion.evaluation.error_slices.result import ErrorSlices
-from apportion.evaluation.error_slices.table import slice_grid, summary, told_by
+from apportion.evaluation.error_slices.table import NOTES, slice_grid, summary, told_by
 from apportion.evaluation.evaluation import Evaluation, PairedDifference
 from apportion.evaluation.table import TITLES, footnotes, grids, read
 from apportion.foundation.html.page import render_page
@@ -112,6 +112,7 @@ def render_report(inputs: ReportInputs) -> str:
         "sessions": session_views(inputs.episodes, rewards, inputs.splits, colours),
         "mixes": mixes(inputs.sources),
         "training": stage_charts(inputs.histories, colours, inputs.unfinished),
+        "slice_notes": NOTES,
         "audit": _audit(inputs.audit) if inputs.audit else None,
         "slices": [_slices(found) for found in inputs.slices if found.reason is None],
         "samples": [_sample(sample) for sample in inputs.samples[:MAX_SAMPLES]],
@@ -182,7 +183,7 @@ def _audit(table: Mapping[str, Any]) -> dict[str, Any]:
 def _slices(found: ErrorSlices) -> dict[str, Any]:
     """One method's slices: how they were looked for, a table, and turns of each."""
     grid = slice_grid(found)
-    cleaned = replace(grid, rows=tuple(tuple(clean(cell, 200) for cell in row) for row in grid.rows))
+    cleaned = replace(grid, notes=(), rows=tuple(tuple(clean(cell, 200) for cell in row) for row in grid.rows))
     examples = [
         {
             "name": clean(kind.name, 200),

@@ -9,7 +9,7 @@ from statistics import median
 
 import numpy as np
 
-from apportion.evaluation.human_agreement.kappa import kappas_with_others
+from apportion.evaluation.human_agreement.reliability import kappas_with_others
 from apportion.study.design.criteria import Criterion
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.randomization import lettered

@@ -6,10 +6,10 @@ from itertools import permutations
 
 import numpy as np
 
-from apportion.evaluation.human_agreement.alpha import Level, krippendorff_alpha
 from apportion.evaluation.human_agreement.answers import Answers
 from apportion.evaluation.human_agreement.comparison import SystemComparisons, compare_to
 from apportion.evaluation.human_agreement.proportions import SplitMean, over_splits, share_interval
+from apportion.evaluation.human_agreement.reliability import Level, krippendorff_alpha
 from apportion.evaluation.human_agreement.two_way_anova import mean_of_answers
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.resampling import Sampling

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from apportion.evaluation.human_agreement.answers import Answers
-from apportion.evaluation.human_agreement.kappa import kappas_with_others
+from apportion.evaluation.human_agreement.reliability import kappas_with_others
 from apportion.foundation.arrays import Floats
 from apportion.study.report.figures import alpha_of
 from apportion.study.report.results import JudgeAgreement

@@ -9,6 +9,7 @@ import numpy as np
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
+from apportion.foundation.optional_packages import check_installed
 from apportion.foundation.truncate import counted
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.unblinding_key import Key
@@ -44,6 +45,7 @@ def report_of(
 
     Raises InputError: no answer that counts; no policy ``base``; answers or a key of another study.
     """
+    check_installed(("krippendorff", "statsmodels"), "study", "A study's report")
     how, rows, asked = Sampling(resamples, seed), tuple(rows), tuple(judge)
     base = _base(key, base)
     people = unblinded(study, key, rows)

@@ -3,8 +3,8 @@ import pytest
 
 from apportion.evaluation.human_agreement.answers import Answers
 from apportion.evaluation.human_agreement.comparison import alphas, compare_to
-from apportion.evaluation.human_agreement.holm import holm
 from apportion.evaluation.human_agreement.mixed_model import mixed_mean
+from apportion.evaluation.human_agreement.paired import holm
 from apportion.foundation.errors import InputError
 
 
@@ -22,7 +22,7 @@ def test_every_other_system_on_every_criterion_is_corrected_together():
     assert [(one.criterion, one.system) for one in found] == [
         ("social", "s1"), ("social", "s2"), ("fluency", "s1"), ("fluency", "s2"),
     ]  # fmt: skip
-    assert [one.p_holm for one in found] == holm([one.difference.p for one in found]).tolist()
+    assert [one.p_holm for one in found] == holm(np.array([one.difference.p for one in found])).tolist()
     told = [one.p_holm < 0.05 for one in found]
     assert told == [True, False, False, True]
     assert found[0].marks.p < 0.001 and found[0].bootstrap[0] > 0

@@ -1,23 +1,22 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import bootstrap
-from statsmodels.stats.contingency_tables import mcnemar as theirs
 
-from apportion.evaluation.human_agreement.paired import item_bootstrap, mcnemar, unpaired_bootstrap
+from apportion.evaluation.human_agreement.paired import holm, item_bootstrap, mcnemar, unpaired_bootstrap
 from apportion.foundation.intervals.resampling import Sampling
 
-MARKS = st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=1, max_size=60)
 
-
-@given(MARKS)
-def test_mcnemar_equals_statsmodels(pairs):
-    first, other = np.array(pairs).T
-    table = np.array([[((first == a) & (other == b)).sum() for b in (1, 0)] for a in (1, 0)])
+@pytest.mark.parametrize(("won", "lost", "p"), [(0, 0, 1.0), (6, 0, 0.03125), (5, 5, 1.0), (9, 2, 0.065429688)])
+def test_mcnemar_is_a_binomial_test_of_the_answers_that_differ(won, lost, p):
+    first, other = np.repeat([1.0, 0.0, 1.0], [won, lost, 4]), np.repeat([0.0, 1.0, 1.0], [won, lost, 4])
     found = mcnemar(first, other)
-    assert (found.only_first, found.only_other) == (table[0, 1], table[1, 0])
-    assert found.p == pytest.approx(theirs(table, exact=True).pvalue)
+    assert (found.only_first, found.only_other, found.p) == (won, lost, pytest.approx(p))
+
+
+def test_a_test_that_was_not_made_costs_the_others_nothing():
+    corrected = holm(np.array([[0.01, np.nan], [0.04, 0.03]]))
+    assert np.isnan(corrected[0, 1]) and np.isnan(holm(np.array([np.nan]))).all()
+    assert corrected[np.isfinite(corrected)].tolist() == pytest.approx([0.03, 0.06, 0.06])
 
 
 def test_an_answer_that_lacks_one_counts_nowhere():

@@ -204,3 +204,11 @@ def test_as_json_it_is_all_there_and_numbers_are_numbers(made):
     first = document["people"]["compared"][0]
     assert first["difference"]["value"] == report.people.compared[0].difference.value
     assert all(math.isfinite(cell["value"]) for one in document["people"]["criteria"] for cell in one["cells"])
+
+
+@pytest.mark.parametrize("package", ["krippendorff", "statsmodels"])
+def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch, package):
+    study, key = made_study(tmp_path / "study", "pairs")
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: None if name == package else 1)
+    with pytest.raises(InputError, match=rf"needs {package}. Install it with `pip install 'apportion\[study\]'`"):
+        report_of(study, key, ())

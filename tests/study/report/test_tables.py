@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from apportion.evaluation.human_agreement.alpha import krippendorff_alpha
+from apportion.evaluation.human_agreement.reliability import krippendorff_alpha
 from apportion.foundation.errors import InputError
 from apportion.study.design.unblinding_key import Key
 from apportion.study.report.tables import AGENT, answers_by_criterion, unblinded

@@ -1,31 +1,37 @@
 import numpy as np
 import pytest
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from apportion.evaluation.human_agreement.answers import Answers
-from apportion.evaluation.human_agreement.kappa import kappa, kappas_with_others
+from apportion.evaluation.human_agreement.reliability import kappa, kappas_with_others, krippendorff_alpha
+
+# The example of Krippendorff (2011), section C: four observers, twelve units, a nominal and an ordinal reading of them.
+OBSERVERS = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, np.nan, np.nan, np.nan],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, np.nan, 3],
+        [np.nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, np.nan],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, np.nan],
+    ]
+).T
 
 
-def table(one: np.ndarray, other: np.ndarray, values: int) -> np.ndarray:
-    counts = np.zeros((values, values))
-    np.add.at(counts, (one.astype(int), other.astype(int)), 1)
-    return counts
+@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_of_the_published_example(level, alpha):
+    assert krippendorff_alpha(OBSERVERS, level) == pytest.approx(alpha, abs=5e-4)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_of_marks_it_is_that_of_statsmodels(seed):
-    rng = np.random.default_rng(seed)
-    one = (rng.random(80) < 0.3).astype(float)
-    other = np.where(rng.random(80) < 0.6, one, rng.random(80) < 0.5).astype(float)
-    assert kappa(one, other) == pytest.approx(cohens_kappa(table(one, other, 2)).kappa, rel=1e-12)
+@pytest.mark.parametrize("ratings", [np.ones((4, 3)), np.array([[1.0, np.nan], [np.nan, 0.0]]), np.zeros((0, 2))])
+def test_nothing_that_could_differ_has_no_alpha(ratings):
+    assert krippendorff_alpha(ratings) is None
 
 
-def test_of_ratings_it_has_quadratic_weights():
+def test_of_ratings_kappa_has_quadratic_weights():
+    """1 less the mean squared distance over what it would be in another order."""
     rng = np.random.default_rng(9)
-    one = rng.integers(0, 5, 90).astype(float)
-    other = np.clip(one + rng.integers(-1, 2, 90), 0, 4).astype(float)
-    weighed = cohens_kappa(table(one, other, 5), wt="quadratic").kappa
-    assert kappa(one, other) == pytest.approx(weighed, rel=1e-12)
+    one = rng.integers(0, 5, 90) / 2
+    other = np.clip(one + rng.integers(-1, 2, 90), 0, 2)
+    expected = np.var(one) + np.var(other) + (one.mean() - other.mean()) ** 2
+    assert kappa(one, other) == pytest.approx(1 - np.mean((one - other) ** 2) / expected, rel=1e-12)
 
 
 def test_pairs_that_lack_a_value_count_nowhere():
