@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from markupsafe import Markup
 
 from apportion.foundation.html.text import clean, number
 from apportion.foundation.svg import ChartLine, line_chart
@@ -26,27 +24,9 @@ FIRST = {"align": ("reward", "kl", "loss")}
 """Metrics shown at once; the others are folded away. A stage that is not here shows its losses."""
 
 
-@dataclass(frozen=True)
-class Chart:
-    """One drawing with its caption; ``first`` charts are shown at once."""
-
-    title: str
-    svg: Markup
-    caption: str
-    first: bool
-
-
-@dataclass(frozen=True)
-class StageCharts:
-    """The charts of one trained stage."""
-
-    title: str
-    charts: tuple[Chart, ...]
-
-
 def stage_charts(
     histories: pa.Table | None, colours: dict[str, str], unfinished: Collection[str] = ()
-) -> tuple[StageCharts, ...]:
+) -> tuple[dict[str, Any], ...]:
     """One chart for each stage, method and metric; training and validation share one, so do seeds.
 
     ``histories``: columns stage, method, seed, step, metric, value. ``colours``: method to its colour's class.
@@ -60,15 +40,17 @@ def stage_charts(
     for stage in sorted(groups, key=lambda name: (list(STAGES).index(name) if name in STAGES else 9, name)):
         title, x_title = STAGES.get(stage, (stage, "step"))
         charts = [_chart(stage, *key, rows, colours, x_title) for key, rows in groups[stage].items()]
-        drawn = sorted((chart for chart in charts if chart is not None), key=lambda chart: not chart.first)
+        drawn = sorted((chart for chart in charts if chart is not None), key=lambda chart: not chart["first"])
         if drawn:
-            stages.append(StageCharts(f"{title} (up to a failure)" if stage in unfinished else title, tuple(drawn)))
+            stages.append(
+                {"title": f"{title} (up to a failure)" if stage in unfinished else title, "charts": tuple(drawn)}
+            )
     return tuple(stages)
 
 
 def _chart(
     stage: str, method: str, family: str, rows: Sequence[dict[str, Any]], colours: dict[str, str], x_title: str
-) -> Chart | None:
+) -> dict[str, Any] | None:
     curves: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in rows:
         curves.setdefault((row["metric"], row["seed"] or 0), []).append(row)
@@ -92,7 +74,7 @@ def _chart(
     wanted = FIRST.get(stage)
     first = family in wanted if wanted else "loss" in family
     dashed = "dashed: training; " if any(line.dashed for line in lines) and len(lines) > 1 else ""
-    return Chart(title, svg, clean(dashed + "; ".join(last[:6]), 400), first)
+    return {"title": title, "svg": svg, "caption": clean(dashed + "; ".join(last[:6]), 400), "first": first}
 
 
 def _words(metric: str) -> list[str]:

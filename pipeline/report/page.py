@@ -95,7 +95,7 @@ def render_report(inputs: ReportInputs) -> str:
     rewards = REWARDS.arrow.empty_table() if inputs.rewards is None else inputs.rewards
     methods: list[str] = sorted(pc.unique(rewards["method"]).to_pylist())
     colours = {method: colour_class(method) for method in methods}
-    values = {
+    values: dict[str, Any] = {
         "mark": MARK,
         "rating": clean(inputs.rating, 80),
         "facts": _facts(inputs, methods),

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from markupsafe import Markup
 
 from apportion.corpus.session import Episode, EpisodeKey, Turn
 from apportion.decompose.methods import METHODS
@@ -40,28 +39,6 @@ class TurnReward:
 
 
 @dataclass(frozen=True)
-class MethodStrip:
-    """One method's rewards of a whole session: bars, their sum, and what the sum equals."""
-
-    method: str
-    colour: str
-    svg: Markup
-    total: str
-    equals: str
-    exact: bool
-
-
-@dataclass(frozen=True)
-class TurnValue:
-    """One method's reward of one turn, written and drawn."""
-
-    method: str
-    colour: str
-    text: str
-    svg: Markup
-
-
-@dataclass(frozen=True)
 class TurnView:
     """One utterance; only the target's have values."""
 
@@ -70,46 +47,16 @@ class TurnView:
     text: str
     time: str
     target: bool
-    values: tuple[TurnValue, ...]
+    values: tuple[dict[str, Any], ...]
 
 
 FORETOLD = ("foretold, nobody's score", False)
 """What a sum of rewards is where there was no score to share out, and that it is not exact."""
 
 
-@dataclass(frozen=True)
-class SessionView:
-    """One episode as it is shown, and ``why`` it is; ``rater`` is empty where nobody who takes part gave the score,
-    ``score`` where nobody did at all. ``command`` opens it in the viewer; ``mark`` says which session it is
-    (`marked`)."""
-
-    session_id: str
-    why: str
-    mark: str
-    command: str
-    split: str
-    rater: str
-    target: str
-    score: str
-    scale: str
-    strips: tuple[MethodStrip, ...]
-    turns: tuple[TurnView, ...]
-    turns_in_all: int
-    largest: str
-
-
-@dataclass(frozen=True)
-class SessionViews:
-    """The sessions that are shown, of how many, and the mean score of the training split (empty where unknown)."""
-
-    shown: tuple[SessionView, ...]
-    in_all: int
-    training_mean: str
-
-
 def session_views(
     episodes: Sequence[Episode], rewards: pa.Table, splits: pa.Table, colours: Mapping[str, str]
-) -> SessionViews:
+) -> dict[str, Any]:
     """Choose examples and prepare them: of the test split the lowest score, the highest, and where methods disagree.
 
     ``rewards``: REWARDS schema; seeds of a method are averaged. ``colours``: method to its colour's class, in the order
@@ -128,7 +75,7 @@ def session_views(
         for why, episode in _examples(held_out, values).items()
     )
     in_all = len({episode.session_id for episode in known})
-    return SessionViews(shown, in_all, "" if mean is None else plain(mean))
+    return {"shown": shown, "in_all": in_all, "training_mean": "" if mean is None else plain(mean)}
 
 
 def _held_out(known: Sequence[Episode], split_of: Mapping[str, str]) -> list[Episode]:
@@ -204,7 +151,7 @@ def _view(
     values: Values,
     colours: Mapping[str, str],
     mean: float | None,
-) -> SessionView:
+) -> dict[str, Any]:
     turns = episode.turns[:MAX_TURNS]
     targets = [turn.turn for turn in turns if turn.speaker == episode.rating.target]
     shown = {method: values[method] for method in colours if method in values}
@@ -214,21 +161,21 @@ def _view(
     scale = largest([row for method, row in rows.items() if not own[method]])
     scales = {method: largest([row]) if own[method] else scale for method, row in rows.items()}
     rating = episode.rating
-    return SessionView(
-        session_id=clean(episode.session_id, 120),
-        why=why,
-        mark=marked(episode.session_id),
-        command=_command(episode.session_id),
-        split=split,
-        rater=clean(rating.rater, 60) if episode.has_rater else "",
-        target=clean(rating.target, 60),
-        score=plain(episode.score) if episode.is_rated else "",
-        scale=f"{plain(rating.low)} to {plain(rating.high)}",
-        strips=tuple(_strip(episode, m, shown[m], rows[m], scales[m], colours[m], mean) for m in shown),
-        turns=tuple(_turn(turn, episode, shown, scales, colours) for turn in turns),
-        turns_in_all=len(episode.turns),
-        largest=number(scale) + ("; a signal alone has a height of its own" if any(own.values()) else ""),
-    )
+    return {
+        "session_id": clean(episode.session_id, 120),
+        "why": why,
+        "mark": marked(episode.session_id),
+        "command": _command(episode.session_id),
+        "split": split,
+        "rater": clean(rating.rater, 60) if episode.has_rater else "",
+        "target": clean(rating.target, 60),
+        "score": plain(episode.score) if episode.is_rated else "",
+        "scale": f"{plain(rating.low)} to {plain(rating.high)}",
+        "strips": tuple(_strip(episode, m, shown[m], rows[m], scales[m], colours[m], mean) for m in shown),
+        "turns": tuple(_turn(turn, episode, shown, scales, colours) for turn in turns),
+        "turns_in_all": len(episode.turns),
+        "largest": number(scale) + ("; a signal alone has a height of its own" if any(own.values()) else ""),
+    }
 
 
 def _strip(
@@ -239,14 +186,21 @@ def _strip(
     scale: float,
     colour: str,
     mean: float | None,
-) -> MethodStrip:
+) -> dict[str, Any]:
     total = float(np.sum([reward.reward for reward in values.values()]))
     equals, exact = what_it_equals(total, episode.score, mean, episode.rating.low) if episode.is_rated else FORETOLD
     best = max(values, key=lambda turn: values[turn].reward, default=None)
     label = clean(method, 60)
     if best is not None:
         label += f": {len(values)} turns, the largest reward {signed(values[best].reward)} at turn {best}"
-    return MethodStrip(clean(method, 60), colour, turn_bars(row, scale, colour, label), signed(total), equals, exact)
+    return {
+        "method": clean(method, 60),
+        "colour": colour,
+        "svg": turn_bars(row, scale, colour, label),
+        "total": signed(total),
+        "equals": equals,
+        "exact": exact,
+    }
 
 
 def what_it_equals(total: float, score: float, mean: float | None, low: float) -> tuple[str, bool]:
@@ -283,7 +237,12 @@ def _turn(
         time=seconds(turn.start_s),
         target=target,
         values=tuple(
-            TurnValue(clean(m, 60), colours[m], _written(reward), value_bar(reward.reward, scales[m], colours[m]))
+            {
+                "method": clean(m, 60),
+                "colour": colours[m],
+                "text": _written(reward),
+                "svg": value_bar(reward.reward, scales[m], colours[m]),
+            }
             for m, reward in known.items()
         ),
     )

@@ -52,7 +52,7 @@ def html(run: ServedRun, links: Links, overlay: Overlay, slug: str, asked: Sessi
         run, links, "session.html",
         view=view,
         asked=asked,
-        screens=[screen(run, links, slug, tables, player) for player in view.players],
+        screens=[screen(run, links, slug, tables, player) for player in view["players"]],
         evidence=evidences(tables, chosen.episode, chosen.series, chosen.people, turns),
         groups=_tracks(run, tables, chosen) if asked.tracks or links.bundled else (),
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from apportion.rlhf.compare.blind import LETTERS
 from apportion.study.design.answers import TIE, Value
@@ -15,70 +16,6 @@ MOST_BUTTONS = 11
 USER, AI = "User", "AI"
 QUOTED = 90
 """Characters of a turn that are told again beside its rating."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """A button: ``value`` in the form, ``label`` on it, ``says`` for who cannot see where it stands."""
-
-    value: str
-    label: str
-    says: str
-    chosen: bool
-
-
-@dataclass(frozen=True)
-class Row:
-    """One field of a question: of all of it, or of one response or turn (then ``head`` names that).
-
-    ``options`` is empty where a number is typed; ``typed`` is what it holds then.
-    """
-
-    field: str
-    head: str
-    quote: str
-    options: tuple[Option, ...]
-    typed: str = ""
-
-
-@dataclass(frozen=True)
-class Question:
-    """A criterion with its fields; ``several`` where more than one button may be on; ``fault`` is what is missing."""
-
-    name: str
-    asks: str
-    required: bool
-    several: bool
-    rows: tuple[Row, ...]
-    low: int
-    high: int
-    anchors: tuple[tuple[int, str], ...]
-    fault: str
-
-
-@dataclass(frozen=True)
-class Bubble:
-    """A message of the context; ``number`` counts the agent's turns where those are rated, else it is 0."""
-
-    who: str
-    is_agent: bool
-    is_known: bool
-    text: str
-    number: int
-
-
-@dataclass(frozen=True)
-class ItemView:
-    """What the page of an item shows; ``responses`` are letters and texts.
-
-    ``alike`` has the letters of responses with the same words, a group each; ``same``: all of them have.
-    """
-
-    bubbles: tuple[Bubble, ...]
-    responses: tuple[tuple[str, str], ...]
-    same: bool
-    alike: tuple[tuple[str, ...], ...]
-    questions: tuple[Question, ...]
 
 
 @dataclass(frozen=True)
@@ -95,16 +32,18 @@ def letters_of(responses: Sequence[Response]) -> dict[str, str]:
     return {response.id: letter for letter, response in zip(LETTERS, responses, strict=False)}
 
 
-def item_view(item: Item, responses: Sequence[Response], criteria: CriterionSet, given: SubmittedAnswers) -> ItemView:
+def item_view(
+    item: Item, responses: Sequence[Response], criteria: CriterionSet, given: SubmittedAnswers
+) -> dict[str, Any]:
     """The view of an item whose ``responses`` are in the order in which one annotator sees them."""
     letters = letters_of(responses)
-    return ItemView(
-        bubbles=_bubbles(item, criteria.asks_turns),
-        responses=tuple((letters[response.id], response.text) for response in responses),
-        same=item.same,
-        alike=tuple(sorted(tuple(sorted(letters[name] for name in group)) for group in item.alike)),
-        questions=tuple(_question(criterion, item, letters, given) for criterion in criteria.criteria),
-    )
+    return {
+        "bubbles": _bubbles(item, criteria.asks_turns),
+        "responses": tuple((letters[response.id], response.text) for response in responses),
+        "same": item.same,
+        "alike": tuple(sorted(tuple(sorted(letters[name] for name in group)) for group in item.alike)),
+        "questions": tuple(_question(criterion, item, letters, given) for criterion in criteria.criteria),
+    }
 
 
 def turn_numbers(item: Item) -> dict[int, int]:
@@ -112,43 +51,48 @@ def turn_numbers(item: Item) -> dict[int, int]:
     return {position: number for number, position in enumerate(item.positions, start=1)}
 
 
-def _bubbles(item: Item, numbered: bool) -> tuple[Bubble, ...]:
+def _bubbles(item: Item, numbered: bool) -> tuple[dict[str, Any], ...]:
     numbers = turn_numbers(item) if numbered else {}
     return tuple(
-        Bubble(
-            message.speaker or (AI if message.role == AGENT else USER),
-            message.role == AGENT,
-            message.role not in (AGENT, "user"),
-            message.text,
-            numbers.get(position, 0),
-        )
+        {
+            "who": message.speaker or (AI if message.role == AGENT else USER),
+            "is_agent": message.role == AGENT,
+            "is_known": message.role not in (AGENT, "user"),
+            "text": message.text,
+            "number": numbers.get(position, 0),
+        }
         for position, message in enumerate(item.messages)
     )
 
 
-def _question(criterion: Criterion, item: Item, letters: Mapping[str, str], given: SubmittedAnswers) -> Question:
+def _question(criterion: Criterion, item: Item, letters: Mapping[str, str], given: SubmittedAnswers) -> dict[str, Any]:
     low, high = criterion.scale
-    return Question(
-        name=criterion.name,
-        asks=criterion.question,
-        required=criterion.required,
-        several=criterion.kind == "select",
-        rows=_rows(criterion, item, letters, given.answers.get(criterion.name)),
-        low=low,
-        high=high,
-        anchors=tuple(sorted(criterion.anchors.items())),
-        fault=given.faults.get(criterion.name, ""),
-    )
+    return {
+        "name": criterion.name,
+        "asks": criterion.question,
+        "required": criterion.required,
+        "several": criterion.kind == "select",
+        "rows": _rows(criterion, item, letters, given.answers.get(criterion.name)),
+        "low": low,
+        "high": high,
+        "anchors": tuple(sorted(criterion.anchors.items())),
+        "fault": given.faults.get(criterion.name, ""),
+    }
 
 
-def _rows(criterion: Criterion, item: Item, letters: Mapping[str, str], value: Value | None) -> tuple[Row, ...]:
+def _rows(
+    criterion: Criterion, item: Item, letters: Mapping[str, str], value: Value | None
+) -> tuple[dict[str, Any], ...]:
     name = f"c-{criterion.name}"
     if criterion.kind in ("select", "pair"):
         chosen = value if isinstance(value, list) else [value]
-        options = [Option(letter, letter, f"Response {letter}", id_ in chosen) for id_, letter in letters.items()]
+        options = [
+            {"value": letter, "label": letter, "says": f"Response {letter}", "chosen": id_ in chosen}
+            for id_, letter in letters.items()
+        ]
         if criterion.kind == "pair":
-            options.append(Option(TIE, "Tie", "Tie: neither is better", TIE in chosen))
-        return (Row(name, "", "", tuple(options)),)
+            options.append({"value": TIE, "label": "Tie", "says": "Tie: neither is better", "chosen": TIE in chosen})
+        return ({"field": name, "head": "", "quote": "", "options": tuple(options)},)
     rated = value if isinstance(value, Mapping) else {}
     if criterion.kind == "turns":
         texts = {position: message.text for position, message in enumerate(item.messages)}
@@ -163,18 +107,29 @@ def _rows(criterion: Criterion, item: Item, letters: Mapping[str, str], value: V
     )
 
 
-def _rated(criterion: Criterion, name: str, head: str, text: str, value: int | None) -> Row:
+def _rated(criterion: Criterion, name: str, head: str, text: str, value: int | None) -> dict[str, Any]:
     quote = text if len(text) <= QUOTED else f"{text[: QUOTED - 1].rstrip()}…"
     if criterion.high - criterion.low >= MOST_BUTTONS:
-        return Row(name, head, quote, (), "" if value is None else str(value))
-    return Row(name, head, quote, tuple(_value(criterion, head, number, value) for number in _scale(criterion)))
+        return {
+            "field": name,
+            "head": head,
+            "quote": quote,
+            "options": (),
+            "typed": "" if value is None else str(value),
+        }
+    return {
+        "field": name,
+        "head": head,
+        "quote": quote,
+        "options": tuple(_value(criterion, head, number, value) for number in _scale(criterion)),
+    }
 
 
 def _scale(criterion: Criterion) -> range:
     return range(criterion.low, criterion.high + 1)
 
 
-def _value(criterion: Criterion, head: str, number: int, value: int | None) -> Option:
+def _value(criterion: Criterion, head: str, number: int, value: int | None) -> dict[str, Any]:
     means = criterion.anchors.get(number, "")
     says = ": ".join(part for part in (head, f"{number}") if part) + (f", {means}" if means else "")
-    return Option(str(number), str(number), says, number == value)
+    return {"value": str(number), "label": str(number), "says": says, "chosen": number == value}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +23,6 @@ THUMBS = ("👎", "👍")
 
 
 @dataclass(frozen=True)
-class AnswerView:
-    """One answer of a scale: its value as the form sends it, what stands on the button, what a screen reader says."""
-
-    value: str
-    shown: str
-    says: str
-
-
-@dataclass(frozen=True)
 class QuestionView:
     """A question, with its answers as buttons (none where there are too many) and who has answered it so far."""
 
@@ -41,7 +33,7 @@ class QuestionView:
     step: str
     low_means: str
     high_means: str
-    answers: tuple[AnswerView, ...]
+    answers: tuple[dict[str, Any], ...]
     labels: int
     annotators: tuple[str, ...]
 
@@ -54,40 +46,12 @@ class QuestionView:
 
 
 @dataclass(frozen=True)
-class ProgressView:
-    """The sessions to label, a page of them, and where to go on."""
-
-    rows: tuple[ToLabel, ...]
-    page: Page
-    sessions: int
-    turns: int
-    labelled: int
-    next: ToLabel | None
-    tests: int
-    """Test sessions with at least as many labels as the evaluation asks for."""
-
-
-@dataclass(frozen=True)
-class LabelTurn:
-    """One utterance; ``given`` is what this annotator said, or empty. ``rewards`` are hidden at first."""
-
-    turn: int
-    speaker: str
-    text: str
-    time: str
-    start_s: str
-    is_target: bool
-    given: str
-    rewards: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
 class LabelSession:
     """One session to label; ``players`` are its recordings, a file once, however many people it shows."""
 
     session_id: str
     slug: str
-    turns: tuple[LabelTurn, ...]
+    turns: tuple[dict[str, Any], ...]
     target_turns: int
     labelled: int
     players: tuple[Player, ...]
@@ -111,18 +75,18 @@ def question_view(question: Question, labels: Labels) -> QuestionView:
     )
 
 
-def progress_view(sessions: list[ToLabel], number: int, enough: int) -> ProgressView:
+def progress_view(sessions: list[ToLabel], number: int, enough: int) -> dict[str, Any]:
     """The page of sessions to label; ``enough`` labels make a test session count in the evaluation."""
     page = Page.of(len(sessions), number, PAGE)
-    return ProgressView(
-        rows=tuple(page.cut(sessions)),
-        page=page,
-        sessions=len(sessions),
-        turns=sum(one.turns for one in sessions),
-        labelled=sum(one.labelled for one in sessions),
-        next=next((one for one in sessions if not one.is_done), None),
-        tests=sum(one.split == "test" and one.labelled >= enough for one in sessions),
-    )
+    return {
+        "rows": tuple(page.cut(sessions)),
+        "page": page,
+        "sessions": len(sessions),
+        "turns": sum(one.turns for one in sessions),
+        "labelled": sum(one.labelled for one in sessions),
+        "next": next((one for one in sessions if not one.is_done), None),
+        "tests": sum(one.split == "test" and one.labelled >= enough for one in sessions),
+    }
 
 
 def label_session(tables: SessionTables, labels: Labels, annotator: str, name: str, *, shown: bool) -> LabelSession:
@@ -142,16 +106,16 @@ def label_session(tables: SessionTables, labels: Labels, annotator: str, name: s
         session_id=clean(session.session_id, NAME),
         slug=tables.slug,
         turns=tuple(
-            LabelTurn(
-                turn=one.turn,
-                speaker=clean(one.speaker, NAME),
-                text=clean(one.text, TEXT),
-                time=seconds(one.start_s),
-                start_s="" if one.start_s is None else f"{one.start_s:.3f}",
-                is_target=one.turn in targets,
-                given="" if (said := mine.get(one.turn)) is None or said.value is None else f"{said.value:.10g}",
-                rewards=tuple(rewards.get(one.turn, ())),
-            )
+            {
+                "turn": one.turn,
+                "speaker": clean(one.speaker, NAME),
+                "text": clean(one.text, TEXT),
+                "time": seconds(one.start_s),
+                "start_s": "" if one.start_s is None else f"{one.start_s:.3f}",
+                "is_target": one.turn in targets,
+                "given": "" if (said := mine.get(one.turn)) is None or said.value is None else f"{said.value:.10g}",
+                "rewards": tuple(rewards.get(one.turn, ())),
+            }
             for one in session.turns
         ),
         target_turns=len(targets),
@@ -165,10 +129,10 @@ def _written(value: float) -> str:
     return f"{value + 0.0:.10g}".replace("-", "−")
 
 
-def _answer(value: float, question: Question) -> AnswerView:
+def _answer(value: float, question: Question) -> dict[str, Any]:
     means = {question.low: question.low_means, question.high: question.high_means}.get(value, "")
     shown = THUMBS[int(value == question.high)] if question.is_thumbs else _written(value)
-    return AnswerView(f"{value:.10g}", shown, f"{_written(value)} {means}".strip())
+    return {"value": f"{value:.10g}", "shown": shown, "says": f"{_written(value)} {means}".strip()}
 
 
 def _rewards(tables: SessionTables) -> dict[int, list[tuple[str, str]]]:

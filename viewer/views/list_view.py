@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -14,7 +15,6 @@ from apportion.foundation.tables.numbers import NO_FIGURE
 from apportion.pipeline.report.colours import colour_class
 from apportion.viewer.data.index import Index
 from apportion.viewer.data.listing import Listing, Query, Row, listing
-from apportion.viewer.data.paging import Page
 from apportion.viewer.data.text_index import composed, decomposed, pattern_of
 
 NAME, LINE = 80, 200
@@ -45,46 +45,7 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class RowView:
-    """One line of the list; empty strings where there is nothing to show."""
-
-    session_id: str
-    slug: str
-    place: int
-    rated: str
-    score: str
-    score_meter: Markup
-    spark: Markup
-    total: str
-    lowest: str
-    lowest_turn: int | None
-    lowest_text: str
-    disagreement: str
-    residual: str
-    turns: int
-    duration: str
-    split: str
-    warnings: tuple[str, ...]
-    excerpt: tuple[int, str, Markup] | None
-    """The turn in which something that was searched for stands: its number, speaker and text, the words marked."""
-
-
-@dataclass(frozen=True)
-class ListView:
-    """A page of the list, and what it can be narrowed by."""
-
-    query: Query
-    rows: tuple[RowView, ...]
-    page: Page
-    sessions: int
-    methods: tuple[str, ...]
-    splits: tuple[str, ...]
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def list_view(index: Index, query: Query) -> ListView:
+def list_view(index: Index, query: Query) -> dict[str, Any]:
     """What a query gives, as it is shown."""
     facts = index.facts()
     methods = tuple(json.loads(facts["methods"]))
@@ -92,42 +53,42 @@ def list_view(index: Index, query: Query) -> ListView:
     query = Query(**{**query.__dict__, "method": method})
     result: Listing = listing(index, query)
     wanted = pattern_of(query.text)
-    return ListView(
-        query=query,
-        rows=tuple(row_view(row, method, wanted) for row in result.rows),
-        page=result.page,
-        sessions=int(facts["sessions"]),
-        methods=methods,
-        splits=tuple(json.loads(facts["splits"])),
-        warnings=tuple(clean(text, 1000) for text in json.loads(facts["warnings"])),
-        notes=tuple(clean(text, 1000) for text in json.loads(facts["notes"])),
-    )
+    return {
+        "query": query,
+        "rows": tuple(row_view(row, method, wanted) for row in result.rows),
+        "page": result.page,
+        "sessions": int(facts["sessions"]),
+        "methods": methods,
+        "splits": tuple(json.loads(facts["splits"])),
+        "warnings": tuple(clean(text, 1000) for text in json.loads(facts["warnings"])),
+        "notes": tuple(clean(text, 1000) for text in json.loads(facts["notes"])),
+    }
 
 
-def row_view(row: Row, method: str, wanted: re.Pattern[str] | None) -> RowView:
+def row_view(row: Row, method: str, wanted: re.Pattern[str] | None) -> dict[str, Any]:
     """A line of the list, its rewards by ``method``; what is ``wanted`` is marked in its excerpt."""
     scored = row.score is not None and row.low is not None and row.high is not None
     label = f"{clean(method, NAME)}: {len(row.spark)} turns, sum {number(row.total)}" if row.spark else ""
-    return RowView(
-        session_id=clean(row.session_id, NAME),
-        slug=row.slug,
-        place=row.place,
-        rated=_rated(row),
-        score=plain(row.score) if row.score is not None else "",
-        score_meter=meter(row.score, row.low, row.high) if scored else Markup(""),  # type: ignore[arg-type]
-        spark=session_bars(row.spark, colour_class(method), label) if row.spark else Markup(""),
-        total=signed(row.total) if row.total is not None else "",
-        lowest=signed(row.lowest) if row.lowest is not None else "",
-        lowest_turn=row.lowest_turn,
-        lowest_text=clean(row.lowest_text or "", LINE),
-        disagreement=f"{row.disagreement:.0%}" if row.disagreement is not None else NO_FIGURE,
-        residual=signed(row.residual) if row.residual is not None else NO_FIGURE,
-        turns=row.turns,
-        duration=seconds(row.duration_s),
-        split=clean(row.split or "", NAME),
-        warnings=tuple(clean(text, LINE) for text in row.warnings),
-        excerpt=_excerpt(row.excerpt, wanted) if row.excerpt and wanted else None,
-    )
+    return {
+        "session_id": clean(row.session_id, NAME),
+        "slug": row.slug,
+        "place": row.place,
+        "rated": _rated(row),
+        "score": plain(row.score) if row.score is not None else "",
+        "score_meter": meter(row.score, row.low, row.high) if scored else Markup(""),  # type: ignore[arg-type]
+        "spark": session_bars(row.spark, colour_class(method), label) if row.spark else Markup(""),
+        "total": signed(row.total) if row.total is not None else "",
+        "lowest": signed(row.lowest) if row.lowest is not None else "",
+        "lowest_turn": row.lowest_turn,
+        "lowest_text": clean(row.lowest_text or "", LINE),
+        "disagreement": f"{row.disagreement:.0%}" if row.disagreement is not None else NO_FIGURE,
+        "residual": signed(row.residual) if row.residual is not None else NO_FIGURE,
+        "turns": row.turns,
+        "duration": seconds(row.duration_s),
+        "split": clean(row.split or "", NAME),
+        "warnings": tuple(clean(text, LINE) for text in row.warnings),
+        "excerpt": _excerpt(row.excerpt, wanted) if row.excerpt and wanted else None,
+    }
 
 
 def _excerpt(excerpt: tuple[int, str, str], wanted: re.Pattern[str]) -> tuple[int, str, Markup]:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
-
-from markupsafe import Markup
 
 from apportion.corpus.session import EpisodeKey
 from apportion.evaluation.error_slices.result import FAMILIES
@@ -19,52 +16,8 @@ from apportion.viewer.data.slugs import slug_of
 NAME, LINE = 120, 400
 
 
-@dataclass(frozen=True)
-class ExampleView:
-    """A turn of a kind: where it is (``place``: its episode's number on the session's page), words and worth."""
-
-    session_id: str
-    slug: str
-    place: int
-    turn: int
-    text: str
-    reward: str
-
-
-@dataclass(frozen=True)
-class SliceView:
-    """One kind; empty strings where there is nothing to show."""
-
-    name: str
-    family: str
-    difference: str
-    interval: Markup
-    ends: str
-    p: str
-    share: str
-    share_ends: str
-    turns: str
-    reward: str
-    score: str
-    told: tuple[str, ...]
-    examples: tuple[ExampleView, ...]
-
-
-Shown = Callable[[Mapping[str, Any]], ExampleView]
+Shown = Callable[[Mapping[str, Any]], dict[str, Any]]
 """What makes an example of a file one that is shown."""
-
-
-@dataclass(frozen=True)
-class SlicesView:
-    """The page by ``method``: kinds that cost (``dear``), kinds that earn (``good``); ``reason`` where none can be."""
-
-    method: str
-    methods: tuple[str, ...]
-    colour: str
-    summary: str
-    dear: tuple[SliceView, ...]
-    good: tuple[SliceView, ...]
-    reason: str
 
 
 def slices_view(
@@ -73,7 +26,7 @@ def slices_view(
     usual: str,
     slugs: Mapping[str, str],
     places: Mapping[EpisodeKey, int],
-) -> SlicesView:
+) -> dict[str, Any]:
     """The page of the method ``wanted``, else of ``usual``, else of the first that has kinds.
 
     ``found``: as `read_slices` gives it. ``slugs``: the part of an address that stands for
@@ -83,15 +36,23 @@ def slices_view(
     telling = next((name for name in methods if found[name].get("kinds")), methods[0] if methods else "")
     method = next((name for name in (wanted, usual) if name in found), telling)
     if not methods:
-        return SlicesView("", (), "", "", (), (), "")
+        return {"method": "", "methods": (), "colour": "", "summary": "", "dear": (), "good": (), "reason": ""}
     try:
         return _view(found[method], method, methods, lambda example: _example(example, slugs, places))
     except (KeyError, TypeError, ValueError, AttributeError):
         damaged = "What was found is damaged. Run `apportion run` again."
-        return SlicesView(method, methods, colour_class(method), "", (), (), damaged)
+        return {
+            "method": method,
+            "methods": methods,
+            "colour": colour_class(method),
+            "summary": "",
+            "dear": (),
+            "good": (),
+            "reason": damaged,
+        }
 
 
-def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], shown_example: Shown) -> SlicesView:
+def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], shown_example: Shown) -> dict[str, Any]:
     first, second = (int(count) for count in document["sessions"])
     kinds = document["kinds"]
     ends = [abs(float(end)) for kind in kinds for end in _ends(kind["difference"])]
@@ -102,18 +63,18 @@ def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], sh
         f"{turns:,} turns of {first + second:,} sessions. Of {tried} kinds that were looked at in {first:,} sessions, "
         f"{stood_out} stood out; {len(kinds) or 'none'} of them held in the other {second:,}."
     )
-    return SlicesView(
-        method=method,
-        methods=methods,
-        colour=colour_class(method),
-        summary="" if document["reason"] else summary,
-        dear=tuple(view for value, view in shown if value < 0),
-        good=tuple(view for value, view in reversed(shown) if value >= 0),
-        reason=clean(str(document["reason"] or ""), LINE),
-    )
+    return {
+        "method": method,
+        "methods": methods,
+        "colour": colour_class(method),
+        "summary": "" if document["reason"] else summary,
+        "dear": tuple(view for value, view in shown if value < 0),
+        "good": tuple(view for value, view in reversed(shown) if value >= 0),
+        "reason": clean(str(document["reason"] or ""), LINE),
+    }
 
 
-def _kind(kind: Mapping[str, Any], widest: float, shown_example: Shown) -> SliceView:
+def _kind(kind: Mapping[str, Any], widest: float, shown_example: Shown) -> dict[str, Any]:
     difference, share, score = kind["difference"], kind["sessions"], kind["score"]
     low, high = _ends(difference)
     told = []
@@ -123,21 +84,21 @@ def _kind(kind: Mapping[str, Any], widest: float, shown_example: Shown) -> Slice
         )
     if kind["mostly"]:
         told.append("mostly: " + ", ".join(clean(str(name), NAME) for name in kind["mostly"]))
-    return SliceView(
-        name=clean(str(kind["name"]), NAME),
-        family=FAMILIES[kind["family"]],
-        difference=signed(float(difference["value"])),
-        interval=interval_drawing(float(difference["value"]), low, high, widest),
-        ends=f"{signed(low)} to {signed(high)}",
-        p=p_value(float(kind["p"])),
-        share=f"{share['value']:.0%}",
-        share_ends="" if share["low"] is None else f"{share['low']:.0%} to {share['high']:.0%}",
-        turns=f"{int(kind['turns']):,}",
-        reward=number(float(kind["reward"])),
-        score=NO_FIGURE if score is None else _score(score),
-        told=tuple(told),
-        examples=tuple(shown_example(example) for example in kind["examples"]),
-    )
+    return {
+        "name": clean(str(kind["name"]), NAME),
+        "family": FAMILIES[kind["family"]],
+        "difference": signed(float(difference["value"])),
+        "interval": interval_drawing(float(difference["value"]), low, high, widest),
+        "ends": f"{signed(low)} to {signed(high)}",
+        "p": p_value(float(kind["p"])),
+        "share": f"{share['value']:.0%}",
+        "share_ends": "" if share["low"] is None else f"{share['low']:.0%} to {share['high']:.0%}",
+        "turns": f"{int(kind['turns']):,}",
+        "reward": number(float(kind["reward"])),
+        "score": NO_FIGURE if score is None else _score(score),
+        "told": tuple(told),
+        "examples": tuple(shown_example(example) for example in kind["examples"]),
+    }
 
 
 def _score(score: Mapping[str, Any]) -> str:
@@ -145,17 +106,17 @@ def _score(score: Mapping[str, Any]) -> str:
     return f"{signed(float(score['value']))} ({signed(low)} to {signed(high)})"
 
 
-def _example(example: Mapping[str, Any], slugs: Mapping[str, str], places: Mapping[EpisodeKey, int]) -> ExampleView:
+def _example(example: Mapping[str, Any], slugs: Mapping[str, str], places: Mapping[EpisodeKey, int]) -> dict[str, Any]:
     session_id = str(example["session_id"])
     key = (session_id, str(example["rater"]), str(example["target"]), str(example["name"]))
-    return ExampleView(
-        clean(session_id, NAME),
-        slugs.get(session_id) or slug_of(session_id),
-        places.get(key, 0),
-        int(example["turn"]),
-        clean(str(example["text"]), LINE),
-        signed(float(example["reward"])),
-    )
+    return {
+        "session_id": clean(session_id, NAME),
+        "slug": slugs.get(session_id) or slug_of(session_id),
+        "place": places.get(key, 0),
+        "turn": int(example["turn"]),
+        "text": clean(str(example["text"]), LINE),
+        "reward": signed(float(example["reward"])),
+    }
 
 
 def _ends(estimate: Mapping[str, Any]) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from apportion.evaluation.confidence_intervals.figure import Estimate, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
 from apportion.pipeline.report.colours import colour_class
 from apportion.pipeline.report.page import ReportInputs, Sample, render_report
-from apportion.pipeline.report.sessions import MethodStrip, session_views
+from apportion.pipeline.report.sessions import session_views
 from tests.pipeline.report_inputs import METHODS, made_up_inputs, made_up_rewards
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -105,21 +105,21 @@ def test_equal_inputs_give_equal_pages(page: str) -> None:
 
 
 def test_a_signal_alone_has_a_height_of_its_own(inputs: ReportInputs) -> None:
-    def views(*kinds: str, factor: float = 1.0) -> tuple[MethodStrip, ...]:
+    def views(*kinds: str, factor: float = 1.0) -> tuple[dict, ...]:
         rewards = made_up_rewards(tuple(inputs.episodes), 3.0, 0.0, ("uniform", "sentiment-raw")).to_pylist()
         rows = [row for row in rewards if row["method"] in kinds]
         for row in rows:
             row["reward"] *= factor if row["method"] == "sentiment-raw" else 1.0
         table = pa.Table.from_pylist(rows, schema=REWARDS.arrow)
         colours = {name: colour_class(name) for name in kinds}
-        view = session_views(inputs.episodes, table, inputs.splits, colours).shown[0]
-        assert ("a signal alone has a height of its own" in view.largest) == ("sentiment-raw" in kinds)
-        return view.strips
+        view = session_views(inputs.episodes, table, inputs.splits, colours)["shown"][0]
+        assert ("a signal alone has a height of its own" in view["largest"]) == ("sentiment-raw" in kinds)
+        return view["strips"]
 
     (alone,) = views("uniform")
     small, large = views("uniform", "sentiment-raw"), views("uniform", "sentiment-raw", factor=1000.0)
-    assert alone.svg == small[0].svg == large[0].svg
-    drawn = [re.findall(r' d="[^"]*"', str(strips[1].svg)) for strips in (small, large)]
+    assert alone["svg"] == small[0]["svg"] == large[0]["svg"]
+    drawn = [re.findall(r' d="[^"]*"', str(strips[1]["svg"])) for strips in (small, large)]
     assert drawn[0] == drawn[1] and drawn[0]
 
 
@@ -233,19 +233,19 @@ def test_the_examples_are_the_ends_of_the_scale_and_the_most_disputed_of_the_tes
     )
     colours = {"rrd": "m2", "uniform": "m4"}
     views = session_views(episodes, disputed(episodes, "chat-005"), splits, colours)
-    assert {view.why: view.session_id for view in views.shown} == {
+    assert {view["why"]: view["session_id"] for view in views["shown"]} == {
         "the lowest score": "chat-003", "the highest score": "chat-002", "methods disagree most": "chat-005",
     }  # fmt: skip
-    assert views.in_all == 6 and {view.split for view in views.shown} == {"test"}
+    assert views["in_all"] == 6 and {view["split"] for view in views["shown"]} == {"test"}
     # Without a test split those of the next one.
     train = splits.set_column(1, "split", pa.array(["train"] * 6))
-    assert session_views(episodes, disputed(episodes, ""), train, colours).shown[0].session_id == "chat-000"
+    assert session_views(episodes, disputed(episodes, ""), train, colours)["shown"][0]["session_id"] == "chat-000"
 
 
 def test_where_nobody_scored_and_no_methods_differ_one_session_is_an_example(inputs: ReportInputs) -> None:
     episodes = tuple(replace(e, rating=replace(e.rating, low=0.0, high=0.0, score=0.0)) for e in inputs.episodes)
     views = session_views(episodes, made_up_rewards(inputs.episodes, 3.0, 0.0, ("rrd",)), inputs.splits, {"rrd": "m2"})
-    assert [view.why for view in views.shown] == ["an example"] and views.shown[0].score == ""
+    assert [(view["why"], view["score"]) for view in views["shown"]] == [("an example", "")]
 
 
 def test_a_session_of_thousands_of_turns_is_cut_and_its_sum_is_whole(inputs: ReportInputs) -> None:

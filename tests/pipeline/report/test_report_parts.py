@@ -111,11 +111,11 @@ def test_long_curves_are_thinned_to_their_means() -> None:
 
 def test_training_and_validation_share_a_chart_and_rewards_come_first() -> None:
     stages = stage_charts(made_up_histories(), {"llm": "m3"})
-    assert [stage.title for stage in stages] == ["Reward models", "Policy"]
+    assert [stage["title"] for stage in stages] == ["Reward models", "Policy"]
     models, policy = stages
-    assert len(models.charts) == 5 and all(chart.first for chart in models.charts)
-    assert models.charts[0].svg.count("dashed") == 2 and "m3" in models.charts[0].svg
-    assert [(chart.title, chart.first) for chart in policy.charts] == [
+    assert len(models["charts"]) == 5 and all(chart["first"] for chart in models["charts"])
+    assert models["charts"][0]["svg"].count("dashed") == 2 and "m3" in models["charts"][0]["svg"]
+    assert [(chart["title"], chart["first"]) for chart in policy["charts"]] == [
         ("llm: reward", True),
         ("llm: KL divergence from the untrained policy", True),
         ("llm: clip fraction", False),
@@ -128,7 +128,7 @@ def test_unknown_stages_and_empty_values_are_borne() -> None:
     nothing = history.set_column(5, "value", pa.array([None, None], pa.float64()))
     assert stage_charts(nothing, {}) == ()
     other = history.set_column(0, "stage", pa.array(["warm-up"] * 2))
-    assert stage_charts(other, {})[0].title == "warm-up"
+    assert stage_charts(other, {})[0]["title"] == "warm-up"
 
 
 def test_the_picture_stands_alone_and_shows_every_reward() -> None:

@@ -88,12 +88,14 @@ def test_an_example_leads_to_its_own_session_where_two_ids_differ_in_capitals_al
     document["kinds"][0]["examples"][0]["session_id"] = "S1"
     view = slices_view({"m": document}, "m", "m", {"s1": "s1", "S1": "S1~2"}, {})
     assert [
-        kind.examples[0].slug for kind in (*view.dear, *view.good) if kind.name == document["kinds"][0]["name"]
+        kind["examples"][0]["slug"]
+        for kind in (*view["dear"], *view["good"])
+        if kind["name"] == document["kinds"][0]["name"]
     ] == ["S1~2"]
 
 
 def test_an_example_leads_to_the_rating_that_it_is_of(found):
     example = found.kinds[0].examples[0].id
     view = slices_view({"m": found.to_json()}, "m", "m", {}, {example.episode: 3})
-    shown = next(kind for kind in (*view.dear, *view.good) if kind.name == found.kinds[0].name)
-    assert next(one.place for one in shown.examples) == 3
+    shown = next(kind for kind in (*view["dear"], *view["good"]) if kind["name"] == found.kinds[0].name)
+    assert next(one["place"] for one in shown["examples"]) == 3

@@ -112,12 +112,14 @@ def test_what_a_page_shows_as_chosen_is_what_was_given(data):
     answers = {f"{kind}_q": data.draw(value)}
     view = item_view(item, responses, asked, SubmittedAnswers(answers))
     pairs = [
-        (row.field, option.value)
-        for question in view.questions
-        for row in question.rows
-        for option in row.options
-        if option.chosen
-    ] + [(row.field, row.typed) for question in view.questions for row in question.rows if not row.options]
+        (row["field"], option["value"])
+        for question in view["questions"]
+        for row in question["rows"]
+        for option in row["options"]
+        if option["chosen"]
+    ] + [
+        (row["field"], row["typed"]) for question in view["questions"] for row in question["rows"] if not row["options"]
+    ]
     again = given_in(AnswerForm.of(pairs), item, responses, asked)
     found = {name: sorted(one) if isinstance(one, list) else one for name, one in again.answers.items()}
     assert found == answers and not again.faults

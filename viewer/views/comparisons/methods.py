@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -21,37 +21,6 @@ PAGE, NAME, LINE, BARS = 50, 120, 160, 60
 SORTS = ("disagreement", "session", "turns")
 
 
-@dataclass(frozen=True)
-class ContrastRow:
-    """A line of the list; ``apart`` is the turn that the two place most differently, with what each makes of it."""
-
-    session_id: str
-    slug: str
-    place: int
-    rated: str
-    split: str
-    turns: int
-    disagreement: str
-    share: float
-    first: Markup
-    second: Markup
-    apart: int
-    said: str
-    first_says: str
-    second_says: str
-
-
-@dataclass(frozen=True)
-class MethodsView:
-    """A page of the list. ``mean`` is over the ``compared`` sessions in which there is a pair of turns to compare."""
-
-    rows: tuple[ContrastRow, ...]
-    found: int
-    compared: int
-    mean: str
-    page: Page
-
-
 def sorted_contrasts(found: Sequence[Contrast], sort: str, *, down: bool) -> list[Contrast]:
     """Contrasts in the order that is asked for; those without a figure last, ties by their keys."""
     sign = -1.0 if down else 1.0
@@ -64,36 +33,36 @@ def sorted_contrasts(found: Sequence[Contrast], sort: str, *, down: bool) -> lis
 
 def methods_view(
     ordered: Sequence[Contrast], voices: tuple[ValueSource, ValueSource], named: Mapping[str, Named], page: Page
-) -> MethodsView:
+) -> dict[str, Any]:
     """The page of contrasts; ``named`` says the address and the words of the sessions on it."""
     figures = [one.disagreement for one in ordered if one.disagreement is not None]
-    return MethodsView(
-        rows=tuple(_row(one, voices, named[one.key[0]]) for one in page.cut(ordered) if one.key[0] in named),
-        found=len(ordered),
-        compared=len(figures),
-        mean=f"{np.mean(figures):.0%}" if figures else "–",
-        page=page,
-    )
+    return {
+        "rows": tuple(_row(one, voices, named[one.key[0]]) for one in page.cut(ordered) if one.key[0] in named),
+        "found": len(ordered),
+        "compared": len(figures),
+        "mean": f"{np.mean(figures):.0%}" if figures else "–",
+        "page": page,
+    }
 
 
-def _row(one: Contrast, voices: tuple[ValueSource, ValueSource], named: Named) -> ContrastRow:
+def _row(one: Contrast, voices: tuple[ValueSource, ValueSource], named: Named) -> dict[str, Any]:
     at = one.turns.index(one.apart)
-    return ContrastRow(
-        session_id=clean(one.key[0], NAME),
-        slug=named.slug,
-        place=named.places.get(one.key[1:], 0),
-        rated=f"{clean(one.key[1], NAME)} → {clean(one.key[2], NAME)}",
-        split=clean(named.split or "", NAME),
-        turns=len(one.turns),
-        disagreement="–" if one.disagreement is None else f"{one.disagreement:.0%}",
-        share=one.disagreement or 0.0,
-        first=_bars(one.first, voices[0]),
-        second=_bars(one.second, voices[1]),
-        apart=one.apart,
-        said=clean(" ".join(named.texts.get(one.apart, "").split()), LINE),
-        first_says=signed(float(one.first[at])),
-        second_says=signed(float(one.second[at])),
-    )
+    return {
+        "session_id": clean(one.key[0], NAME),
+        "slug": named.slug,
+        "place": named.places.get(one.key[1:], 0),
+        "rated": f"{clean(one.key[1], NAME)} → {clean(one.key[2], NAME)}",
+        "split": clean(named.split or "", NAME),
+        "turns": len(one.turns),
+        "disagreement": "–" if one.disagreement is None else f"{one.disagreement:.0%}",
+        "share": one.disagreement or 0.0,
+        "first": _bars(one.first, voices[0]),
+        "second": _bars(one.second, voices[1]),
+        "apart": one.apart,
+        "said": clean(" ".join(named.texts.get(one.apart, "").split()), LINE),
+        "first_says": signed(float(one.first[at])),
+        "second_says": signed(float(one.second[at])),
+    }
 
 
 def _bars(values: Floats, voice: ValueSource) -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -20,46 +20,21 @@ APART = 12
 """Turns that are listed below the picture."""
 
 
-@dataclass(frozen=True)
-class ApartRow:
-    """A turn that people and the voice place most differently within its session."""
-
-    session_id: str
-    slug: str
-    place: int
-    turn: int
-    said: str
-    value: str
-    label: str
-
-
-@dataclass(frozen=True)
-class PeopleView:
-    """The picture and its figures; ``drawn`` of the ``turns`` are points of it."""
-
-    picture: Markup
-    drawn: int
-    turns: int
-    sessions: int
-    left_out: int
-    correlation: str
-
-
 def people_view(
     found: Against, sessions: Container[str], address: Callable[[Point], str], colour: str, axes: tuple[str, str]
-) -> PeopleView:
+) -> dict[str, Any]:
     """The scatter of those of ``sessions``; ``address`` gives a point's link, ``axes`` name values and labels."""
     points = [point for point in found.points if point.session_id in sessions]
     step = max(1, -(-len(points) // MOST_POINTS))
     drawn = points[::step]
-    return PeopleView(
-        picture=_scatter(drawn, address, colour, axes),
-        drawn=len(drawn),
-        turns=len(points),
-        sessions=found.sessions,
-        left_out=found.left_out,
-        correlation="–" if found.correlation is None else f"{found.correlation:.2f}".replace("-", "−"),
-    )
+    return {
+        "picture": _scatter(drawn, address, colour, axes),
+        "drawn": len(drawn),
+        "turns": len(points),
+        "sessions": found.sessions,
+        "left_out": found.left_out,
+        "correlation": "–" if found.correlation is None else f"{found.correlation:.2f}".replace("-", "−"),
+    }
 
 
 def most_apart(found: Against) -> Sequence[Point]:
@@ -67,12 +42,20 @@ def most_apart(found: Against) -> Sequence[Point]:
     return sorted(found.points, key=lambda point: (-point.apart, point.session_id, point.turn))[:APART]
 
 
-def apart_row(point: Point, named: Named) -> ApartRow:
+def apart_row(point: Point, named: Named) -> dict[str, Any]:
     """A turn of `most_apart` as it is shown."""
     text = clean(" ".join(named.texts.get(point.turn, "").split()), 160)
     place = named.places.get(point.key[1:], 0)
     value, label = signed(point.value), plain(point.label)
-    return ApartRow(clean(point.session_id, 120), named.slug, place, point.turn, text, value, label)
+    return {
+        "session_id": clean(point.session_id, 120),
+        "slug": named.slug,
+        "place": place,
+        "turn": point.turn,
+        "said": text,
+        "value": value,
+        "label": label,
+    }
 
 
 def _scatter(points: Sequence[Point], address: Callable[[Point], str], colour: str, axes: tuple[str, str]) -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from apportion.foundation.html.text import clean
 from apportion.viewer.data.comparisons.policies import Answered
@@ -13,58 +13,32 @@ PAGE, TEXT, SHOWN = 20, 4_000, 3
 """Contexts a page, characters of a text, messages of a context that are shown at once."""
 
 
-@dataclass(frozen=True)
-class AnsweredRow:
-    """A context, the end of it at once and what was before it folded, with both answers."""
-
-    session_id: str
-    slug: str
-    turn: int
-    before: tuple[str, ...]
-    context: tuple[str, ...]
-    first: str
-    second: str
-    apart: str
-    share: float
-
-
-@dataclass(frozen=True)
-class PoliciesView:
-    """A page of contexts; ``same`` of the ``found`` have the same answer twice."""
-
-    rows: tuple[AnsweredRow, ...]
-    found: int
-    same: int
-    mean: str
-    page: Page
-
-
 def most_different(found: Sequence[Answered]) -> list[Answered]:
     """The most different answers first."""
     return sorted(found, key=lambda one: (-one.apart, one.session_id, one.turn, one.seed))
 
 
-def policies_view(ordered: Sequence[Answered], slugs: Mapping[str, str], page: Page) -> PoliciesView:
+def policies_view(ordered: Sequence[Answered], slugs: Mapping[str, str], page: Page) -> dict[str, Any]:
     """The page of the answers in their order."""
-    return PoliciesView(
-        rows=tuple(_row(one, slugs.get(one.session_id, "")) for one in page.cut(ordered)),
-        found=len(ordered),
-        same=sum(one.first == one.second for one in ordered),
-        mean=f"{sum(one.apart for one in ordered) / len(ordered):.0%}" if ordered else "–",
-        page=page,
-    )
+    return {
+        "rows": tuple(_row(one, slugs.get(one.session_id, "")) for one in page.cut(ordered)),
+        "found": len(ordered),
+        "same": sum(one.first == one.second for one in ordered),
+        "mean": f"{sum(one.apart for one in ordered) / len(ordered):.0%}" if ordered else "–",
+        "page": page,
+    }
 
 
-def _row(one: Answered, slug: str) -> AnsweredRow:
+def _row(one: Answered, slug: str) -> dict[str, Any]:
     lines = [clean(line, TEXT) for line in one.context.split("\n")]
-    return AnsweredRow(
-        session_id=clean(one.session_id, 120),
-        slug=slug,
-        turn=one.turn,
-        before=tuple(lines[:-SHOWN]),
-        context=tuple(lines[-SHOWN:]),
-        first=clean(one.first, TEXT),
-        second=clean(one.second, TEXT),
-        apart=f"{one.apart:.0%}",
-        share=one.apart,
-    )
+    return {
+        "session_id": clean(one.session_id, 120),
+        "slug": slug,
+        "turn": one.turn,
+        "before": tuple(lines[:-SHOWN]),
+        "context": tuple(lines[-SHOWN:]),
+        "first": clean(one.first, TEXT),
+        "second": clean(one.second, TEXT),
+        "apart": f"{one.apart:.0%}",
+        "share": one.apart,
+    }

@@ -27,46 +27,14 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class Figure:
-    """What one series says of the turn, in words; empty where it has no more to say."""
-
-    series: Series
-    reward: str
-    intervals: tuple[str, ...]
-    seeds: str
-    raw: str
-    samples: str
-
-
-@dataclass(frozen=True)
-class Behaviour:
-    """One person in one window: in words, and measured: feature, mean, share of the window that was observed."""
-
-    person: Person
-    window: str
-    words: str
-    measures: tuple[tuple[str, str, str], ...]
-
-
-@dataclass(frozen=True)
-class Label:
-    """What one annotator said."""
-
-    annotator: str
-    name: str
-    value: str
-    scale: str
-
-
-@dataclass(frozen=True)
 class Evidence:
     """Everything known of a turn; ``reasons`` are series with the words that a model gave."""
 
     turn: int
-    figures: tuple[Figure, ...]
+    figures: tuple[dict[str, Any], ...]
     reasons: tuple[tuple[Series, str], ...]
-    behaviours: tuple[Behaviour, ...]
-    labels: tuple[Label, ...]
+    behaviours: tuple[dict[str, Any], ...]
+    labels: tuple[dict[str, Any], ...]
     reply: str
     reply_by: str
 
@@ -86,7 +54,7 @@ def evidences(
     """The evidence of each of ``turns``."""
     wanted = set(turns)
     behaviours = _behaviours(tables, people, wanted)
-    labels: dict[int, list[Label]] = defaultdict(list)
+    labels: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in tables.labels:
         if row["turn"] in wanted:
             labels[row["turn"]].append(_label(row))
@@ -107,22 +75,22 @@ def evidences(
     return made
 
 
-def _figure(series: Series, worth: TurnValue) -> Figure:
+def _figure(series: Series, worth: TurnValue) -> dict[str, Any]:
     several = any(interval.kind == "seeds" and interval.drawn for interval in worth.intervals)
     samples = [plain(value) if value is not None else "nothing" for value in worth.samples]
-    return Figure(
-        series=series,
-        reward=signed(worth.reward),
-        intervals=tuple(one.words for one in worth.intervals if one.kind == "samples" and one.drawn),
-        seeds=", ".join(signed(value) for _, value in worth.seeds) if several else "",
-        raw="" if worth.raw is None else number(worth.raw),
-        samples=", ".join(samples) if len(samples) > 1 else "",
-    )
+    return {
+        "series": series,
+        "reward": signed(worth.reward),
+        "intervals": tuple(one.words for one in worth.intervals if one.kind == "samples" and one.drawn),
+        "seeds": ", ".join(signed(value) for _, value in worth.seeds) if several else "",
+        "raw": "" if worth.raw is None else number(worth.raw),
+        "samples": ", ".join(samples) if len(samples) > 1 else "",
+    }
 
 
 def _behaviours(
     tables: SessionTables, people: Mapping[str, Person], wanted: set[int]
-) -> dict[int, tuple[Behaviour, ...]]:
+) -> dict[int, tuple[dict[str, Any], ...]]:
     words: dict[tuple[int, str, str], str] = {}
     measures: dict[tuple[int, str, str], list[tuple[str, str, str]]] = defaultdict(list)
     for row in tables.descriptors:
@@ -134,23 +102,35 @@ def _behaviours(
             own = measures[row["turn"], row["person"], row["window"]]
             own.append((row["feature"], number(row["mean"]), seen))
     rank = {name: place for place, name in enumerate(FEATURES)}
-    made: dict[int, list[Behaviour]] = defaultdict(list)
+    made: dict[int, list[dict[str, Any]]] = defaultdict(list)
     order = {speaker: place for place, speaker in enumerate(people)}
     for turn, speaker, window in sorted(words.keys() | measures.keys(), key=lambda k: (k[0], order.get(k[1], 0), k[2])):
         if speaker in people:
             rows = sorted(measures.get((turn, speaker, window), ()), key=lambda row: rank.get(row[0], len(rank)))
             told = tuple((NAMES.get(name, clean(name, 60)), mean, seen) for name, mean, seen in rows)
             where = WINDOWS.get(window, clean(window, 30))
-            made[turn].append(Behaviour(people[speaker], where, words.get((turn, speaker, window), ""), told))
+            made[turn].append(
+                {
+                    "person": people[speaker],
+                    "window": where,
+                    "words": words.get((turn, speaker, window), ""),
+                    "measures": told,
+                }
+            )
     # Whoever is told of in words comes first: the rater, whose behaviour says how the turn was taken.
-    return {turn: tuple(sorted(own, key=lambda behaviour: not behaviour.words)) for turn, own in made.items()}
+    return {turn: tuple(sorted(own, key=lambda behaviour: not behaviour["words"])) for turn, own in made.items()}
 
 
-def _label(row: Mapping[str, Any]) -> Label:
+def _label(row: Mapping[str, Any]) -> dict[str, Any]:
     known = row["low"] is not None and row["high"] is not None
     scale = f"{plain(row['low'])} to {plain(row['high'])}" if known else ""
     value = "" if row["value"] is None else plain(row["value"])
-    return Label(clean(row["annotator"] or "a person", 80), clean(row["name"], 80), value, scale)
+    return {
+        "annotator": clean(row["annotator"] or "a person", 80),
+        "name": clean(row["name"], 80),
+        "value": value,
+        "scale": scale,
+    }
 
 
 def _reply(episode: Episode | None, position: int, people: Mapping[str, Person]) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -14,9 +15,9 @@ from apportion.pipeline.report.sessions import what_it_equals
 from apportion.viewer.data.session import SessionTables, episode_order
 from apportion.viewer.views.session.axis import Axis, axis_of, clock
 from apportion.viewer.views.session.bars import margin_bar, reward_row
-from apportion.viewer.views.session.lanes import Lane, Overlap, lanes_of, overlaps_of
+from apportion.viewer.views.session.lanes import Overlap, lanes_of, overlaps_of
 from apportion.viewer.views.session.people import Person, people_of
-from apportion.viewer.views.session.recordings import Player, players_of
+from apportion.viewer.views.session.recordings import players_of
 from apportion.viewer.views.session.series import Series, series_of
 
 MOST_SERIES = 9
@@ -57,79 +58,6 @@ class ShownSeries:
     row: Markup
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A series beside a turn."""
-
-    shown: ShownSeries
-    text: str
-    level: int
-    bar: Markup
-
-
-@dataclass(frozen=True)
-class TurnView:
-    """One utterance. ``start_s`` and ``end_s`` are empty without times; ``over`` says whom it interrupts."""
-
-    turn: int
-    person: Person
-    text: str
-    time: str
-    start_s: str
-    end_s: str
-    target: bool
-    level: int
-    over: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class RatingView:
-    """A score that can be looked at: its number, who gave it of whom, and its figures in words."""
-
-    number: int
-    title: str
-    score: str
-    scale: str
-    name: str
-    drawing: Markup | None
-    chosen: bool
-
-
-@dataclass(frozen=True)
-class BackgroundView:
-    """Something that was known before the first turn; ``speaker`` is empty where everybody knew it."""
-
-    kind: str
-    speaker: str
-    text: str
-
-
-@dataclass(frozen=True)
-class SessionView:
-    """A session's page. ``others`` are series that an address asks for; ``failed`` says why something is missing."""
-
-    session_id: str
-    slug: str
-    split: str
-    before: str | None
-    after: str | None
-    length: str
-    axis: Axis
-    people: tuple[Person, ...]
-    ratings: tuple[RatingView, ...]
-    series: tuple[ShownSeries, ...]
-    others: tuple[Series, ...]
-    turns: tuple[TurnView, ...]
-    lanes: tuple[Lane, ...]
-    overlaps: tuple[Overlap, ...]
-    players: tuple[Player, ...]
-    backgrounds: tuple[BackgroundView, ...]
-    failed: tuple[str, ...]
-    behaviour: bool
-    legend: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Chosen:
     """An episode of a session with its series: what a page and the evidence of a turn are both made of."""
@@ -158,7 +86,7 @@ def choose(tables: SessionTables, rating: int, order: Sequence[str]) -> Chosen:
 
 def session_view(
     tables: SessionTables, chosen: Chosen, asked: SessionQuery, first: str, training_mean: float | None
-) -> SessionView:
+) -> dict[str, Any]:
     """What the page shows.
 
     ``first``: the series in front where the address names none. ``training_mean``: the mean score of the training
@@ -169,30 +97,30 @@ def session_view(
     placed, others = _placed(chosen.series, asked, first)
     shown = tuple(_shown(n, s, on, front, axis, episode, training_mean) for n, (s, on, front) in enumerate(placed, 1))
     overlaps = overlaps_of(session, axis)
-    return SessionView(
-        session_id=clean(session.session_id, NAME),
-        slug=tables.slug,
-        split=clean(tables.split or "", 20),
-        before=tables.before,
-        after=tables.after,
-        length=clock(axis.end) if axis.timed else "",
-        axis=axis,
-        people=tuple(chosen.people.values()),
-        ratings=_ratings(tables, chosen),
-        series=shown,
-        others=others,
-        turns=_turns(tables, chosen, shown, {overlap.turn: overlap for overlap in overlaps}),
-        lanes=lanes_of(session, axis, chosen.people),
-        overlaps=overlaps,
-        players=players_of(session, chosen.people),
-        backgrounds=tuple(
-            BackgroundView(clean(b.kind, 30), clean(b.speaker or "", 60), clean(b.text, TEXT))
+    return {
+        "session_id": clean(session.session_id, NAME),
+        "slug": tables.slug,
+        "split": clean(tables.split or "", 20),
+        "before": tables.before,
+        "after": tables.after,
+        "length": clock(axis.end) if axis.timed else "",
+        "axis": axis,
+        "people": tuple(chosen.people.values()),
+        "ratings": _ratings(tables, chosen),
+        "series": shown,
+        "others": others,
+        "turns": _turns(tables, chosen, shown, {overlap.turn: overlap for overlap in overlaps}),
+        "lanes": lanes_of(session, axis, chosen.people),
+        "overlaps": overlaps,
+        "players": players_of(session, chosen.people),
+        "backgrounds": tuple(
+            {"kind": clean(b.kind, 30), "speaker": clean(b.speaker or "", 60), "text": clean(b.text, TEXT)}
             for b in session.backgrounds
         ),
-        failed=tuple(clean(f"{row['stage']}: {row['cause']}", 600) for row in tables.quarantine),
-        behaviour=axis.timed and bool(tables.utterance_features),
-        legend=_legend(shown),
-    )
+        "failed": tuple(clean(f"{row['stage']}: {row['cause']}", 600) for row in tables.quarantine),
+        "behaviour": axis.timed and bool(tables.utterance_features),
+        "legend": _legend(shown),
+    }
 
 
 def _placed(
@@ -242,7 +170,7 @@ def _legend(shown: Sequence[ShownSeries]) -> tuple[str, ...]:
 
 def _turns(
     tables: SessionTables, chosen: Chosen, shown: Sequence[ShownSeries], over: Mapping[int, Overlap]
-) -> tuple[TurnView, ...]:
+) -> tuple[dict[str, Any], ...]:
     front = next((one.series for one in shown if one.front), None)
     views = []
     for turn in tables.session.turns:
@@ -250,40 +178,61 @@ def _turns(
         cut = over.get(turn.turn)
         timed = turn.start_s is not None and turn.end_s is not None
         views.append(
-            TurnView(
-                turn=turn.turn,
-                person=chosen.people[turn.speaker],
-                text=clean(turn.text, TEXT),
-                time=clock(turn.start_s) if turn.start_s is not None else "",
-                start_s=f"{turn.start_s:g}" if timed else "",
-                end_s=f"{turn.end_s:g}" if timed else "",
-                target=turn.speaker == chosen.target,
-                level=front.level(turn.turn) if front else 0,
-                over=f"{cut.length_s:.1f} s over turn {cut.over}" if cut else "",
-                cells=cells,
-            )
+            {
+                "turn": turn.turn,
+                "person": chosen.people[turn.speaker],
+                "text": clean(turn.text, TEXT),
+                "time": clock(turn.start_s) if turn.start_s is not None else "",
+                "start_s": f"{turn.start_s:g}" if timed else "",
+                "end_s": f"{turn.end_s:g}" if timed else "",
+                "target": turn.speaker == chosen.target,
+                "level": front.level(turn.turn) if front else 0,
+                "over": f"{cut.length_s:.1f} s over turn {cut.over}" if cut else "",
+                "cells": cells,
+            }
         )
     return tuple(views)
 
 
-def _cell(shown: ShownSeries, turn: int) -> Cell:
+def _cell(shown: ShownSeries, turn: int) -> dict[str, Any]:
     series = shown.series
-    return Cell(shown, signed(series.values[turn].reward), series.level(turn), margin_bar(series, turn))
+    return {
+        "shown": shown,
+        "text": signed(series.values[turn].reward),
+        "level": series.level(turn),
+        "bar": margin_bar(series, turn),
+    }
 
 
-def _ratings(tables: SessionTables, chosen: Chosen) -> tuple[RatingView, ...]:
+def _ratings(tables: SessionTables, chosen: Chosen) -> tuple[dict[str, Any], ...]:
     rated = {episode.key: episode for episode in tables.session.episodes()}
     return tuple(_rating(n, key, rated.get(key), n == chosen.number) for n, key in enumerate(chosen.keys))
 
 
-def _rating(place: int, key: EpisodeKey, episode: Episode | None, chosen: bool) -> RatingView:
+def _rating(place: int, key: EpisodeKey, episode: Episode | None, chosen: bool) -> dict[str, Any]:
     _, rater, target, name = (clean(part, 60) for part in key)
     alone = episode is not None and not episode.has_rater
     title = f"the environment scores {target}" if alone else f"{rater} rates {target}"
     if not name:  # Nobody gave a score (`apportion.corpus.targets`).
         title = f"turns of {target}"
     if episode is None or not episode.is_rated:
-        return RatingView(place, title, "", "", name, None, chosen)
+        return {
+            "number": place,
+            "title": title,
+            "score": "",
+            "scale": "",
+            "name": name,
+            "drawing": None,
+            "chosen": chosen,
+        }
     low, high = episode.rating.low, episode.rating.high
     scale = f"{plain(low)} to {plain(high)}"
-    return RatingView(place, title, plain(episode.score), scale, name, meter(episode.score, low, high), chosen)
+    return {
+        "number": place,
+        "title": title,
+        "score": plain(episode.score),
+        "scale": scale,
+        "name": name,
+        "drawing": meter(episode.score, low, high),
+        "chosen": chosen,
+    }
