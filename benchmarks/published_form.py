@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.evaluation.confidence_intervals.figure import Estimate
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate
 from apportion.evaluation.evaluate import evaluate
 from apportion.evaluation.evaluation import Evaluation, MethodFigures
 from apportion.evaluation.inputs import Evidence, MethodValues

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from apportion.evaluation.confidence_intervals.figure import Estimate, Missing
+    from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
     from apportion.evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
     from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues
     from apportion.evaluation.references.test_set import AlignedValues, TestSet
@@ -49,7 +49,7 @@ __all__ = [
 
 _HOMES = {
     "AlignedValues": "apportion.evaluation.references.test_set",
-    "Estimate": "apportion.evaluation.confidence_intervals.figure",
+    "Estimate": "apportion.evaluation.confidence_intervals.bootstrap",
     "Evaluation": "apportion.evaluation.evaluation",
     "EvaluationSettings": "apportion.evaluation.settings",
     "Evidence": "apportion.evaluation.inputs",
@@ -57,7 +57,7 @@ _HOMES = {
     "MethodFigures": "apportion.evaluation.evaluation",
     "MethodRemarks": "apportion.evaluation.inputs",
     "MethodValues": "apportion.evaluation.inputs",
-    "Missing": "apportion.evaluation.confidence_intervals.figure",
+    "Missing": "apportion.evaluation.confidence_intervals.bootstrap",
     "PairedDifference": "apportion.evaluation.evaluation",
     "render": "apportion.evaluation.table",
     "render_markdown": "apportion.evaluation.table",

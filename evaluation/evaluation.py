@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from apportion.evaluation.confidence_intervals.figure import Estimate, Figure, Missing
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Figure, Missing
 from apportion.evaluation.figures.agreement import AgreementCounts
 from apportion.evaluation.figures.consistency import Consistency
 from apportion.evaluation.references.support import SupportCount

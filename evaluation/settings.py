@@ -7,8 +7,16 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from apportion.evaluation.presets import PRESETS
-from apportion.foundation.presets import Preset, PresetSettings
+from apportion.foundation.presets import Preset, PresetSettings, PublishedValue
+
+PRESETS: Mapping[str, Preset] = {
+    "paper": {
+        "happy_by": PublishedValue(
+            "mode", "Eq. 7 and appendix E.1: happiness alone is positive; the most probable emotion, as in GELI's code"
+        ),
+    }
+}
+"""LLM-GELI."""
 
 
 class EvaluationSettings(PresetSettings):

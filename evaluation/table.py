@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from apportion.evaluation.confidence_intervals.figure import Estimate, Figure, Missing
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Figure, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, HeldOutCounts, MethodFigures
 from apportion.evaluation.figures.agreement import AgreementCounts
 from apportion.evaluation.figures.consistency import Consistency

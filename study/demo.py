@@ -1,6 +1,6 @@
 """A study that shows itself: responses of a demo, simulated annotators with a taste that is known, a report.
 
-How they come to its pages is told by `apportion.viewer.study.demo`.
+How they come to its pages is told by `apportion.viewer.study.simulated_browser`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 from apportion.study.design.create import StudyPlan, make_study
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.unblinding_key import Key, read_key
-from apportion.study.report.measures import UNITS
+from apportion.study.report.grids import UNITS
 from apportion.study.report.results import StudyReport
 from apportion.study.report.write import WRITERS, written
 from apportion.study.simulated_annotators import SimulatedAnnotators, simulated_name

@@ -29,9 +29,9 @@ from apportion.viewer.data.run_location import RunPlace
 from apportion.viewer.data.session import read_session
 from apportion.viewer.labels.label_store import Overlay
 from apportion.viewer.pages import report, session, sessions, slices
-from apportion.viewer.pages.compare_files import compare_files
+from apportion.viewer.pages.compare import compare_files
 from apportion.viewer.pages.links import REPORT, Links, bundled_name
-from apportion.viewer.pages.sessions_data import sessions_data
+from apportion.viewer.pages.sessions import sessions_data
 from apportion.viewer.pseudonymize import renamed_copy
 from apportion.viewer.views.session.view import SessionQuery, choose
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from apportion.evaluation.confidence_intervals.figure import Estimate
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
+from apportion.foundation.intervals.estimate import IntervalEstimate, Missing
 from apportion.foundation.intervals.resampling import Statistic, drawn_counts, percentile_interval
+from apportion.foundation.tables.numbers import fixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +81,47 @@ def estimate(sampled: BootstrapResult, confidence: float) -> Estimate:
     seed_sd = float(sampled.values.std(ddof=1)) if len(sampled.values) > 1 else None
     low, high = percentile_interval(sampled.replicates, confidence) if sampled.sessions > 1 else (None, None)
     return Estimate(sampled.value, low, high, sampled.sessions, seed_sd)
+
+
+__all__ = ["Estimate", "Figure", "Missing"]
+
+
+@dataclass(frozen=True)
+class Estimate(IntervalEstimate):
+    """One figure over S ``sessions``, with its bootstrap interval over them.
+
+    ``seed_sd`` is the standard deviation (ddof 1) of the figure over training seeds, None with a single seed.
+    """
+
+    sessions: int
+    seed_sd: float | None = None
+
+    def text(self, decimals: int, *, sign: bool = False) -> str:
+        """Value, spread over seeds and interval."""
+        spread = "" if self.seed_sd is None else f" ±{fixed(self.seed_sd, decimals)}"
+        return f"{fixed(self.value, decimals, sign=sign)}{spread}{self.ends(decimals, sign=sign)}"
+
+
+Figure = Estimate | Missing
+
+
+MOST = 1_000_000
+"""Above this many sessions the advice is that the methods are the same."""
+
+
+def sessions_to_tell(difference: BootstrapResult, settings: EvaluationSettings) -> int | None:
+    """Test sessions with which the observed paired difference would be found with probability ``settings.power``.
+
+    A two-sided test at ``1 - settings.confidence``; the standard error is that of the bootstrap, which shrinks
+    with the square root of the number of sessions.
+
+    None where the difference is zero, or so small that more than a million sessions would be needed.
+    """
+    error = float(np.nanstd(difference.replicates))
+    if difference.value == 0 or not math.isfinite(error):
+        return None
+    from scipy.special import ndtri
+
+    reach = ndtri((1 + settings.confidence) / 2) + ndtri(settings.power)
+    needed = difference.sessions * (reach * error / difference.value) ** 2
+    return math.ceil(needed) if needed <= MOST else None

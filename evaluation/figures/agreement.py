@@ -7,8 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, ratio, resample, resample_counts
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import (
+    BootstrapResult,
+    Missing,
+    ratio,
+    resample,
+    resample_counts,
+)
 from apportion.evaluation.references.test_set import Bools, TestSet
 from apportion.evaluation.references.turn_labels import TurnLabels, mean_at, without_rounding
 from apportion.evaluation.settings import EvaluationSettings

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, resample
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing, resample
 from apportion.evaluation.figures.dominant_emotion import most_often
 from apportion.evaluation.references.test_set import Bools, TestSet
 from apportion.evaluation.references.turn_labels import TurnLabels

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from apportion.corpus.session import EpisodeKey
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, ratio, resample
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing, ratio, resample
 from apportion.evaluation.figures.global_loss import episode_sums
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings

@@ -8,8 +8,7 @@ from itertools import combinations
 import pyarrow as pa
 
 from apportion.corpus.annotators import computed_labels
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, paired_difference
-from apportion.evaluation.confidence_intervals.figure import Estimate
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Estimate, paired_difference
 from apportion.evaluation.evaluation import ComputedAgreement, MethodAgreement, PairedDifference
 from apportion.evaluation.inputs import Evidence
 from apportion.evaluation.methods import baselines

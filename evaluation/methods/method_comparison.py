@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apportion.corpus.session import EpisodeKey
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate
-from apportion.evaluation.confidence_intervals.figure import Figure, Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Figure, Missing, estimate
 from apportion.evaluation.evaluation import FaceCounts, OneAnnotator
 from apportion.evaluation.figures import agreement
 from apportion.evaluation.figures.agreement import AgreementCounts

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from apportion.corpus.power import score_variance_warning
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, paired_difference
-from apportion.evaluation.confidence_intervals.power import sessions_to_tell
+from apportion.evaluation.confidence_intervals.bootstrap import (
+    BootstrapResult,
+    estimate,
+    paired_difference,
+    sessions_to_tell,
+)
 from apportion.evaluation.methods.method_comparison import Figures
 from apportion.evaluation.references.test_set import AlignedValues, TestSet
 from apportion.evaluation.settings import EvaluationSettings

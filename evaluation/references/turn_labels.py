@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import Missing
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats

@@ -133,8 +133,7 @@ def write_benchmark(config: Config, choice: BenchmarkPlan, session: str | None) 
     """
     from apportion.evaluation.evaluation import Evaluation
     from apportion.pipeline.benchmark import session as benchmark_session
-    from apportion.pipeline.benchmark.page import page
-    from apportion.pipeline.benchmark.picture import picture
+    from apportion.pipeline.benchmark.page import page, picture
 
     files = {name: config.output / name for name in (PAGE, DOCUMENT, PICTURE)}
     engine = open_engine(config)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode
 from apportion.evaluation.error_slices.find import find_slices
-from apportion.evaluation.error_slices.result import ErrorSlices, SliceSettings
-from apportion.evaluation.error_slices.table import markdown
+from apportion.evaluation.error_slices.result import ErrorSlices, SliceSettings, markdown
 from apportion.evaluation.error_slices.turns import TargetTurns, TurnId
 from apportion.pipeline.error_slices.turn_attributes import traits
 from apportion.pipeline.results.run_folder import SLICES, session_file_name

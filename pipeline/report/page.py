@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode
-from apportion.evaluation.error_slices.result import ErrorSlices
-from apportion.evaluation.error_slices.table import NOTES, slice_grid, summary, told_by
+from apportion.evaluation.error_slices.result import NOTES, ErrorSlices, slice_grid, summary, told_by
 from apportion.evaluation.evaluation import Evaluation, PairedDifference
 from apportion.evaluation.table import TITLES, footnotes, grids, read
 from apportion.foundation.html.page import render_page
@@ -21,7 +20,6 @@ from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.numbers import NO_FIGURE
 from apportion.pipeline.report.colours import colour_class
 from apportion.pipeline.report.curves import stage_charts
-from apportion.pipeline.report.mixes import mixes
 from apportion.pipeline.report.sessions import session_views
 
 MAX_QUARANTINE = 200
@@ -60,7 +58,7 @@ class ReportInputs:
     - ``config``: the configuration as text.
     - ``versions``: package to version.
     - ``notes``: what the reader has to know of the data: that it is synthetic, that replies were recorded.
-    - ``audit``: the fields of ``apportion.evaluation.robustness.table.StabilityTable``; None where nothing was audited.
+    - ``audit``: the fields of ``StabilityTable``; None where nothing was audited.
     - ``slices``: each method's kinds of turn with rewards of their own.
     - ``missing``: what a reader would look for and the run does not have, and why.
     - ``unfinished``: stages whose training failed, so that ``histories`` shows it up to there.
@@ -219,3 +217,35 @@ def _quarantined(rows: Sequence[Mapping[str, Any]]) -> Grid:
     columns = ("stage", "session_id", "unit", "status", "cause")
     cells = tuple(tuple(clean(str(row.get(column) or "–"), CAUSE_LIMIT) for column in columns) for row in rows)
     return Grid("Skipped and quarantined", ("Stage", "Session", "Unit", "Status", "Cause"), cells)
+
+
+HEADER = ("Source", "Weight", "R² of left-out scores", "Training sessions", "Why")
+
+
+def mixes(sources: pa.Table | None) -> list[Grid]:
+    """A table a method, titled by it and by its seeds where they differ; seeds that say the same are shown once."""
+    found: dict[str, dict[int, list[tuple[str, ...]]]] = {}
+    for row in [] if sources is None else sources.to_pylist():
+        found.setdefault(str(row["method"]), {}).setdefault(int(row["seed"]), []).append(_row(row))
+    shown = []
+    for method, by_seed in found.items():
+        first, *others = by_seed.values()
+        alike = all(rows == first for rows in others)
+        for seed, rows in list(by_seed.items())[: 1 if alike else None]:
+            name = clean(method, 60)
+            shown.append(Grid(f"Sources of {name}" + ("" if alike else f", seed {seed}"), HEADER, tuple(rows)))
+    return shown
+
+
+def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        clean(str(row["source"]), 60),
+        number(row["weight"]) + _interval(row["low"], row["high"]),
+        number(row["explained"]) + _interval(row["explained_low"], row["explained_high"]),
+        f"{row['sessions']:,}",
+        clean(str(row["reason"]), 300),
+    )
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" [{number(low)}, {number(high)}]"

@@ -95,8 +95,7 @@ def _perturbation_of(unit: Unit) -> str:
 
 def _stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """All judgements of the audit to how far the order of the turns held."""
-    from apportion.evaluation.robustness.rank_stability import stability
-    from apportion.evaluation.robustness.table import stability_table
+    from apportion.evaluation.robustness.rank_stability import stability, stability_table
 
     given = Counter(_perturbation_of(unit) for unit in inputs.upstream["audit"])
     asked = _asked_sessions(config, {session.session_id: session for session in inputs.sessions})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from apportion.evaluation.confidence_intervals.figure import Estimate
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.rlhf.compare.win_rate import PolicyReward, WinRate
 

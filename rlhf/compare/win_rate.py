@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apportion.evaluation.confidence_intervals.bootstrap import estimate, ratio, resample
-from apportion.evaluation.confidence_intervals.figure import Estimate
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate, estimate, ratio, resample
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import history_text, said_in_chat

@@ -30,8 +30,7 @@ from apportion.study.design.criteria import (
 from apportion.study.design.dialogues import items_of_dialogues
 from apportion.study.design.folder import CHECKS, CONSENT, CRITERIA, INSTRUCTIONS, ITEMS, SETTINGS, StudyFolder
 from apportion.study.design.items import Item, items_of, response_id
-from apportion.study.design.settings import StudySettings
-from apportion.study.design.toml_file import settings_text
+from apportion.study.design.settings import StudySettings, settings_text
 from apportion.study.design.unblinding_key import KEY_FILE, key_text, read_key
 
 

@@ -15,8 +15,7 @@ from apportion.study.design.answers import problem_of
 from apportion.study.design.attention_checks import Check
 from apportion.study.design.criteria import CriterionSet, read_criteria
 from apportion.study.design.items import Item
-from apportion.study.design.settings import StudySettings
-from apportion.study.design.toml_file import read_settings
+from apportion.study.design.settings import StudySettings, read_settings
 
 SETTINGS, CRITERIA, ITEMS, CHECKS = "study.toml", "criteria.toml", "items.jsonl", "checks.jsonl"
 INSTRUCTIONS, CONSENT = "instructions.md", "consent.md"

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
+import tomllib
+from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from apportion.foundation.settings import Settings
+from apportion.corpus.files.textfile import read_text
+from apportion.foundation.did_you_mean import did_you_mean
+from apportion.foundation.errors import InputError
+from apportion.foundation.settings import Place, Settings, problems
+from apportion.foundation.toml_text import toml_text
 
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z][0-9]{4,6}$")]
 
@@ -61,3 +68,35 @@ class StudySettings(Settings):
         if len(set(self.practice)) < len(self.practice):
             raise ValueError("practice: an item is named twice")
         return self
+
+
+HEAD = """\
+# A study. After the first answer it is refused when it was changed, but for the settings marked with (*);
+# `apportion study init --from THIS NEW` makes a new version of it. criteria.toml says what is asked.
+"""
+
+
+def settings_text(settings: StudySettings) -> str:
+    """``study.toml``."""
+    parts = [HEAD]
+    for name, field in StudySettings.model_fields.items():
+        marked = f"{'(*) ' if name in StudySettings.NOT_IN_KEY else ''}{field.description}"
+        comment = textwrap.fill(marked, 118, initial_indent="# ", subsequent_indent="# ")
+        parts.append(f"{comment}\n{name} = {toml_text(getattr(settings, name))}\n")
+    return "\n".join(parts)
+
+
+def read_settings(path: Path) -> StudySettings:
+    """The settings in a study's file. Raises InputError: it cannot be read, is no TOML, or its values are not a
+    study's.
+    """
+    try:
+        return StudySettings.model_validate(tomllib.loads(read_text(path)))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML ({error}). Correct that line.") from None
+    except ValidationError as error:
+        raise InputError("\n".join(f"{path}: {one}" for one in problems(error, unknown=_unknown))) from None
+
+
+def _unknown(place: Place) -> str:
+    return did_you_mean(str(place[-1]), StudySettings.model_fields, "remove it")

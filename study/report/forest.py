@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from apportion.foundation.html.text import clean
 from apportion.foundation.svg import ticks
-from apportion.study.report.measures import UNITS, Unit
+from apportion.study.report.grids import UNITS, Unit
 from apportion.study.report.results import CriterionTable, StudyTable
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BOTTOM = 360.0, 112.0, 14.0, 8.0, 26.0, 22.0

@@ -14,8 +14,7 @@ from apportion.foundation.truncate import counted
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.unblinding_key import Key
 from apportion.study.report.annotators import AnnotatorFigures, FlagRules, annotator_figures
-from apportion.study.report.figures import study_table
-from apportion.study.report.judges import agreement_with_people, as_one_voice, judge_of
+from apportion.study.report.figures import agreement_with_people, as_one_voice, judge_of, study_table
 from apportion.study.report.results import Judge, StudyReport, StudyTable, Times
 from apportion.study.report.tables import Unblinded, unblinded
 from apportion.study.rows import AnswerRow

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.evaluation.confidence_intervals.figure import Estimate, Figure, Missing
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Figure, Missing
 from apportion.evaluation.evaluation import Evaluation, FaceCounts, MethodFigures
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import InputError

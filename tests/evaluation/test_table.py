@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.evaluation.confidence_intervals.figure import Estimate
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate
 from apportion.evaluation.table import footnotes, grids, render, render_markdown
 from apportion.foundation.tables.numbers import NO_FIGURE
 from tests.evaluation.made_up import evaluated, rewards, splits

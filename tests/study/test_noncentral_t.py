@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t
 
-from apportion.study.noncentral_t import MANY, noncentral_t_above
+from apportion.study.power import MANY, noncentral_t_above
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 5, 29, 128, 299, MANY, MANY + 1, 5_000, 50_000])

@@ -6,8 +6,7 @@ from click.testing import CliRunner
 
 from apportion.commands.study.power import power_command
 from apportion.foundation.tables.numbers import fixed
-from apportion.study.plan_page import as_page
-from apportion.study.planning import Plan, planned
+from apportion.study.planning import Plan, as_page, planned
 from apportion.study.power import power
 from tests.behaviour.command import in_process
 

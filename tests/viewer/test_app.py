@@ -6,7 +6,7 @@ import html.parser
 
 import pytest
 
-from apportion.viewer.data.slugs import slug_of
+from apportion.viewer.data.index import slug_of
 from tests.viewer.runs import HOSTILE_IDS, ask, served, write_hostile_run
 
 URLS = {"href", "src", "action"}

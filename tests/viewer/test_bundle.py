@@ -120,7 +120,7 @@ def test_every_comparison_is_a_file_that_leads_to_the_others(compared):
 
 
 def test_a_long_comparison_is_cut_and_says_so(place, tmp_path, monkeypatch):
-    monkeypatch.setattr("apportion.viewer.pages.compare_choices.MOST_LINES", 10)
+    monkeypatch.setattr("apportion.viewer.pages.compare.MOST_LINES", 10)
     for module in ("compare", "compare_files"):
         monkeypatch.setattr(f"apportion.viewer.pages.{module}.MOST_LINES", 10)
     write_bundle(place, tmp_path / "out")

@@ -26,12 +26,10 @@ from apportion.corpus.session import Background, Episode, EpisodeKey, Media, Rat
 from apportion.evaluation.figures.disagreement import disagreement
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.files import place_file, remove_leftovers, temporary_name
-from apportion.viewer.data.index import TABLES, stamp
+from apportion.viewer.data.index import TABLES, pack, slug_of, stamp
 from apportion.viewer.data.measures import standing
 from apportion.viewer.data.run_location import RunPlace
-from apportion.viewer.data.serialization import pack
 from apportion.viewer.data.session import episode_order
-from apportion.viewer.data.slugs import slug_of
 from apportion.viewer.data.text_index import searchable
 
 PACKED = ("rewards", "scores", "samples", "descriptors", "utterance_features", "quarantine")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
@@ -115,3 +118,33 @@ def index_path(place: RunPlace) -> Path:
         f"{beside}: the index of the sessions can be written neither there nor into {cache_folder()}. Make one of them "
         "writable, or set APPORTION_CACHE to a folder of yours."
     )
+
+
+def pack(columns: Mapping[str, Sequence[Any]]) -> bytes:
+    """Columns of equal length as compressed JSON; NaN and infinities are kept."""
+    return zlib.compress(
+        json.dumps(dict(columns), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"), 1
+    )
+
+
+def unpack(blob: bytes) -> list[dict[str, Any]]:
+    """The rows of a blob of `pack`, each a mapping of column to value."""
+    columns: dict[str, list[Any]] = json.loads(zlib.decompress(blob).decode("utf-8", "surrogatepass"))
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+MOST = 80
+
+
+def slug_of(session_id: str) -> str:
+    """A session id as letters, digits, ``-``, ``_`` and ``~``: safe in an address and as a file's name.
+
+    Every other byte of its UTF-8 is ``~`` and two hexadecimal digits; long ids are cut and end in a digest.
+
+    >>> slug_of("s01"), slug_of("../etc")
+    ('s01', '~2e~2e~2fetc')
+    """
+    raw = session_id.encode("utf-8", "surrogatepass")
+    slug = "".join(chr(byte) if chr(byte) in _PLAIN else f"~{byte:02x}" for byte in raw) or "~"
+    return slug if len(slug) <= MOST else f"{slug[: MOST - 17]}~{digest(raw.hex())[:16]}"

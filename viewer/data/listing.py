@@ -7,9 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from apportion.viewer.data.index import Index
+from apportion.viewer.data.index import Index, unpack
 from apportion.viewer.data.paging import Page
-from apportion.viewer.data.serialization import unpack
 from apportion.viewer.data.text_index import decomposed, pattern_of, query_of
 
 PAGE = 50

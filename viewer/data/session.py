@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from apportion.corpus.session import Background, EpisodeKey, Media, Rating, Session, Turn
-from apportion.viewer.data.index import Index
-from apportion.viewer.data.serialization import unpack
+from apportion.viewer.data.index import Index, unpack
 from apportion.viewer.labels.label import Label, said_digest
 
 Rows = tuple[dict[str, Any], ...]

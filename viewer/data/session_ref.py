@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from apportion.corpus.session import EpisodeKey
-from apportion.viewer.data.index import Index
-from apportion.viewer.data.serialization import unpack
+from apportion.viewer.data.index import Index, unpack
 from apportion.viewer.labels.label import Label, said_digest
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, product
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -20,17 +22,7 @@ from apportion.viewer.data.comparisons.value_sources import ValueSource, voices
 from apportion.viewer.data.paging import Page
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.data.session_ref import named, places_by_episode, slugs_by_session, splits_by_session
-from apportion.viewer.pages.compare_choices import (
-    MOST_LINES,
-    choices,
-    chosen_pair,
-    labelled_voices,
-    policy_pairs,
-    usual_label,
-    usual_voice,
-    voice_pairs,
-)
-from apportion.viewer.pages.links import Links
+from apportion.viewer.pages.links import Links, bundled_name
 from apportion.viewer.pages.render import page, render
 from apportion.viewer.views.comparisons import audited, methods, policies
 from apportion.viewer.views.comparisons.audited import audit_view, ordered_audit
@@ -185,3 +177,95 @@ def _splits(run: ServedRun) -> list[str]:
 def _lines(links: Links, found: Sequence[object]) -> int:
     """How many of the lines that were found are shown, page by page."""
     return min(len(found), MOST_LINES) if links.bundled else len(found)
+
+
+MOST_CHOICES = 100
+"""Choices of a bundle, each at least one file: a run of ten methods has 45 pairs."""
+MOST_LINES = 250
+"""Lines of a list that a bundle has for each choice: those that differ most."""
+Choice = tuple[str, str]
+"""What a link is called, and where it leads."""
+
+
+def usual_voice(known: Sequence[ValueSource], key: str = "") -> ValueSource | None:
+    """The voice of that key; else the first that tells turns apart."""
+    told = [voice for voice in known if voice.method != "uniform"] or list(known)
+    return next((voice for voice in known if voice.key == key), next(iter(told), None))
+
+
+def chosen_pair(
+    known: Sequence[ValueSource], first_key: str = "", second_key: str = ""
+) -> tuple[ValueSource, ValueSource] | None:
+    """The two voices of those keys; else two that tell turns apart, of both runs where there are two."""
+    first = usual_voice(known, first_key)
+    others = [voice for voice in known if voice != first]
+    if first is None or not others:
+        return None
+    same = [voice for voice in others if voice.run and (voice.table, voice.method) == (first.table, first.method)]
+    return first, usual_voice([*same, *others], second_key) or others[0]
+
+
+def voice_pairs(known: Sequence[ValueSource]) -> list[tuple[ValueSource, ValueSource]]:
+    """Every two voices, those that are shown where none are asked for first."""
+    usual = chosen_pair(known)
+    pairs = [pair for pair in combinations(known, 2) if usual is None or set(pair) != set(usual)]
+    return [*([usual] if usual else []), *pairs][:MOST_CHOICES]
+
+
+def usual_label(means: Mapping[str, Sized]) -> str:
+    """The name that most labels have."""
+    return max(means, key=lambda name: len(means[name]), default="")
+
+
+def labelled_voices(known: Sequence[ValueSource], means: Mapping[str, Sized]) -> list[tuple[ValueSource, str]]:
+    """Every voice against every name of labels, those that are shown where none are asked for first."""
+    usual = (usual_voice(known), usual_label(means))
+    every = [one for one in product(known, means) if one != usual]
+    return [*([(usual[0], usual[1])] if usual[0] and usual[1] else []), *every][:MOST_CHOICES]
+
+
+def policy_pairs(policies: Sequence[str]) -> list[tuple[str, str]]:
+    """Every two policies."""
+    return list(combinations(policies, 2))[:MOST_CHOICES]
+
+
+def choices(links: Links, page: str, titles: Sequence[str]) -> tuple[Choice, ...]:
+    """A link to each file of a bundle that is the same page of another choice; none on the server, which is asked."""
+    if not links.bundled:
+        return ()
+    return tuple((title, links.page(page, number=number or None)) for number, title in enumerate(titles))
+
+
+Html = Callable[[ServedRun, Links, CompanionFiles, Asked], str]
+File = tuple[str, Callable[[Links], str]]
+"""Where it stands, and what makes it of its links."""
+
+
+def compare_files(run: ServedRun, around: CompanionFiles) -> Iterator[File]:
+    """Every file of the group; each of its four pages is there, if only to say why it has nothing to show."""
+
+    def files(name: str, html: Html, number: int, asked: Asked, lines: int = 0, size: int = 1) -> Iterator[File]:
+        for at in range(1, Page.of(min(lines, MOST_LINES), 1, size).pages + 1):
+            here = bundled_name(name, {"number": number, "page": at})
+            yield here, partial(_file, html, run, around, replace(asked, page=at))
+
+    known = voices(run.place, around)
+    for number, pair in enumerate(voice_pairs(known) or [None]):
+        asked = Asked(pair[0].key, pair[1].key) if pair else Asked()
+        lines = len(contrasts_of(run, pair)) if pair else 0
+        yield from files("compare", methods_html, number, asked, lines, methods.PAGE)
+    means = label_means(run.place.corpus, around.overlay.labels(), run.index)
+    for number, (voice, label) in enumerate(labelled_voices(known, means) or [(None, "")]):
+        yield from files("compare/people", people_html, number, Asked(voice.key if voice else "", label=label))
+    audit = read_audit(run.place.folder)
+    lines = len(audit.episodes) if audit else 0
+    yield from files("compare/audit", audit_html, 0, Asked(), lines, audited.PAGE)
+    responses = around.responses
+    names = policy_pairs(policies_in(responses)) if responses else []
+    for number, (first, second) in enumerate(names or [("", "")]):
+        lines = len(answered(responses, first, second)) if responses and second else 0
+        yield from files("compare/policies", policies_html, number, Asked(first, second), lines, policies.PAGE)
+
+
+def _file(html: Html, run: ServedRun, around: CompanionFiles, asked: Asked, links: Links) -> str:
+    return html(run, links, around, asked)

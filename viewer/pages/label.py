@@ -16,7 +16,6 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import InputError
-from apportion.viewer.data.labeling_queue import sessions_to_label, turns_to_label
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.data.session import SessionTables, read_session
 from apportion.viewer.labels.label import Label, said_digest
@@ -26,7 +25,13 @@ from apportion.viewer.pages.forms import form_token, read_form
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render
 from apportion.viewer.pages.session import screen
-from apportion.viewer.views.label_view import label_session, progress_view, question_view
+from apportion.viewer.views.label_view import (
+    label_session,
+    progress_view,
+    question_view,
+    sessions_to_label,
+    turns_to_label,
+)
 
 router = APIRouter()
 ENOUGH = EvaluationSettings().labelled_turns

@@ -15,7 +15,7 @@ from apportion.foundation.errors import UnitError
 from apportion.viewer.data.recordings import content_type, recording_file, sound_of
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.session import session_of
-from apportion.viewer.views.session.recordings import PLAYED
+from apportion.viewer.views.session.people import PLAYED
 
 router = APIRouter()
 

@@ -24,7 +24,7 @@ from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render
 from apportion.viewer.views.session.axis import axis_of
 from apportion.viewer.views.session.evidence import evidences
-from apportion.viewer.views.session.recordings import Player, Screen
+from apportion.viewer.views.session.people import Player, Screen
 from apportion.viewer.views.session.tracks import COLUMNS, TrackGroup, tracks_of
 from apportion.viewer.views.session.view import Chosen, SessionQuery, choose, session_view
 

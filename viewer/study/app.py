@@ -16,10 +16,10 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.html.page import TOKENS
 from apportion.study.store.rows import DatabaseAwayError, FullError, StudyChangedError, StudyStoreError
 from apportion.viewer.auth import MOST_BODY, Access, Gate, TooLargeError
-from apportion.viewer.study.pages import entry, item, reading, steps
+from apportion.viewer.study.pages import entry, item
 from apportion.viewer.study.serving import Serving, shown
 
-ROUTERS: tuple[APIRouter, ...] = (steps.router, entry.router, reading.router, item.router)
+ROUTERS: tuple[APIRouter, ...] = (entry.router, item.router)
 TITLES = {
     403: "Open your link",
     404: "Not found",

@@ -20,8 +20,7 @@ from apportion.study.store.store import Store
 from apportion.viewer.auth import Access
 from apportion.viewer.serve import LOOPBACK, is_loopback, listening, own_names, told_to_end, written_host
 from apportion.viewer.study.app import create_app
-from apportion.viewer.study.limits import EntryLimit
-from apportion.viewer.study.serving import Serving
+from apportion.viewer.study.serving import EntryLimit, Serving
 
 
 @dataclass(frozen=True)

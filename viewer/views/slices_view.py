@@ -11,7 +11,7 @@ from apportion.foundation.html.text import clean, number, signed
 from apportion.foundation.svg import interval_drawing
 from apportion.foundation.tables.numbers import NO_FIGURE, p_value
 from apportion.pipeline.report.colours import colour_class
-from apportion.viewer.data.slugs import slug_of
+from apportion.viewer.data.index import slug_of
 
 NAME, LINE = 120, 400
 

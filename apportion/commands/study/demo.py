@@ -44,7 +44,7 @@ def demo_command(out: Path, finished: Path, criteria: str, contexts: int, serve:
     if port is not None and not serve:
         raise InputError("--port: it is that of the pages with --serve. Give both, or neither.")
     try:
-        from apportion.viewer.study.demo import visited
+        from apportion.viewer.study.simulated_browser import visited
     except ModuleNotFoundError as error:
         raise InputError(
             f"`apportion study demo` needs {error.name}. Install it with `pip install 'apportion[study]'`."

@@ -37,7 +37,7 @@ def export_command(study: Path, out: Path, kind: str, corpus: Path | None, datab
         click.echo(f"wrote {out} ({export_labels(study, corpus, out, database):,} labels)")
         click.echo(f"next: apportion labels merge {shlex.quote(str(out))} {shlex.quote(str(corpus))} OUT")
         return
-    from apportion.study.import_export.export_tasks import hand_out
+    from apportion.study.import_export.exchange import hand_out
 
     for path, what in hand_out(study, out, kind, database, force=force):
         click.echo(f"wrote {path} ({what})")
@@ -55,7 +55,7 @@ def import_command(study: Path, source: Path, database: str | None) -> None:
     The answers are kept in STUDY/imported; `apportion study report` counts them with those of the study's own pages.
     The same file again replaces what came of it.
     """
-    from apportion.study.import_export.import_answers import bring
+    from apportion.study.import_export.exchange import bring
 
     kept = bring(study, source, database)
     for note in kept.notes:

@@ -37,8 +37,7 @@ def power_command(study: Path | None, as_json: bool, page: Path | None, **asked:
     Differences are points of a share of marks (5 is 20 % to 25 %), or of a rating's mean with --ratings.
     """
     from apportion.foundation.files import write_atomically
-    from apportion.study.plan_page import as_page
-    from apportion.study.planning import Plan, plan_of, planned
+    from apportion.study.planning import Plan, as_page, plan_of, planned
 
     if page is not None and page.suffix.lower() != ".html":
         raise InputError(f"--page {page}: a page's name ends in .html.")

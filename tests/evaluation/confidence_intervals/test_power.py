@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm
 
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, ratio, resample
-from apportion.evaluation.confidence_intervals.power import sessions_to_tell
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, ratio, resample, sessions_to_tell
 from apportion.evaluation.settings import EvaluationSettings
 
 SETTINGS = EvaluationSettings(bootstrap=4000)

@@ -1,8 +1,16 @@
 from dataclasses import replace
 
 from apportion.evaluation.error_slices.find import find_slices
-from apportion.evaluation.error_slices.result import ErrorSlices, Example, SliceSettings
-from apportion.evaluation.error_slices.table import HEADER, markdown, row, summary, told_by
+from apportion.evaluation.error_slices.result import (
+    HEADER,
+    ErrorSlices,
+    Example,
+    SliceSettings,
+    markdown,
+    row,
+    summary,
+    told_by,
+)
 from tests.evaluation.error_slices.planted import corpus
 
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, spearmanr
 
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing
 from apportion.evaluation.figures.agreement import count, one_annotator, pooled_auc, spearman, within_session
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.references.turn_labels import TurnLabels, read_labels

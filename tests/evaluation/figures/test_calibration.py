@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import linregress
 
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, resample_counts
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing, estimate, resample_counts
 from apportion.evaluation.figures.calibration import NO_LINE, bins, calibration
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 
 from apportion.corpus.schema import FRAMES
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing
 from apportion.evaluation.figures.dominant_emotion import EMOTIONS, most_often
 from apportion.evaluation.figures.local_difference import happy_turns, local_difference
 from apportion.evaluation.references.test_set import TestSet

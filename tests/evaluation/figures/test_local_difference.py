@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing
 from apportion.evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.references.turn_labels import TurnLabels, read_labels

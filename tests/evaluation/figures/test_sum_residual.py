@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing
 from apportion.evaluation.figures.sum_residual import residual_told, sum_residual
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings

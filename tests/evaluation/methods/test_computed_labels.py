@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.evaluation.confidence_intervals.figure import Missing
+from apportion.evaluation.confidence_intervals.bootstrap import Missing
 from apportion.evaluation.evaluation import Evaluation
 from apportion.evaluation.table import footnotes, grids, render
 from tests.evaluation.made_up import evaluated, labels

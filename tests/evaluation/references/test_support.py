@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from apportion.evaluation.confidence_intervals.figure import Estimate
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate
 from apportion.evaluation.evaluation import Evaluation
 from apportion.evaluation.references.support import SupportCount, rests_on
 from apportion.evaluation.table import render

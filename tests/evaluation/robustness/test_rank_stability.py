@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from apportion.corpus.schema import AUDIT
-from apportion.evaluation.robustness.rank_stability import stability
-from apportion.evaluation.robustness.table import stability_table
+from apportion.evaluation.robustness.rank_stability import stability, stability_table
 from apportion.evaluation.settings import EvaluationSettings
 
 SETTINGS = EvaluationSettings(bootstrap=200)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from apportion.environments.report_tables.figures import Value
 from apportion.environments.tournament.intervals import Mean
-from apportion.evaluation.confidence_intervals.figure import Estimate
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate
 from apportion.foundation.intervals.estimate import IntervalEstimate
 
 OF_EVERY_KIND = (

@@ -11,13 +11,12 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
-from apportion.evaluation.confidence_intervals.figure import Estimate, Missing
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
 from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, choose_methods, configure, write_benchmark
-from apportion.pipeline.benchmark.page import page
-from apportion.pipeline.benchmark.picture import picture
+from apportion.pipeline.benchmark.page import page, picture
 from apportion.pipeline.benchmark.session import ShownSession, shown_session
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.progress import StageProgress

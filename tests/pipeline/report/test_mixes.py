@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from apportion.pipeline.report.mixes import mixes
-from apportion.pipeline.report.page import render_report
+from apportion.pipeline.report.page import mixes, render_report
 from tests.pipeline.report_inputs import made_up_inputs, made_up_sources
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from apportion.corpus.schema import DESCRIPTORS, REWARDS
 from apportion.corpus.session import Episode, Turn
-from apportion.evaluation.confidence_intervals.figure import Estimate, Missing
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
 from apportion.pipeline.report.colours import colour_class
 from apportion.pipeline.report.page import ReportInputs, Sample, render_report

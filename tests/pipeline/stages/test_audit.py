@@ -8,8 +8,7 @@ from functools import partial
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.evaluation.robustness.rank_stability import stability
-from apportion.evaluation.robustness.table import stability_table
+from apportion.evaluation.robustness.rank_stability import stability, stability_table
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.pipeline.report.page import render_report
 from tests.behaviour.command import apportion, config, in_process

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.foundation.errors import InputError
-from apportion.study.design.settings import StudySettings
-from apportion.study.design.toml_file import read_settings, settings_text
+from apportion.study.design.settings import StudySettings, read_settings, settings_text
 
 
 @given(

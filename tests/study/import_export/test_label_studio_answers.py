@@ -4,8 +4,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.study.import_export.label_studio_answers import read_export
-from apportion.study.import_export.label_studio_tasks import interface_xml, tasks_json
+from apportion.study.import_export.label_studio import interface_xml, read_export, tasks_json
 from apportion.study.simulated_annotators import SimulatedAnnotators
 from tests.study.made_up import made_study
 

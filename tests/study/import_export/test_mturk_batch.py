@@ -5,7 +5,7 @@ from html import unescape
 
 from apportion.study.design.items import Response
 from apportion.study.import_export.form import form_of, shown_items
-from apportion.study.import_export.mturk_batch import batch_csv, layout_html
+from apportion.study.import_export.mturk import batch_csv, layout_html
 from tests.study.made_up import made_study
 
 HOSTILE = '=1+1 <script>alert("x")</script> ${item} & more\nsecond line'

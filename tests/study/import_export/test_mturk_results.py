@@ -7,8 +7,7 @@ import pytest
 
 from apportion.foundation.errors import InputError
 from apportion.study.design.answers import TIE
-from apportion.study.import_export.mturk_batch import batch_csv, layout_html
-from apportion.study.import_export.mturk_results import read_results
+from apportion.study.import_export.mturk import batch_csv, layout_html, read_results
 from apportion.study.simulated_annotators import SimulatedAnnotators
 from tests.study.made_up import made_study
 

@@ -11,9 +11,8 @@ from apportion.commands.study.export import export_command, import_command
 from apportion.foundation.errors import InputError
 from apportion.study.all_answers import gathered
 from apportion.study.design.folder import StudyFolder
-from apportion.study.import_export.import_answers import bring
-from apportion.study.import_export.table import write_answers
-from apportion.study.import_export.table_answers import read_answer_table
+from apportion.study.import_export.answer_table import read_answer_table, write_answers
+from apportion.study.import_export.exchange import bring
 from apportion.study.report.make import report_of
 from apportion.study.rows import AnswerRow
 from tests.study.made_up import answered, made_study

@@ -12,9 +12,9 @@ from statsmodels.stats.multitest import multipletests
 from apportion.evaluation.human_agreement.two_way_anova import mean_of_answers
 from apportion.foundation.errors import InputError
 from apportion.study.design.unblinding_key import read_key
-from apportion.study.report.document import as_json
 from apportion.study.report.make import report_of
 from apportion.study.report.tables import unblinded
+from apportion.study.report.write import as_json
 from tests.study.made_up import answered, made_study
 from tests.study.studies import responses, study_in
 

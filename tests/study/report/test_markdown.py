@@ -1,6 +1,6 @@
 import re
 
-from apportion.study.report.markdown import as_markdown
+from apportion.study.report.write import as_markdown
 from tests.study.report.hostile import SCRIPT, hostile_report
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from apportion.study.plan_page import as_page
-from apportion.study.planning import Plan, planned
+from apportion.study.planning import Plan, as_page, planned
 from apportion.study.report.page import as_html
 from tests.study.report.hostile import hostile_report
 from tests.viewer.browser.test_axe import serious

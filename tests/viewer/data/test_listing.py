@@ -9,12 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.viewer.data.index import Index
+from apportion.viewer.data.index import Index, slug_of
 from apportion.viewer.data.listing import PAGE, SORTS, Query, listing
 from apportion.viewer.data.run import serve_run
 from apportion.viewer.data.run_location import open_place
 from apportion.viewer.data.session import read_session
-from apportion.viewer.data.slugs import slug_of
 from tests.behaviour.small import write_small_corpus
 from tests.viewer.runs import HOSTILE_IDS, rename_sessions, run_on, write_hostile_run
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.viewer.data.slugs import MOST, slug_of
+from apportion.viewer.data.index import MOST, slug_of
 
 
 @given(st.text(), st.text())

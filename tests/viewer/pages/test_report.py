@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from apportion.viewer.bundle import write_bundle
+from apportion.viewer.data.index import slug_of
 from apportion.viewer.data.run_location import open_place
-from apportion.viewer.data.slugs import slug_of
 from tests.viewer.runs import HOSTILE_IDS, ask, served, write_hostile_run, write_report
 
 

@@ -19,8 +19,7 @@ from apportion.study.store.store import Store
 from apportion.viewer.auth import Access
 from apportion.viewer.serve import listening
 from apportion.viewer.study.app import create_app
-from apportion.viewer.study.limits import EntryLimit
-from apportion.viewer.study.serving import Serving
+from apportion.viewer.study.serving import EntryLimit, Serving
 from tests.behaviour.command import environment
 from tests.study.studies import study_in
 from tests.viewer.study.asking import Caller

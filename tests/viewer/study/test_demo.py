@@ -11,9 +11,8 @@ import pytest
 from apportion.study.all_answers import gathered
 from apportion.study.demo import AFTER, BEFORE, make_demo, planted, report_demo, simulated, simulated_names
 from apportion.study.store.store import Store
-from apportion.viewer.study.demo import visited
 from apportion.viewer.study.serve import served_beside
-from apportion.viewer.study.simulated_browser import Browser, Visit, VisitError
+from apportion.viewer.study.simulated_browser import Browser, Visit, VisitError, visited
 from tests.study.made_up import made_study
 from tests.study.studies import responses
 

@@ -6,7 +6,7 @@ import secrets
 
 import pytest
 
-from apportion.viewer.study.limits import MOST_ADDRESSES, WINDOW_S, EntryLimit
+from apportion.viewer.study.serving import MOST_ADDRESSES, WINDOW_S, EntryLimit
 
 
 class Clock:

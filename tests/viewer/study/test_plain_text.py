@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.viewer.study.plain_text import Block, blocks_of
+from apportion.viewer.study.views import Block, blocks_of
 
 
 def test_paragraphs_and_lists():

@@ -20,8 +20,8 @@ from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
 from apportion.study.design.folder import CONSENT
 from apportion.study.design.unblinding_key import KEY_FILE
-from apportion.study.import_export.label_studio_tasks import interface_xml, tasks_json
-from apportion.study.import_export.mturk_batch import batch_csv, layout_html
+from apportion.study.import_export.label_studio import interface_xml, tasks_json
+from apportion.study.import_export.mturk import batch_csv, layout_html
 from apportion.viewer.auth import MOST_BODY
 from tests.study.studies import POLICIES
 from tests.viewer.study.asking import Caller

@@ -9,20 +9,71 @@ from apportion.study.design.folder import StudyFolder
 from apportion.study.store.links import TOKEN, new_token
 from apportion.study.store.rows import NoSuchLinkError
 from apportion.viewer.pages.links import Links
-from apportion.viewer.study.pages.steps import on
-from apportion.viewer.study.plain_text import blocks_of
 from apportion.viewer.study.serving import (
     FormHere,
     Serving,
     ServingHere,
+    Visitor,
     VisitorHere,
     check_form,
     form_token,
     known_visitor,
     shown,
 )
+from apportion.viewer.study.views import blocks_of
 
 router = APIRouter()
+PAGES = {"consent": "consent", "instructions": "instructions", "done": "thanks"}
+"""Places of an annotator that have a page of their own; the others are items."""
+
+
+def next_page(serving: Serving, visitor: Visitor) -> str:
+    """The place of the page where somebody goes on: where they stopped."""
+    place = serving.store.next_place(visitor.id)
+    before = len(serving.study.settings.practice) if place.kind == "item" else 0
+    return PAGES.get(place.kind) or f"item/{before + place.number}"
+
+
+def on(serving: Serving, visitor: Visitor, here: str, **query: object) -> RedirectResponse:
+    """From the page ``here`` to where somebody goes on."""
+    return RedirectResponse(Links(here).page(next_page(serving, visitor), **query), 303)
+
+
+@router.get("/")
+def start(serving: ServingHere, visitor: VisitorHere) -> RedirectResponse:
+    """``GET /``: on to where the annotator stopped."""
+    return on(serving, visitor, "index")
+
+
+@router.get("/instructions")
+def instructions(request: Request, serving: ServingHere, visitor: VisitorHere) -> Response:
+    """``GET /instructions``: they can be read again at any time."""
+    following = next_page(serving, visitor)
+    if following == "consent":
+        return on(serving, visitor, "instructions")
+    study = serving.study
+    return shown(
+        request, "instructions", "instructions.html", token=visitor.form_token, again=following != "instructions",
+        blocks=blocks_of(study.instructions), practice=len(study.settings.practice), following=following,
+    )  # fmt: skip
+
+
+@router.post("/instructions")
+def begin(form: FormHere, serving: ServingHere, visitor: VisitorHere) -> Response:
+    """``POST /instructions``."""
+    check_form(form, visitor.token)
+    serving.store.read_instructions(visitor.id)
+    return on(serving, visitor, "instructions")
+
+
+@router.get("/thanks")
+def thanks(request: Request, serving: ServingHere, visitor: VisitorHere) -> Response:
+    """``GET /thanks``: the code for who has answered everything; others go on where they stopped."""
+    if next_page(serving, visitor) != "thanks":
+        return on(serving, visitor, "thanks")
+    return shown(request, "thanks", "thanks.html", code=serving.store.finish(visitor.id))
+
+
 PLATFORM = ("PROLIFIC_PID", "workerId")
 """Parameters by which crowd platforms name the annotator in a link; one of them becomes the annotator's id."""
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"

@@ -17,10 +17,9 @@ from apportion.study.rows import AnswerRow
 from apportion.study.store.rows import Answer, StaleError
 from apportion.viewer.pages.links import Links
 from apportion.viewer.study.form_parsing import MOST_LOST, MOST_SECONDS, AnswerForm, given_in
-from apportion.viewer.study.pages.steps import next_page, on
-from apportion.viewer.study.plain_text import blocks_of
+from apportion.viewer.study.pages.entry import next_page, on
 from apportion.viewer.study.serving import FormHere, Serving, ServingHere, Visitor, VisitorHere, check_form, shown
-from apportion.viewer.study.views import SubmittedAnswers, item_view
+from apportion.viewer.study.views import SubmittedAnswers, blocks_of, item_view
 
 router = APIRouter()
 NONCE = re.compile(r"[0-9a-f]{32}")

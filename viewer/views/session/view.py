@@ -14,11 +14,9 @@ from apportion.foundation.svg import meter
 from apportion.pipeline.report.sessions import what_it_equals
 from apportion.viewer.data.session import SessionTables, episode_order
 from apportion.viewer.views.session.axis import Axis, axis_of, clock
-from apportion.viewer.views.session.bars import margin_bar, reward_row
 from apportion.viewer.views.session.lanes import Overlap, lanes_of, overlaps_of
-from apportion.viewer.views.session.people import Person, people_of
-from apportion.viewer.views.session.recordings import players_of
-from apportion.viewer.views.session.series import Series, series_of
+from apportion.viewer.views.session.people import Person, people_of, players_of
+from apportion.viewer.views.session.series import Series, margin_bar, reward_row, series_of
 
 MOST_SERIES = 9
 """Series on one page, a key each."""

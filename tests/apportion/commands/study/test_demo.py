@@ -89,6 +89,6 @@ def test_what_cannot_be_shown_is_said(options, told, tmp_path, monkeypatch):
 
 
 def test_without_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "apportion.viewer.study.demo", None)
+    monkeypatch.setitem(sys.modules, "apportion.viewer.study.simulated_browser", None)
     done = in_process(monkeypatch, "study", "demo", tmp_path / "out")
     assert done.returncode == 2 and "pip install 'apportion[study]'" in done.stderr
