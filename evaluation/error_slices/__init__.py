@@ -2,5 +2,5 @@
 
 From the ground up: `turns` (what is looked at, and the two halves), `contrast` (a kind against the rest of the same
 conversations), `clusters` (turns that say alike things, at every coarseness), `keywords` (what a kind is called),
-`result` (what was found), `slices` (the figures of one), `find` (all of it) and `table` (as Markdown and JSON).
+`result` (what was found, and as Markdown), `slices` (the figures of one) and `find` (all of it).
 """

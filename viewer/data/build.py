@@ -27,7 +27,6 @@ from apportion.evaluation.figures.disagreement import disagreement
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.files import place_file, remove_leftovers, temporary_name
 from apportion.viewer.data.index import TABLES, pack, slug_of, stamp
-from apportion.viewer.data.measures import standing
 from apportion.viewer.data.run_location import RunPlace
 from apportion.viewer.data.session import episode_order
 from apportion.viewer.data.text_index import searchable
@@ -156,13 +155,13 @@ class _Build:
             ).lastrowid  # fmt: skip
             for method, turns in of_method.items():
                 self.methods[method] += 1
-                short = standing(turns)
-                text = " ".join(texts.get(short.lowest_turn, "").split())[:EXCERPT]
+                lowest = min(turns, key=lambda turn: (turns[turn], turn))
+                text = " ".join(texts.get(lowest, "").split())[:EXCERPT]
                 residual = self.residuals.get(method, {}).get(key) if key else None
                 spark = json.dumps([float(f"{value:.4g}") for value in _thinned(turns)])
                 self.connection.execute(
                     "INSERT INTO standings VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (row, method, short.total, residual, short.lowest_turn, short.lowest, text, spark),
+                    (row, method, sum(turns.values()), residual, lowest, turns[lowest], text, spark),
                 )
 
 

@@ -13,22 +13,18 @@ from fastapi.responses import HTMLResponse
 
 from apportion.foundation.html.text import clean
 from apportion.pipeline.report.colours import colour_class
+from apportion.viewer.comparisons import audited, methods, policies
+from apportion.viewer.comparisons.audited import audit_view, ordered_audit, read_audit
+from apportion.viewer.comparisons.methods import SORTS, Contrast, contrasts, methods_view, sorted_contrasts
+from apportion.viewer.comparisons.people import ENOUGH, against, apart_row, label_means, most_apart, people_view
+from apportion.viewer.comparisons.policies import answered, most_different, policies_in, policies_view
+from apportion.viewer.comparisons.value_sources import ValueSource, voices
 from apportion.viewer.data.companion_files import CompanionFiles
-from apportion.viewer.data.comparisons.audited import read_audit
-from apportion.viewer.data.comparisons.contrast import Contrast, contrasts
-from apportion.viewer.data.comparisons.people import ENOUGH, against, label_means
-from apportion.viewer.data.comparisons.policies import answered, policies_in
-from apportion.viewer.data.comparisons.value_sources import ValueSource, voices
 from apportion.viewer.data.paging import Page
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.data.session_ref import named, places_by_episode, slugs_by_session, splits_by_session
 from apportion.viewer.pages.links import Links, bundled_name
 from apportion.viewer.pages.render import page, render
-from apportion.viewer.views.comparisons import audited, methods, policies
-from apportion.viewer.views.comparisons.audited import audit_view, ordered_audit
-from apportion.viewer.views.comparisons.methods import SORTS, methods_view, sorted_contrasts
-from apportion.viewer.views.comparisons.people import apart_row, most_apart, people_view
-from apportion.viewer.views.comparisons.policies import most_different, policies_view
 
 router = APIRouter()
 GROUP = (

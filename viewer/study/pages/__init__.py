@@ -1,5 +1,5 @@
 """Addresses of a study's pages.
 
-From the ground up: `steps` (which page comes next for whom), `entry` (links and consent), `reading` (instructions and
-the end), `item` (an item, and keeping what was answered).
+From the ground up: `entry` (links, consent, instructions, the end, and which page comes next for whom), `item` (an
+item, and keeping what was answered).
 """

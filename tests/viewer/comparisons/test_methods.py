@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from apportion.corpus.schema import REWARDS
-from apportion.viewer.data.comparisons.contrast import contrasts, ranks
-from apportion.viewer.data.comparisons.value_sources import ValueSource
+from apportion.viewer.comparisons.methods import contrasts, ranks
+from apportion.viewer.comparisons.value_sources import ValueSource
 
 VALUES = st.lists(st.integers(-3, 3), min_size=2, max_size=9)
 

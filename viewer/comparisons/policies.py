@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from apportion.corpus.schema import RESPONSES
+from apportion.foundation.html.text import clean
 from apportion.rlhf.compare.responses import read_rows
-from apportion.viewer.data.comparisons.value_sources import Stamp, stamp
+from apportion.viewer.comparisons.value_sources import Stamp, stamp
+from apportion.viewer.data.paging import Page
 
 _WORD = re.compile(r"\w+")
 
@@ -64,3 +67,38 @@ def words_apart(one: str, other: str) -> float:
 @lru_cache(maxsize=2)
 def _rows(file: Stamp) -> list[dict[str, Any]]:
     return read_rows(Path(file[0]), RESPONSES).to_pylist()  # type: ignore[no-any-return]
+
+
+PAGE, TEXT, SHOWN = 20, 4_000, 3
+"""Contexts a page, characters of a text, messages of a context that are shown at once."""
+
+
+def most_different(found: Sequence[Answered]) -> list[Answered]:
+    """The most different answers first."""
+    return sorted(found, key=lambda one: (-one.apart, one.session_id, one.turn, one.seed))
+
+
+def policies_view(ordered: Sequence[Answered], slugs: Mapping[str, str], page: Page) -> dict[str, Any]:
+    """The page of the answers in their order."""
+    return {
+        "rows": tuple(_row(one, slugs.get(one.session_id, "")) for one in page.cut(ordered)),
+        "found": len(ordered),
+        "same": sum(one.first == one.second for one in ordered),
+        "mean": f"{sum(one.apart for one in ordered) / len(ordered):.0%}" if ordered else "–",
+        "page": page,
+    }
+
+
+def _row(one: Answered, slug: str) -> dict[str, Any]:
+    lines = [clean(line, TEXT) for line in one.context.split("\n")]
+    return {
+        "session_id": clean(one.session_id, 120),
+        "slug": slug,
+        "turn": one.turn,
+        "before": tuple(lines[:-SHOWN]),
+        "context": tuple(lines[-SHOWN:]),
+        "first": clean(one.first, TEXT),
+        "second": clean(one.second, TEXT),
+        "apart": f"{one.apart:.0%}",
+        "share": one.apart,
+    }
