@@ -26,8 +26,8 @@ from playwright.sync_api import Browser, Page
 
 from apportion.evaluation.error_slices.find import find_slices
 from apportion.pipeline.results.run_folder import read_record, recorded_corpus
+from apportion.viewer.labels.label import question_on
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
-from apportion.viewer.labels.question import question_on
 from benchmarks.viewer_browser import Viewing, chromium, viewing
 from tests.evaluation.error_slices.planted import corpus
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from apportion.evaluation.figures.sum_residual import Residuals
+from apportion.evaluation.figures.global_loss import Residuals
 from apportion.evaluation.references.support import Unjudged
 
 

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Scope
 from apportion.foundation.errors import ApportionError
 from apportion.foundation.html.page import TOKENS
 from apportion.viewer.auth import MOST_BODY, Access, Guard, TooLargeError
-from apportion.viewer.data.companion_files import CompanionFiles, beside
 from apportion.viewer.data.run import ServedRun
+from apportion.viewer.data.run_location import CompanionFiles, beside
 from apportion.viewer.pages import compare, label, media, report, session, sessions, slices
 from apportion.viewer.pages.links import Links, static_state
 from apportion.viewer.pages.render import render

@@ -20,12 +20,10 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import check_path, sync, sync_folder
 from apportion.foundation.html.page import TOKENS
 from apportion.pipeline.error_slices.run_slices import read_slices
-from apportion.viewer.data.companion_files import CompanionFiles, beside
-from apportion.viewer.data.listing import PAGE, Query
-from apportion.viewer.data.paging import Page
+from apportion.viewer.data.listing import PAGE, Page, Query
 from apportion.viewer.data.recordings import recording_file
 from apportion.viewer.data.run import ServedRun, serve_run
-from apportion.viewer.data.run_location import RunPlace
+from apportion.viewer.data.run_location import CompanionFiles, RunPlace, beside
 from apportion.viewer.data.session import read_session
 from apportion.viewer.labels.label_store import Overlay
 from apportion.viewer.pages import report, session, sessions, slices

@@ -22,9 +22,8 @@ from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.viewer.app import create_app
 from apportion.viewer.auth import Access
-from apportion.viewer.data.companion_files import CompanionFiles
 from apportion.viewer.data.run import ServedRun, serve_run
-from apportion.viewer.data.run_location import RunPlace
+from apportion.viewer.data.run_location import CompanionFiles, RunPlace
 from apportion.viewer.data.session_ref import slugs_by_session
 
 PORT = 8617

@@ -62,6 +62,11 @@ def ratio(sums: Floats) -> Floats:
     return quotient
 
 
+def difference_of_ratios(sums: Floats) -> Floats:
+    """The ratio of the first two sums less that of the others: a difference of means [shape=(..., 4) -> (...)]."""
+    return ratio(sums[..., :2]) - ratio(sums[..., 2:])
+
+
 def paired_difference(left: BootstrapResult, right: BootstrapResult) -> BootstrapResult:
     """``left`` minus ``right`` on the same resamples of the same sessions. Raises ValueError: the two are not over the
     same sessions, so that their resamples do not belong together.

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.evaluation.error_slices.clusters import Space, alike, nested
-from apportion.evaluation.error_slices.contrast import contrasts
-from apportion.evaluation.error_slices.keywords import distinctive_words, words_of
 from apportion.evaluation.error_slices.result import ErrorSlices, SliceSettings
-from apportion.evaluation.error_slices.slices import Proposal, described
-from apportion.evaluation.error_slices.turns import Mask, TargetTurns
+from apportion.evaluation.error_slices.slices import Proposal, described, distinctive_words, words_of
+from apportion.evaluation.error_slices.turns import Mask, TargetTurns, contrasts
 from apportion.foundation.arrays import Floats
 
 

@@ -21,7 +21,7 @@ class SliceSettings:
 
     - ``alpha``: the chance of showing any kind at all where rewards have nothing to do with the turns.
     - ``fewest_sessions``: a kind needs as many effective sessions in either half
-      (`apportion.evaluation.error_slices.contrast.SliceContrasts`).
+      (`apportion.evaluation.error_slices.turns.SliceContrasts`).
     - ``largest_share``: a cluster of more of all turns than this is no kind, but usual.
     - ``examples``: turns that are shown of a kind, at most.
     - ``seed``, ``resamples``, ``confidence``: of the halves and clusters, and of the intervals.

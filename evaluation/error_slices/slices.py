@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from apportion.evaluation.error_slices.keywords import words_of
+from apportion.evaluation.confidence_intervals.bootstrap import difference_of_ratios, ratio
 from apportion.evaluation.error_slices.result import Example, Family, Slice, SliceSettings
 from apportion.evaluation.error_slices.turns import Mask, TargetTurns
 from apportion.foundation.arrays import Floats
@@ -51,7 +55,7 @@ def described(
     """
     here, others = proposal.mask & half, ~proposal.mask & half
     sampling = Sampling(settings.resamples, settings.seed, settings.confidence)
-    difference = IntervalEstimate(_ratio(sums.sum(axis=0)), *interval(sums, _ratios, sampling))
+    difference = IntervalEstimate(float(ratio(sums.sum(axis=0))), *interval(sums, ratio, sampling))
     sessions = np.unique(turns.sessions[half])
     having = np.unique(turns.sessions[here])
     share = len(having) / len(sessions)
@@ -73,16 +77,6 @@ def described(
     )
 
 
-def _ratio(sums: Floats) -> float:
-    return float(sums[0] / sums[1])
-
-
-def _ratios(sums: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        quotient: Floats = sums[..., 0] / sums[..., 1]
-    return quotient
-
-
 def _score_gap(turns: TargetTurns, here: Mask, half: Mask, sampling: Sampling) -> IntervalEstimate | None:
     """Mean score of the half's episodes that have the kind less that of those that have not, by session."""
     known = half & np.isfinite(turns.scores)
@@ -97,13 +91,9 @@ def _score_gap(turns: TargetTurns, here: Mask, half: Mask, sampling: Sampling) -
     _, places = np.unique(sessions, return_inverse=True)
     sums = np.zeros((places.max() + 1, 4))
     np.add.at(sums, places, columns)
-
-    def gap(of: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            distance: Floats = of[..., 0] / of[..., 1] - of[..., 2] / of[..., 3]
-        return distance
-
-    return IntervalEstimate(float(gap(sums.sum(axis=0))), *interval(sums, gap, sampling))
+    return IntervalEstimate(
+        float(difference_of_ratios(sums.sum(axis=0))), *interval(sums, difference_of_ratios, sampling)
+    )
 
 
 def _holding(turns: TargetTurns, mask: Mask, words: frozenset[str]) -> float | None:
@@ -140,3 +130,54 @@ def _examples(proposal: Proposal, turns: TargetTurns, here: Mask, wanted: int) -
         if len(chosen) == wanted:
             break
     return tuple(chosen)
+
+
+WORD = re.compile(r"[^\W\d_](?:[\w'’]*[^\W_])?")
+"""A word has a letter first, so that times and prices name nothing."""
+LEAST_SHARE = 0.15
+"""A word that fewer turns of the kind hold does not name it."""
+FEWEST_SESSIONS = 3
+"""A word of fewer conversations may be a person's name, and names nobody's kind of turn."""
+RARER = 1.5
+"""A word names a kind where its turns hold it so many times as often as others."""
+MOST_WORDS = 4
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The different words of a text, in small letters.
+
+    >>> sorted(words_of("Sorry, I can't find 2 rooms. SORRY!"))
+    ["can't", 'find', 'i', 'rooms', 'sorry']
+    """
+    return frozenset(WORD.findall(text.lower().replace("’", "'")))
+
+
+def distinctive_words(
+    said: Sequence[frozenset[str]], sessions: Sequence[int], others: Sequence[frozenset[str]]
+) -> tuple[str, ...]:
+    """The words that tell a kind's turns from the others, the strongest first; none where no word is common in them.
+
+    A word that the share p of the kind's turns hold, and the share q of the others, counts p log(p / q): its part of
+    the divergence between the two, so that it must be both common here and rare there.
+
+    ``said``: the words of each turn of the kind. ``sessions``: the session of each of them. ``others``: the words of
+    each other turn.
+    """
+    inside, outside = Counter(word for of in said for word in of), Counter(word for of in others for word in of)
+    spoken_in: dict[str, set[int]] = {}
+    for words, session in zip(said, sessions, strict=True):
+        for word in words:
+            spoken_in.setdefault(word, set()).add(session)
+
+    def ratio(word: str) -> float:
+        return inside[word] / len(said) * (len(others) + 1) / (outside[word] + 0.5)
+
+    def strength(word: str) -> float:
+        return inside[word] / len(said) * math.log(ratio(word))
+
+    common = [
+        word
+        for word, count in inside.items()
+        if count >= LEAST_SHARE * len(said) and len(spoken_in[word]) >= FEWEST_SESSIONS and ratio(word) >= RARER
+    ]
+    return tuple(sorted(common, key=lambda word: (-strength(word), word))[:MOST_WORDS])

@@ -1,5 +1,5 @@
 """The figures, a file each.
 
-`global_loss`, `dominant_emotion` (of a face's emotions) and `local_difference`, `agreement`, `sum_residual`,
-`calibration`, `consistency`, `disagreement` (between methods).
+`global_loss`, `dominant_emotion` (of a face's emotions) and `local_difference`, `agreement`, `calibration`,
+`consistency`, `disagreement` (between methods).
 """

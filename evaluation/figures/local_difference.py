@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing, resample
+from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing, difference_of_ratios, resample
 from apportion.evaluation.figures.dominant_emotion import most_often
 from apportion.evaluation.references.test_set import Bools, TestSet
 from apportion.evaluation.references.turn_labels import TurnLabels
@@ -97,7 +97,7 @@ def local_difference(
         columns += [held.by_session(values * side), held.by_session(np.broadcast_to(side, values.shape))]
     sums = np.stack(columns, axis=-1)  # (K, S, 4)
     with_face = sums[0, :, 1] + sums[0, :, 3] > 0
-    return resample(sums[:, with_face], _difference_of_means, settings)
+    return resample(sums[:, with_face], difference_of_ratios, settings)  # Eq. 7, LLM-GELI
 
 
 def people_difference(
@@ -132,12 +132,6 @@ def _sessions_seen(held: TestSet, seen: Bools) -> Bools:
     """Which sessions have a turn that is ``seen`` [shape=(N,)]; bool [shape=(S,)]."""
     sessions: Bools = held.by_session(seen[None].astype(np.float64))[0] > 0
     return sessions
-
-
-def _difference_of_means(sums: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        difference: Floats = sums[..., 0] / sums[..., 1] - sums[..., 2] / sums[..., 3]  # Eq. 7, LLM-GELI
-    return difference
 
 
 def _face(features: pa.Table, held: TestSet, feature: str) -> NDArray[np.float64]:

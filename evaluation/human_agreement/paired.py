@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.evaluation.confidence_intervals.bootstrap import ratio
+from apportion.evaluation.confidence_intervals.bootstrap import difference_of_ratios, ratio
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.resampling import Sampling, interval
 
@@ -80,8 +80,4 @@ def unpaired_bootstrap(
         for values in (one, other)
         for column in (np.where(np.isfinite(values), values, 0.0), np.isfinite(values).astype(np.float64))
     ]
-    return interval(np.stack(columns, axis=1), _difference_of_ratios, sampling)
-
-
-def _difference_of_ratios(sums: Floats) -> Floats:
-    return ratio(sums[..., :2]) - ratio(sums[..., 2:])
+    return interval(np.stack(columns, axis=1), difference_of_ratios, sampling)

@@ -13,9 +13,8 @@ from apportion.evaluation.evaluation import FaceCounts, OneAnnotator
 from apportion.evaluation.figures import agreement
 from apportion.evaluation.figures.agreement import AgreementCounts
 from apportion.evaluation.figures.calibration import Calibration, calibration
-from apportion.evaluation.figures.global_loss import global_loss
+from apportion.evaluation.figures.global_loss import global_loss, residual_of, residual_told, sum_residual
 from apportion.evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
-from apportion.evaluation.figures.sum_residual import residual_of, residual_told, sum_residual
 from apportion.evaluation.inputs import Evidence
 from apportion.evaluation.references.test_set import AlignedValues
 from apportion.evaluation.references.turn_labels import TurnLabels, read_labels

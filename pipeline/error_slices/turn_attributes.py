@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from apportion.corpus.session import Episode
 from apportion.decompose.reactions.cues import SORRY
-from apportion.evaluation.error_slices.keywords import words_of
+from apportion.evaluation.error_slices.slices import words_of
 
 FIFTH = 0.2
 ALIKE = 0.8

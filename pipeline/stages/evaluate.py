@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from apportion.corpus.splits.episodes import SplitEpisodes
-    from apportion.evaluation.figures.sum_residual import Residuals
+    from apportion.evaluation.figures.global_loss import Residuals
     from apportion.evaluation.references.support import Unjudged
 
 

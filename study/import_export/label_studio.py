@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -50,14 +51,14 @@ def interface_xml(study: StudyFolder) -> str:
         '  <Paragraphs name="dialogue" value="$dialogue" layout="dialogue" nameKey="author" textKey="text"/>',
     ]
     for letter in letters:
-        lines += [f"  <Header value={_attribute(f'Response {letter}')}/>"]
+        lines += [f"  <Header value={attribute(f'Response {letter}')}/>"]
         lines += [f'  <Text name="response_{letter}" value="$response_{letter}"/>']
     for criterion in study.criteria.criteria:
-        lines += [f"  <Header value={_attribute(criterion.question)}/>"]
+        lines += [f"  <Header value={attribute(criterion.question)}/>"]
         lines += list(_controls(criterion, letters, numbers))
     asked = study.criteria.reason
     if asked is not None:
-        lines += [f"  <Header value={_attribute(asked.question)}/>"]
+        lines += [f"  <Header value={attribute(asked.question)}/>"]
         needed = str(asked.required).lower()
         lines += [f'  <TextArea name="{REASON}" toName="dialogue" rows="4" maxSubmissions="1" required="{needed}"/>']
     return "\n".join([*lines, "</View>\n"])
@@ -100,7 +101,7 @@ def _controls(criterion: Criterion, letters: tuple[str, ...], numbers: tuple[str
     if criterion.kind in ("select", "pair"):
         several = criterion.kind == "select"
         choices = letters if several else (*letters, TIE)
-        yield _choices(control_name(criterion), choices, "multiple" if several else "single")
+        yield choices_xml(control_name(criterion), choices, "multiple" if several else "single")
         return
     values = [
         f"{value} {criterion.anchors[value]}" if value in criterion.anchors else str(value)
@@ -109,20 +110,22 @@ def _controls(criterion: Criterion, letters: tuple[str, ...], numbers: tuple[str
     aliases = [str(value) for value in range(criterion.low, criterion.high + 1)]
     for place in numbers if criterion.kind == "turns" else letters:
         shown = f"$turn_{place}" if criterion.kind == "turns" else place
-        yield f'  <Header size="5" value={_attribute(shown)}/>'
-        yield _choices(control_name(criterion, place), values, "single", aliases)
+        yield f'  <Header size="5" value={attribute(shown)}/>'
+        yield choices_xml(control_name(criterion, place), values, "single", aliases)
 
 
-def _choices(name: str, values: tuple[str, ...] | list[str], choice: str, aliases: list[str] | None = None) -> str:
+def choices_xml(name: str, values: tuple[str, ...] | list[str], choice: str, aliases: list[str] | None = None) -> str:
+    """The control of a question whose answers are chosen."""
     inner = "".join(
-        f"    <Choice value={_attribute(value)} alias={_attribute(alias)}/>\n"
+        f"    <Choice value={attribute(value)} alias={attribute(alias)}/>\n"
         for value, alias in zip(values, aliases or values, strict=True)
     )
-    opening = f'  <Choices name={_attribute(name)} toName="dialogue" choice="{choice}" showInline="true">'
+    opening = f'  <Choices name={attribute(name)} toName="dialogue" choice="{choice}" showInline="true">'
     return f"{opening}\n{inner}  </Choices>"
 
 
-def _attribute(text: str) -> str:
+def attribute(text: str) -> str:
+    """A text as the value of an XML attribute, with its quotes."""
     return quoteattr(text, {"\n": "&#10;"})
 
 
@@ -131,27 +134,42 @@ AGAIN = "Export the project as JSON."
 
 
 def read_export(path: Path, study: StudyFolder) -> ExternalAnswers:
-    """The answers in a JSON export whose tasks `apportion.study.import_export.label_studio` made.
+    """The answers in a JSON export whose tasks `tasks_json` made.
 
     Annotators are called ``label-studio-ID``; an address is kept as a hash of it. Skipped tasks, drafts and predictions
     are passed over; of several annotations of a task by one person the last one counts.
 
     Raises InputError: no such file, no such export, a task of another study, an answer that is none (task and field).
     """
-    items = read_json(path)
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise InputError(f"{path}: not an export of Label Studio (no list of tasks). {AGAIN}")
     arrived = ExternalAnswers()
-    for number, item in enumerate(items, start=1):
-        try:
-            _take_task(item, study, arrived)
-        except InputError as error:
-            raise InputError(f"{path}, task {item.get('id', number)!r:.40}: {error}") from None
+
+    def take(task: Mapping[str, Any]) -> None:
+        form = _form(task.get("data"), study)
+        for annotation in annotations_of(task, arrived.passed):
+            arrived.take(_row(annotation, study, form, arrived))
+
+    read_tasks(path, take)
     return arrived
 
 
-def _take_task(task: Mapping[str, Any], study: StudyFolder, arrived: ExternalAnswers) -> None:
-    form = _form(task.get("data"), study)
+def read_tasks(path: Path, take: Callable[[Mapping[str, Any]], None]) -> int:
+    """Give each task of a JSON export to ``take``, whose errors then name the task; how many there are.
+
+    Raises InputError: no such file, no such export; as ``take``.
+    """
+    tasks = read_json(path)
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        raise InputError(f"{path}: not an export of Label Studio (no list of tasks). {AGAIN}")
+    for number, task in enumerate(tasks, start=1):
+        try:
+            take(task)
+        except InputError as error:
+            raise InputError(f"{path}, task {task.get('id', number)!r:.40}: {error}") from None
+    return len(tasks)
+
+
+def annotations_of(task: Mapping[str, Any], passed: Counter[str]) -> Iterator[Mapping[str, Any]]:
+    """The annotations of a task that were not skipped. Raises InputError: there is no list of them."""
     annotations = task.get("annotations")
     if not isinstance(annotations, list):
         raise InputError(f"it has no list of annotations. {AGAIN}")
@@ -159,9 +177,24 @@ def _take_task(task: Mapping[str, Any], study: StudyFolder, arrived: ExternalAns
         if not isinstance(annotation, dict) or not isinstance(annotation.get("result"), list):
             raise InputError(f"an annotation without a list of results. {AGAIN}")
         if annotation.get("was_cancelled"):
-            arrived.passed["skipped tasks"] += 1
-            continue
-        arrived.take(_row(annotation, study, form, arrived))
+            passed["skipped tasks"] += 1
+        else:
+            yield annotation
+
+
+def given_at(annotation: Mapping[str, Any]) -> str:
+    """When an annotation was given last, as the file has it."""
+    return str(annotation.get("updated_at") or annotation.get("created_at") or "")
+
+
+def given_by(annotation: Mapping[str, Any], *fields: str) -> str | int:
+    """Who gave an annotation: an address or a number, by itself or the first of ``fields`` of an object."""
+    who = annotation.get("completed_by")
+    if isinstance(who, dict):
+        who = next(filter(None, (who.get(name) for name in fields)), None)
+    if isinstance(who, bool) or not isinstance(who, str | int) or who == "":
+        raise InputError("an annotation that does not say who gave it (completed_by).")
+    return who
 
 
 def _form(data: Any, study: StudyFolder) -> Form:
@@ -194,10 +227,14 @@ def _row(annotation: Mapping[str, Any], study: StudyFolder, form: Form, arrived:
             answers[criterion.name] = form.value(criterion, found)
     words = given.get(REASON, {}).get("text", "")
     reason = " ".join(map(str, words)) if isinstance(words, list) else str(words)
-    at = annotation.get("updated_at") or annotation.get("created_at") or ""
-    who = _annotator(annotation.get("completed_by"), study.settings.seed)
+    who = given_by(annotation, "id", "email")
     return AnswerRow(
-        who, form.item.item, answers, reason.strip(), seconds_of(annotation.get("lead_time")), at=in_utc(str(at))
+        annotator_from(f"{WHERE}-{who}" if isinstance(who, int) else who, WHERE, study.settings.seed),
+        form.item.item,
+        answers,
+        reason.strip(),
+        seconds_of(annotation.get("lead_time")),
+        at=in_utc(given_at(annotation)),
     )
 
 
@@ -234,11 +271,3 @@ def _single(name: str, given: Mapping[str, Mapping[str, Any]]) -> str | None:
     if len(choices) > 1:
         raise InputError(f"{name}: {len(choices)} choices, where one is needed.")
     return choices[0] if choices else None
-
-
-def _annotator(completed_by: Any, seed: int) -> str:
-    if isinstance(completed_by, dict):
-        completed_by = completed_by.get("id") or completed_by.get("email")
-    if isinstance(completed_by, bool) or not isinstance(completed_by, str | int) or completed_by == "":
-        raise InputError("an annotation that does not say who gave it (completed_by).")
-    return annotator_from(f"{WHERE}-{completed_by}" if isinstance(completed_by, int) else completed_by, WHERE, seed)

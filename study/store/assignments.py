@@ -9,8 +9,8 @@ from sqlalchemy import Connection, func, insert, select, union, update
 
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.randomization import items_for, with_checks
+from apportion.study.store.database import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
 from apportion.study.store.rows import Assignment
-from apportion.study.store.schema import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
 
 _UNANSWERED = (
     select(ASSIGNMENTS.c.annotator, ASSIGNMENTS.c.item)

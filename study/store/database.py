@@ -9,14 +9,75 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    event,
+    text,
+)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from apportion.foundation.errors import InputError
 from apportion.study.store.rows import DatabaseAwayError
-from apportion.study.store.schema import TABLES
+
+TABLES = MetaData()
+STUDY = Table(
+    "study",
+    TABLES,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("digest", String(64), nullable=False),
+    Column("version", Integer, nullable=False),
+)
+"""One row, the first: which study the answers are to. It is locked by who draws items."""
+ANNOTATORS = Table(
+    "study_annotators",
+    TABLES,
+    Column("id", String(64), primary_key=True),
+    Column("link", String(64), nullable=False, unique=True),
+    Column("public", Boolean, nullable=False),
+    Column("consented", Boolean, nullable=False, default=False),
+    Column("instructed", Boolean, nullable=False, default=False),
+    Column("finished", Boolean, nullable=False, default=False),
+    Column("active_at", Float, nullable=False, default=0.0),
+)
+"""``link`` is the hash of the token; ``active_at`` is when they last agreed or answered (seconds since 1970)."""
+ASSIGNMENTS = Table(
+    "study_assignments",
+    TABLES,
+    Column("annotator", String(64), ForeignKey(ANNOTATORS.c.id), primary_key=True),
+    Column("item", String(16), primary_key=True),
+    Column("place", Integer, nullable=False),
+    Column("released", Boolean, nullable=False, default=False),
+)
+"""Who gets which item, at which place; ``released``: another answered in their absence."""
+ANSWERS = Table(
+    "study_answers",
+    TABLES,
+    Column("annotator", String(64), ForeignKey(ANNOTATORS.c.id), nullable=False),
+    Column("item", String(16), nullable=False),
+    Column("answers", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("focus_lost", Integer, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("nonce", String(64), nullable=False),
+    UniqueConstraint("annotator", "item"),
+)
+"""``answers`` is JSON by criterion; ``nonce`` is of the page that gave it, so that sending twice is giving once."""
+
 
 WAIT_S = 15
 """How long a write waits for the others."""

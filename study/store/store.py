@@ -17,7 +17,7 @@ from apportion.study.design.folder import ANSWERS as DEFAULT_FILE
 from apportion.study.design.folder import StudyFolder
 from apportion.study.rows import AnswerRow, is_reserved
 from apportion.study.store.assignments import answered, draw_items, give_back, is_away, next_of, own_items, touch
-from apportion.study.store.database import Database
+from apportion.study.store.database import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY, Database
 from apportion.study.store.links import TOKEN, Link, hashed, new_token
 from apportion.study.store.rows import (
     ANNOTATOR,
@@ -31,7 +31,6 @@ from apportion.study.store.rows import (
     StudyChangedError,
     StudyStoreError,
 )
-from apportion.study.store.schema import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
 
 MOST_NONCE, MOST_SECONDS, MOST_FOCUS = 64, 86_400.0, 10_000
 Clock = Callable[[], float]

@@ -21,10 +21,9 @@ from apportion.pipeline.report.page import ReportInputs, render_report
 from apportion.viewer.app import create_app
 from apportion.viewer.auth import Access
 from apportion.viewer.data.build import build
-from apportion.viewer.data.companion_files import CompanionFiles
 from apportion.viewer.data.index import index_path
 from apportion.viewer.data.run import ServedRun, serve_run
-from apportion.viewer.data.run_location import open_place
+from apportion.viewer.data.run_location import CompanionFiles, open_place
 from apportion.viewer.serve import listening
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus

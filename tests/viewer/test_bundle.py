@@ -16,13 +16,12 @@ from apportion.corpus.schema import RESPONSES
 from apportion.foundation.errors import InputError
 from apportion.pipeline.error_slices.run_slices import run_slices, write_slices
 from apportion.viewer.bundle import write_bundle
-from apportion.viewer.data.companion_files import beside
 from apportion.viewer.data.listing import Query as ListQuery
 from apportion.viewer.data.listing import listing
 from apportion.viewer.data.run import serve_run
-from apportion.viewer.data.run_location import RunPlace, open_place
+from apportion.viewer.data.run_location import RunPlace, beside, open_place
+from apportion.viewer.labels.label import question_on
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
-from apportion.viewer.labels.question import question_on
 from apportion.viewer.pages.links import Links
 from tests.viewer.pages.test_compare import audit, responses, run_of
 from tests.viewer.runs import write_viewed_run

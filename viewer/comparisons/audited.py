@@ -23,7 +23,7 @@ from apportion.foundation.arrays import filled
 from apportion.foundation.errors import InputError
 from apportion.foundation.html.text import clean, plain
 from apportion.viewer.comparisons.value_sources import Stamp, stamp
-from apportion.viewer.data.paging import Page
+from apportion.viewer.data.listing import Page
 from apportion.viewer.data.session_ref import Named
 
 

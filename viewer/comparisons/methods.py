@@ -20,7 +20,7 @@ from apportion.foundation.html.text import clean, signed
 from apportion.foundation.svg import session_bars
 from apportion.pipeline.report.colours import colour_class
 from apportion.viewer.comparisons.value_sources import Stamp, ValueSource, stamp, values_of
-from apportion.viewer.data.paging import Page
+from apportion.viewer.data.listing import Page
 from apportion.viewer.data.session_ref import Named
 
 

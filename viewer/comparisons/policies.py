@@ -14,7 +14,7 @@ from apportion.corpus.schema import RESPONSES
 from apportion.foundation.html.text import clean
 from apportion.rlhf.compare.responses import read_rows
 from apportion.viewer.comparisons.value_sources import Stamp, stamp
-from apportion.viewer.data.paging import Page
+from apportion.viewer.data.listing import Page
 
 _WORD = re.compile(r"\w+")
 

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.foundation.errors import InputError
-from apportion.viewer.data.companion_files import CompanionFiles
-from apportion.viewer.data.run_location import RunPlace
+from apportion.viewer.data.run_location import CompanionFiles, RunPlace
 
 TABLES = ("rewards", "scores")
 """Decompositions, and the reward models that they taught."""

@@ -26,10 +26,9 @@ from apportion.corpus.session import Background, Episode, EpisodeKey, Media, Rat
 from apportion.evaluation.figures.disagreement import disagreement
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.files import place_file, remove_leftovers, temporary_name
-from apportion.viewer.data.index import TABLES, pack, slug_of, stamp
+from apportion.viewer.data.index import TABLES, pack, searchable, slug_of, stamp
 from apportion.viewer.data.run_location import RunPlace
 from apportion.viewer.data.session import episode_order
-from apportion.viewer.data.text_index import searchable
 
 PACKED = ("rewards", "scores", "samples", "descriptors", "utterance_features", "quarantine")
 """Tables of a run of which each session's rows are kept in the index."""

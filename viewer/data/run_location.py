@@ -9,7 +9,8 @@ from typing import Any
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, digest
 from apportion.pipeline.config import load_config
-from apportion.pipeline.results.run_folder import check_same, read_record, recorded_corpus
+from apportion.pipeline.results.run_folder import UTTERANCE_TABLES, check_same, read_record, recorded_corpus
+from apportion.viewer.labels.label_store import Overlay, overlay_beside
 
 RUN_FILES = ("*.parquet", "*.json", "projections/*.json")
 """Files of a run folder that the index is made of, or that a page reads."""
@@ -70,3 +71,35 @@ def _state(path: Path) -> list[str | int]:
     except OSError:  # Replaced this moment: another state, which the next look sees whole.
         return [str(path), -1, -1]
     return [str(path), status.st_size, status.st_mtime_ns]
+
+
+@dataclass(frozen=True, eq=False)
+class CompanionFiles:
+    """What is looked at together with a run.
+
+    ``overlay``: where labels are kept. ``other``: another run of the same utterances. ``responses``: a table of
+    policies' responses (docs/compare.md).
+    """
+
+    overlay: Overlay
+    other: RunPlace | None = None
+    responses: Path | None = None
+
+
+def beside(
+    place: RunPlace, overlay: Path | None = None, other: RunPlace | None = None, responses: Path | None = None
+) -> CompanionFiles:
+    """What stands beside the run at ``place``; the overlay is the file beside its folder unless another is named.
+    Raises InputError: the other run was made of other utterances; no such table of responses; a place where no labels
+    can be kept.
+    """
+    if other is not None:
+        mine, theirs = (read_record(one.folder)["inputs"] for one in (place, other))
+        if [mine.get(name) for name in UTTERANCE_TABLES] != [theirs.get(name) for name in UTTERANCE_TABLES]:
+            raise InputError(
+                f"{other.folder}: a run of other utterances than {place.folder}: their turns are not the same. Name a "
+                "run of the same corpus."
+            )
+    if responses is not None and not responses.is_file():
+        raise InputError(f"{responses}: no such file. Make one with `apportion generate`.")
+    return CompanionFiles(Overlay(overlay or overlay_beside(place.folder)), other, responses)

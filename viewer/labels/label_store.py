@@ -15,8 +15,7 @@ from typing import Any
 from apportion.corpus.files.textfile import check_regular
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json, check_path, sync
-from apportion.viewer.labels.label import Label, LabelKey, label_of, question_of, seen_of
-from apportion.viewer.labels.question import Question, check_annotator
+from apportion.viewer.labels.label import Label, LabelKey, Question, check_annotator, label_of, question_of, seen_of
 
 SUFFIX = ".labels.jsonl"
 

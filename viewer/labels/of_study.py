@@ -7,13 +7,12 @@ from pathlib import Path
 
 from apportion.corpus.corpus import Corpus
 from apportion.foundation.errors import InputError
-from apportion.study.all_answers import gathered
 from apportion.study.design.criteria import Criterion
 from apportion.study.design.folder import StudyFolder
 from apportion.study.import_export.turn_labels import TurnRating, turn_ratings
-from apportion.viewer.labels.label import Label, said_digest
+from apportion.study.rows import gathered
+from apportion.viewer.labels.label import MOST_NAME, MOST_TEXT, Label, Question, said_digest
 from apportion.viewer.labels.label_store import Overlay
-from apportion.viewer.labels.question import MOST_NAME, MOST_TEXT, Question
 
 
 def export_labels(study: Path, corpus: Path, out: Path, database: str | None = None) -> int:

@@ -19,9 +19,9 @@ from apportion.viewer.comparisons.methods import SORTS, Contrast, contrasts, met
 from apportion.viewer.comparisons.people import ENOUGH, against, apart_row, label_means, most_apart, people_view
 from apportion.viewer.comparisons.policies import answered, most_different, policies_in, policies_view
 from apportion.viewer.comparisons.value_sources import ValueSource, voices
-from apportion.viewer.data.companion_files import CompanionFiles
-from apportion.viewer.data.paging import Page
+from apportion.viewer.data.listing import Page
 from apportion.viewer.data.run import ServedRun
+from apportion.viewer.data.run_location import CompanionFiles
 from apportion.viewer.data.session_ref import named, places_by_episode, slugs_by_session, splits_by_session
 from apportion.viewer.pages.links import Links, bundled_name
 from apportion.viewer.pages.render import page, render

@@ -18,9 +18,8 @@ from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import InputError
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.data.session import SessionTables, read_session
-from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.labels.label import SCALES, Label, Question, check_annotator, question_on, said_digest
 from apportion.viewer.labels.label_store import Labels, Overlay
-from apportion.viewer.labels.question import SCALES, Question, check_annotator, question_on
 from apportion.viewer.pages.forms import form_token, read_form
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render

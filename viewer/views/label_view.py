@@ -10,12 +10,11 @@ import numpy as np
 
 from apportion.foundation.html.text import clean, seconds, signed
 from apportion.viewer.data.index import Index
-from apportion.viewer.data.paging import Page
+from apportion.viewer.data.listing import Page
 from apportion.viewer.data.session import SessionTables
 from apportion.viewer.data.session_ref import is_of_words, named
-from apportion.viewer.labels.label import said_digest
+from apportion.viewer.labels.label import MOST_BUTTONS, Question, said_digest
 from apportion.viewer.labels.label_store import Labels
-from apportion.viewer.labels.question import MOST_BUTTONS, Question
 from apportion.viewer.views.session.people import Player, people_of, players_of
 
 PAGE = 50

@@ -13,9 +13,8 @@ from apportion.foundation.html.text import clean, number, plain, seconds, signed
 from apportion.foundation.svg import meter, session_bars
 from apportion.foundation.tables.numbers import NO_FIGURE
 from apportion.pipeline.report.colours import colour_class
-from apportion.viewer.data.index import Index
+from apportion.viewer.data.index import Index, composed, decomposed, pattern_of
 from apportion.viewer.data.listing import Listing, Query, Row, listing
-from apportion.viewer.data.text_index import composed, decomposed, pattern_of
 
 NAME, LINE = 80, 200
 

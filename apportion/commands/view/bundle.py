@@ -53,8 +53,7 @@ def bundle_command(
         raise InputError(
             f"`apportion bundle` needs {error.name}. Install it with `pip install 'apportion[view]'`."
         ) from None
-    from apportion.viewer.data.companion_files import beside
-    from apportion.viewer.data.run_location import open_place
+    from apportion.viewer.data.run_location import beside, open_place
 
     place = open_place(source, corpus)
     around = beside(place, labels, open_place(against, place.corpus) if against else None, responses)

@@ -72,7 +72,7 @@ def export_command(
     from apportion.commands.shared.places import check_place, write
     from apportion.corpus.corpus import Corpus
     from apportion.viewer.labels.label_store import Overlay
-    from apportion.viewer.labels.label_studio_tasks import export_tasks
+    from apportion.viewer.labels.label_studio import export_tasks
 
     places = (out.with_suffix(".json"), out.with_suffix(".xml"))
     for place in places:
@@ -100,7 +100,7 @@ def import_command(export: Path, corpus: Path, overlay: Path, as_json: bool, **a
     """
     from apportion.corpus.corpus import Corpus
     from apportion.viewer.labels.label_store import Overlay
-    from apportion.viewer.labels.label_studio_answers import import_answers
+    from apportion.viewer.labels.label_studio import import_answers
 
     held = Overlay(overlay)
     answers = import_answers(export, Corpus.open(corpus), held, _question(held, asked))
@@ -116,7 +116,7 @@ def import_command(export: Path, corpus: Path, overlay: Path, as_json: bool, **a
 
 
 def _question(overlay: Any, asked: dict[str, Any]) -> Any:
-    from apportion.viewer.labels.question import chosen_question
+    from apportion.viewer.labels.label import chosen_question
 
     there = {} if overlay is None else overlay.labels().questions
     return chosen_question(there, **{"scale": "thumbs" if not there else None, **_given(asked)})

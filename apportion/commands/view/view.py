@@ -49,8 +49,7 @@ def view_command(
         raise InputError(
             f"`apportion view` needs {error.name}. Install it with `pip install 'apportion[view]'`."
         ) from None
-    from apportion.viewer.data.companion_files import beside
-    from apportion.viewer.data.run_location import open_place
+    from apportion.viewer.data.run_location import beside, open_place
 
     if not is_loopback(host):
         if not allow_remote:

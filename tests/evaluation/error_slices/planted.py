@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.evaluation.error_slices.keywords import words_of
 from apportion.evaluation.error_slices.result import Slice
+from apportion.evaluation.error_slices.slices import words_of
 from apportion.evaluation.error_slices.turns import TargetTurns, TurnId
 
 Template = Sequence[str]

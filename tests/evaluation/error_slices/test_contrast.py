@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from apportion.evaluation.error_slices.contrast import contrasts
-from apportion.evaluation.error_slices.turns import TargetTurns, TurnId
+from apportion.evaluation.error_slices.turns import TargetTurns, TurnId, contrasts
 
 
 def made(rewards: np.ndarray) -> TargetTurns:

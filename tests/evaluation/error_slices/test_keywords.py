@@ -1,4 +1,4 @@
-from apportion.evaluation.error_slices.keywords import distinctive_words, words_of
+from apportion.evaluation.error_slices.slices import distinctive_words, words_of
 
 
 def test_common_here_and_rare_elsewhere_names_a_kind():

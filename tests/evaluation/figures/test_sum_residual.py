@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Missing
-from apportion.evaluation.figures.sum_residual import residual_told, sum_residual
+from apportion.evaluation.figures.global_loss import residual_told, sum_residual
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats

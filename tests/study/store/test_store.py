@@ -7,6 +7,7 @@ from apportion.foundation.errors import InputError
 from apportion.study.design.create import next_version
 from apportion.study.design.folder import StudyFolder
 from apportion.study.rows import AnswerRow
+from apportion.study.store.database import TABLES
 from apportion.study.store.links import Link, new_token
 from apportion.study.store.rows import (
     Answer,
@@ -17,7 +18,6 @@ from apportion.study.store.rows import (
     StaleError,
     StudyStoreError,
 )
-from apportion.study.store.schema import TABLES
 from apportion.study.store.store import Store
 from tests.study.studies import answers_to, study_in
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from apportion.viewer.data.companion_files import beside
+from apportion.viewer.data.run_location import beside
+from apportion.viewer.labels.label import question_on
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
-from apportion.viewer.labels.question import question_on
 from tests.viewer.browser.test_axe import serious
 from tests.viewer.pages.test_compare import audit, responses, run_of
 from tests.viewer.runs import served

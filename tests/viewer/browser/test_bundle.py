@@ -7,9 +7,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from apportion.viewer.bundle import write_bundle
-from apportion.viewer.data.companion_files import beside
 from apportion.viewer.data.listing import Query, listing
-from apportion.viewer.data.run_location import open_place
+from apportion.viewer.data.run_location import beside, open_place
 from tests.viewer.browser.test_session import READY, TIME, until
 from tests.viewer.pages.test_compare import audit, responses, run_of
 from tests.viewer.runs import HOSTILE_IDS, write_hostile_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from apportion.viewer.data.companion_files import beside
+from apportion.viewer.data.run_location import beside
 from tests.viewer.pages.test_compare import audit, change_rewards, responses, run_of
 from tests.viewer.runs import served
 

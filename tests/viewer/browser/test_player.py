@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from apportion.viewer.labels.label import question_on
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
-from apportion.viewer.labels.question import question_on
 from tests.features.clips import tone, write_wav
 from tests.viewer.browser.test_axe import serious
 from tests.viewer.browser.test_session import READY, until

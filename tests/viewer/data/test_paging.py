@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.viewer.data.paging import Page
+from apportion.viewer.data.listing import Page
 
 
 @given(st.integers(0, 300), st.integers(1, 60))

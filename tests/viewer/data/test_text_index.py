@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.viewer.data.text_index import composed, decomposed, pattern_of, query_of, searchable
+from apportion.viewer.data.index import composed, decomposed, pattern_of, query_of, searchable
 
 TEXTS = {
     1: "I want a refund, I am not happy at all.",

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.viewer.labels.label import Label, said_digest
-from apportion.viewer.labels.question import Question
+from apportion.viewer.labels.label import Label, Question, said_digest
 
 HOSTILE = "<script>alert(1)</script> \"'&\u202e javascript:alert(2)"
 LANDING = Question("landing", "How did this turn land?", 1.0, 5.0, 1.0, "badly", "well")

@@ -11,8 +11,8 @@ import threading
 import pytest
 
 from apportion.foundation.errors import InputError
+from apportion.viewer.labels.label import question_on
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
-from apportion.viewer.labels.question import question_on
 from tests.behaviour.command import environment
 from tests.viewer.labels.given import LANDING, label
 

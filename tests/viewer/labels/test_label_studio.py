@@ -7,10 +7,17 @@ from xml.etree import ElementTree
 import pytest
 
 from apportion.foundation.errors import InputError
+from apportion.viewer.labels.label import Question, question_on
 from apportion.viewer.labels.label_store import Overlay
-from apportion.viewer.labels.label_studio_answers import import_answers, read_answers
-from apportion.viewer.labels.label_studio_tasks import AFTER, BEFORE, MARK, export_tasks, interface
-from apportion.viewer.labels.question import Question, question_on
+from apportion.viewer.labels.label_studio import (
+    AFTER,
+    BEFORE,
+    MARK,
+    export_tasks,
+    import_answers,
+    interface,
+    read_answers,
+)
 from tests.viewer.labels.given import HOSTILE, LANDING, corpus, label
 
 

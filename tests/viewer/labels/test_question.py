@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.foundation.errors import InputError
-from apportion.viewer.labels.question import SCALES, Question, check_annotator, check_text, chosen_question, question_on
+from apportion.viewer.labels.label import SCALES, Question, check_annotator, check_text, chosen_question, question_on
 from tests.viewer.labels.given import LANDING
 
 

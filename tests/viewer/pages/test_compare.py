@@ -12,11 +12,9 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import AUDIT, RESPONSES
 from apportion.foundation.errors import InputError
-from apportion.viewer.data.companion_files import beside
-from apportion.viewer.data.run_location import open_place
-from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.data.run_location import beside, open_place
+from apportion.viewer.labels.label import Label, question_on, said_digest
 from apportion.viewer.labels.label_store import Overlay
-from apportion.viewer.labels.question import question_on
 from tests.viewer.asking import ask
 from tests.viewer.labels.given import HOSTILE
 from tests.viewer.runs import served

@@ -9,11 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from apportion.viewer.data.companion_files import beside
-from apportion.viewer.data.run_location import open_place
-from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.data.run_location import beside, open_place
+from apportion.viewer.labels.label import Label, question_on, said_digest
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
-from apportion.viewer.labels.question import question_on
 from tests.viewer.asking import ask, send, token_of
 from tests.viewer.runs import served
 

@@ -14,8 +14,8 @@ import pytest
 
 from apportion.viewer.bundle import write_bundle
 from apportion.viewer.data.run_location import open_place
+from apportion.viewer.labels.label import question_on
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
-from apportion.viewer.labels.question import question_on
 from tests.viewer.runs import served
 from tests.viewer.talks import with_media, write_talk_run
 

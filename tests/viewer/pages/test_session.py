@@ -10,9 +10,8 @@ import pytest
 from fastapi import HTTPException
 
 from apportion.foundation.errors import UnitError
-from apportion.viewer.labels.label import Label, said_digest
+from apportion.viewer.labels.label import Label, Question, said_digest
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
-from apportion.viewer.labels.question import Question
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.session import evidence_html, html, tracks_html
 from apportion.viewer.views.session.view import SessionQuery

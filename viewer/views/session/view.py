@@ -13,8 +13,7 @@ from apportion.foundation.html.text import clean, number, plain, signed
 from apportion.foundation.svg import meter
 from apportion.pipeline.report.sessions import what_it_equals
 from apportion.viewer.data.session import SessionTables, episode_order
-from apportion.viewer.views.session.axis import Axis, axis_of, clock
-from apportion.viewer.views.session.lanes import Overlap, lanes_of, overlaps_of
+from apportion.viewer.views.session.axis import Axis, Overlap, axis_of, clock, lanes_of, overlaps_of
 from apportion.viewer.views.session.people import Person, people_of, players_of
 from apportion.viewer.views.session.series import Series, margin_bar, reward_row, series_of
 

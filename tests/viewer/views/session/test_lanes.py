@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.session import Session, Turn
-from apportion.viewer.views.session.axis import axis_of
-from apportion.viewer.views.session.lanes import LEAST_OVERLAP_S, lanes_of, overlaps_of
+from apportion.viewer.views.session.axis import LEAST_OVERLAP_S, axis_of, lanes_of, overlaps_of
 from apportion.viewer.views.session.people import people_of
 
 spans = st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 50), st.floats(0, 10)), max_size=12)
