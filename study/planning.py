@@ -13,6 +13,7 @@ from apportion.foundation.svg import ChartLine, line_chart
 from apportion.foundation.tables.columns import columns
 from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.numbers import fixed
+from apportion.study.all_answers import gathered
 from apportion.study.design.criteria import Kind
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.unblinding_key import Key, read_key
@@ -30,7 +31,6 @@ from apportion.study.power import (
 )
 from apportion.study.report.page import framed, inert
 from apportion.study.report.tables import unblinded
-from apportion.study.rows import gathered
 from apportion.study.simulated_annotators import INDEPENDENT, Shared
 
 MARKS, RATINGS = (2.0, 3.0, 5.0, 7.0, 10.0, 13.0), (0.1, 0.2, 0.3, 0.5, 0.75, 1.0)

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 from apportion.corpus.files.csvfile import BLANK, inert, number, original, read_head, read_table
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import write_atomically
+from apportion.study.all_answers import check_row
 from apportion.study.design.answers import value_from, values_of
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.items import Item
 from apportion.study.design.unblinding_key import Key
 from apportion.study.import_export.external_answers import MOST_SECONDS, ExternalAnswers, in_utc
-from apportion.study.rows import PREFIX, AnswerRow, check_annotator_id, check_row, read_row_file, rows_text
+from apportion.study.rows import PREFIX, AnswerRow, check_annotator_id, read_row_file, rows_text
 
 SUFFIXES = (".csv", ".parquet", ".jsonl")
 SCHEMA = pa.schema(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
+from apportion.study.all_answers import database_rows, gathered
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.unblinding_key import read_key
 from apportion.study.import_export.answer_table import (
@@ -19,7 +20,6 @@ from apportion.study.import_export.external_answers import ExternalAnswers, keep
 from apportion.study.import_export.form import shown_items
 from apportion.study.import_export.label_studio import interface_xml, read_export, tasks_json
 from apportion.study.import_export.mturk import batch_csv, layout_html, read_results
-from apportion.study.rows import database_rows, gathered
 
 ANSWERS, MTURK, LABEL_STUDIO = "answers", "mturk", "label-studio"
 

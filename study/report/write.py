@@ -13,6 +13,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import make_folder, write_atomically
 from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.markdown import escaped
+from apportion.study.all_answers import gathered
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.unblinding_key import read_key
 from apportion.study.report.grids import (
@@ -30,7 +31,6 @@ from apportion.study.report.latex import as_latex
 from apportion.study.report.make import report_of
 from apportion.study.report.page import as_html
 from apportion.study.report.results import StudyReport
-from apportion.study.rows import gathered
 
 
 def as_markdown(report: StudyReport) -> str:

@@ -4,8 +4,9 @@ from dataclasses import replace
 import pytest
 
 from apportion.foundation.errors import InputError
+from apportion.study.all_answers import gathered
 from apportion.study.import_export.exchange import bring
-from apportion.study.rows import IMPORTED, JUDGED, gathered, rows_text
+from apportion.study.rows import IMPORTED, JUDGED, rows_text
 from apportion.study.simulated_annotators import SimulatedAnnotators
 from apportion.study.store.rows import Answer
 from apportion.study.store.store import Store

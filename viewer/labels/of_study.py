@@ -7,10 +7,10 @@ from pathlib import Path
 
 from apportion.corpus.corpus import Corpus
 from apportion.foundation.errors import InputError
+from apportion.study.all_answers import gathered
 from apportion.study.design.criteria import Criterion
 from apportion.study.design.folder import StudyFolder
 from apportion.study.import_export.turn_labels import TurnRating, turn_ratings
-from apportion.study.rows import gathered
 from apportion.viewer.labels.label import MOST_NAME, MOST_TEXT, Label, Question, said_digest
 from apportion.viewer.labels.label_store import Overlay
 

@@ -5,9 +5,9 @@ from click.testing import CliRunner
 
 from apportion.commands.study.export import export_command, import_command
 from apportion.foundation.errors import InputError
+from apportion.study.all_answers import gathered
 from apportion.study.import_export.exchange import bring, hand_out
 from apportion.study.import_export.external_answers import annotator_from
-from apportion.study.rows import gathered
 from tests.study.import_export.test_label_studio_answers import export
 from tests.study.import_export.test_mturk_results import filled, written
 from tests.study.made_up import made_study

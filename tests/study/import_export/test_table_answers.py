@@ -9,11 +9,12 @@ from click.testing import CliRunner
 
 from apportion.commands.study.export import export_command, import_command
 from apportion.foundation.errors import InputError
+from apportion.study.all_answers import gathered
 from apportion.study.design.folder import StudyFolder
 from apportion.study.import_export.answer_table import read_answer_table, write_answers
 from apportion.study.import_export.exchange import bring
 from apportion.study.report.make import report_of
-from apportion.study.rows import AnswerRow, gathered
+from apportion.study.rows import AnswerRow
 from tests.study.made_up import answered, made_study
 
 REASON = "=SUM(A1)\nand, “as I said”, <b>more</b>"

@@ -8,8 +8,8 @@ from statistics import fmean
 
 import pytest
 
+from apportion.study.all_answers import gathered
 from apportion.study.demo import AFTER, BEFORE, make_demo, planted, report_demo, simulated, simulated_names
-from apportion.study.rows import gathered
 from apportion.study.store.store import Store
 from apportion.viewer.study.serve import served_beside
 from apportion.viewer.study.simulated_browser import Browser, Visit, VisitError, visited
