@@ -38,12 +38,11 @@ from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Estimate, Missing, paired_difference
 from apportion.evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from apportion.evaluation.figures.consistency import consistency
-from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues
+from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues, rests_on
 from apportion.evaluation.methods import baselines
 from apportion.evaluation.methods.computed_labels import computed_agreements
 from apportion.evaluation.methods.method_comparison import Figures, MethodComparison
 from apportion.evaluation.methods.warnings import cautions
-from apportion.evaluation.references.support import rests_on
 from apportion.evaluation.references.test_set import AlignedValues, TestSet, align
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats

@@ -11,7 +11,7 @@ from typing import Any
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Figure, Missing
 from apportion.evaluation.figures.agreement import AgreementCounts
 from apportion.evaluation.figures.consistency import Consistency
-from apportion.evaluation.references.support import SupportCount
+from apportion.evaluation.inputs import SupportCount
 from apportion.evaluation.settings import EvaluationSettings
 
 NOT_TAKEN = Missing("it was not taken")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from apportion.corpus.splits.episodes import SplitEpisodes
     from apportion.evaluation.figures.global_loss import Residuals
-    from apportion.evaluation.references.support import Unjudged
+    from apportion.evaluation.inputs import Unjudged
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:

@@ -2,16 +2,13 @@
 
 To add a page NAME:
 
-1. ``viewer/shown/NAME.py``: its view model, frozen dataclasses made of what ``viewer/data/`` gives.
-2. ``viewer/templates/NAME.html``: ``{% extends "base.html" %}``, blocks ``title``, ``main`` and, for scripts and style
+1. ``viewer/templates/NAME.html``: ``{% extends "base.html" %}``, blocks ``title``, ``main`` and, for scripts and style
    sheets of its own, ``head``. Addresses come from ``links`` alone: ``links.page("NAME", sort="score")``,
    ``links.session(slug, turn=3)``, ``links.static("NAME.js")``. No inline script, no ``style`` attribute.
-3. ``viewer/pages/NAME.py``: ``html(run, links, ...) -> str`` by `apportion.viewer.pages.render.render`, and a
-``router`` whose
-   function is a line: ``return page(request, "NAME", html, ...)``. A bundle calls ``html`` with other links.
-4. The router in ``viewer/app.py: ROUTERS``; a line in ``NAVIGATION`` below where the page stands in the bar at the top.
-5. ``tests/viewer/pages/test_NAME.py``; what needs a browser in ``tests/viewer/browser/test_NAME.py``
-   (fixture ``page_of``).
+2. ``viewer/pages/NAME.py``: ``html(run, links, ...) -> str`` by `apportion.viewer.pages.render.render`, and a
+   ``router`` whose function is a line: ``return page(request, "NAME", html, ...)``. A bundle calls ``html``, too.
+3. The router in ``viewer/app.py: ROUTERS``; a line in ``NAVIGATION`` below where the page stands in the bar at the top.
+4. ``tests/viewer/pages/test_NAME.py``; what needs a browser in ``tests/viewer/browser/test_NAME.py`` (`page_of`).
 """
 
 from __future__ import annotations

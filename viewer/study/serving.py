@@ -24,7 +24,7 @@ from apportion.study.store.store import Store
 from apportion.viewer.pages.forms import check_token, read_pairs
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import templates
-from apportion.viewer.study.form_parsing import MOST_FIELDS, AnswerForm
+from apportion.viewer.study.views import MOST_FIELDS, AnswerForm
 
 WINDOW_S = 600.0
 """Over how many seconds entries are counted."""

@@ -15,8 +15,8 @@ from apportion.foundation.errors import ApportionError
 from apportion.study.design.randomization import lettered
 from apportion.study.simulated_annotators import SimulatedAnnotators
 from apportion.study.store.store import Store
-from apportion.viewer.study.form_parsing import as_fields
 from apportion.viewer.study.serve import served_beside
+from apportion.viewer.study.views import as_fields
 
 PAGES, END = ("/public", "/consent", "/instructions"), "/thanks"
 """Pages whose form has nothing to answer but its button, and the last one."""

@@ -5,7 +5,7 @@ import pytest
 
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate
 from apportion.evaluation.evaluation import Evaluation
-from apportion.evaluation.references.support import SupportCount, rests_on
+from apportion.evaluation.inputs import SupportCount, rests_on
 from apportion.evaluation.table import render
 from tests.evaluation.made_up import evaluated, rewards
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, inputs, of

@@ -11,8 +11,7 @@ from apportion.evaluation.error_slices.find import find_slices
 from apportion.evaluation.error_slices.result import ErrorSlices, SliceSettings
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.links import Links
-from apportion.viewer.pages.slices import html
-from apportion.viewer.views.slices_view import slices_view
+from apportion.viewer.pages.slices import html, slices_view
 from tests.evaluation.error_slices.planted import corpus
 from tests.viewer.runs import Served
 

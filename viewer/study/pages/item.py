@@ -16,10 +16,17 @@ from apportion.study.design.randomization import lettered
 from apportion.study.rows import AnswerRow
 from apportion.study.store.rows import Answer, StaleError
 from apportion.viewer.pages.links import Links
-from apportion.viewer.study.form_parsing import MOST_LOST, MOST_SECONDS, AnswerForm, given_in
 from apportion.viewer.study.pages.entry import next_page, on
 from apportion.viewer.study.serving import FormHere, Serving, ServingHere, Visitor, VisitorHere, check_form, shown
-from apportion.viewer.study.views import SubmittedAnswers, blocks_of, item_view
+from apportion.viewer.study.views import (
+    MOST_LOST,
+    MOST_SECONDS,
+    AnswerForm,
+    SubmittedAnswers,
+    blocks_of,
+    given_in,
+    item_view,
+)
 
 router = APIRouter()
 NONCE = re.compile(r"[0-9a-f]{32}")

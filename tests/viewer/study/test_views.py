@@ -10,8 +10,15 @@ from apportion.study.design.answers import TIE
 from apportion.study.design.criteria import CriterionSet
 from apportion.study.design.items import Item, Response
 from apportion.study.design.randomization import lettered
-from apportion.viewer.study.form_parsing import UNREADABLE, AnswerForm, as_fields, given_in
-from apportion.viewer.study.views import MOST_BUTTONS, SubmittedAnswers, item_view
+from apportion.viewer.study.views import (
+    MOST_BUTTONS,
+    UNREADABLE,
+    AnswerForm,
+    SubmittedAnswers,
+    as_fields,
+    given_in,
+    item_view,
+)
 
 ITEM = Item(
     "i0001",
