@@ -109,11 +109,6 @@ def _check_names(study: StudyFolder, policy_of: Mapping[tuple[str, str], str]) -
                 )
 
 
-def answers_by_criterion(rows: Iterable[AnswerRow], key: Key, study: StudyFolder) -> dict[str, Answers]:
-    """Only the answers by policy, as `human_agreement.comparison.compare_to` takes them; raises as `unblinded`."""
-    return {name: one.answers for name, one in unblinded(study, key, rows).criteria.items()}
-
-
 def _criterion(
     criterion: Criterion, study: StudyFolder, key: Key, rows: list[AnswerRow], annotators: tuple[str, ...]
 ) -> CriterionAnswers:

@@ -18,24 +18,17 @@ def test_the_answers_of_some_annotators():
     assert kept.items.tolist() == [0, 1] and kept.annotators.tolist() == [5, 5]
 
 
-def test_shapes_that_do_not_belong_together():
-    with pytest.raises(InputError, match=r"shape \(3, 2\) do not belong to 3 items, 3 annotators and 1 systems"):
-        Answers(("a",), ITEMS, PEOPLE, VALUES)
-
-
-def test_a_system_that_is_named_twice():
-    with pytest.raises(InputError, match="system 'a' is named twice"):
-        Answers(("a", "a"), ITEMS, PEOPLE, VALUES)
-
-
-def test_an_item_that_was_answered_twice():
-    with pytest.raises(InputError, match="annotator 5 answered item 0 2 times"):
-        Answers(("a", "b"), np.array([0, 0, 1]), np.array([5, 5, 5]), VALUES)
-
-
-def test_an_unknown_system():
-    with pytest.raises(InputError, match="no system 'c'; there are a, b"):
-        Answers(("a", "b"), ITEMS, PEOPLE, VALUES).place("c")
+@pytest.mark.parametrize(
+    ("systems", "people", "message"),
+    [
+        ("a", PEOPLE, r"shape \(3, 2\) do not belong to 3 items, 3 annotators and 1 systems"),
+        ("aa", PEOPLE, "system 'a' is named twice"),
+        ("ab", np.array([5, 5, 5]), "annotator 5 answered item 0 2 times"),
+    ],
+)
+def test_answers_that_cannot_be(systems, people, message):
+    with pytest.raises(InputError, match=message):
+        Answers(tuple(systems), ITEMS, people, VALUES)
 
 
 def test_some_systems_alone():

@@ -6,7 +6,7 @@ import pytest
 from apportion.evaluation.human_agreement.reliability import krippendorff_alpha
 from apportion.foundation.errors import InputError
 from apportion.study.design.unblinding_key import Key
-from apportion.study.report.tables import AGENT, answers_by_criterion, unblinded
+from apportion.study.report.tables import AGENT, unblinded
 from apportion.study.rows import AnswerRow
 from tests.study.made_up import answered, made_study
 
@@ -70,7 +70,7 @@ def test_a_criterion_that_was_left_out_is_no_answer(tmp_path):
     study, key = made_study(tmp_path / "study")
     rows = [row for row in answered(study, key) if row.item not in study.checks]
     first = replace(rows[0], answers={n: v for n, v in rows[0].answers.items() if n != "social"})
-    found = answers_by_criterion([first, *rows[1:]], key, study)
+    found = {name: one.answers for name, one in unblinded(study, key, [first, *rows[1:]]).criteria.items()}
     assert len(found["social"].items) == len(rows) - 1 == len(found["reuse"].items) - 1
 
 

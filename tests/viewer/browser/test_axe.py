@@ -7,22 +7,20 @@ from axe_playwright_python.sync_playwright import Axe
 
 from apportion.evaluation.error_slices.find import find_slices
 from apportion.evaluation.error_slices.result import SliceSettings
+from apportion.viewer.data.run_location import beside
+from apportion.viewer.labels.label import question_on
+from apportion.viewer.labels.label_store import Overlay, overlay_beside
 from tests.evaluation.error_slices.planted import corpus
+from tests.viewer.pages.test_compare import audit, responses, run_of
 from tests.viewer.runs import served, write_report, write_viewed_run
 
-PAGES = (
-    "",
-    "?q=platform",
-    "?q=nothing-like-it",
-    "session/s03",
-    "session/none",
-    "slices",
-    "compare",
-    "compare/people",
-    "compare/audit",
-    "label",
-    "report",
-)
+PAGES = ("", "?q=platform", "?q=nothing-like-it", "session/s03", "session/none", "slices", "report")
+ASKED = "who=Eve&ask=landing"
+BESIDE = (
+    "label", "label?session=s03&shown=true", f"label?{ASKED}",
+    f"label/s03?{ASKED}", f"label/s03?{ASKED}&shown=true", "label/s03?who=Eve&ask=fine",
+    "compare", "compare/people", "compare/audit", "compare/policies",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +32,20 @@ def told(tmp_path_factory):
     (run / "slices" / "sentiment.json").write_text(json.dumps(found.to_json()))
     write_report(run)
     with served(run) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def full(viewed_run, tmp_path_factory):
+    """A server of a run with questions, another run, an audit and responses."""
+    folder = tmp_path_factory.mktemp("full")
+    place, other = run_of(folder / "first", viewed_run), run_of(folder / "second", viewed_run)
+    audit(place.folder)
+    overlay = Overlay(overlay_beside(place.folder))
+    for scale, name in (("1 to 5", "landing"), ("0 to 100", "fine")):
+        overlay.ask(question_on(scale, name))
+    around = beside(place, None, other, responses(folder / "responses.parquet"))
+    with served(place.folder, place.corpus, around) as running:
         yield running
 
 
@@ -49,12 +61,16 @@ def serious(page) -> list[str]:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("path", PAGES)
-def test_nothing_serious_is_found(told, page_of, watched, path, dark):
-    watched.allowed.append("404")
+@pytest.mark.parametrize("path", [*PAGES, *BESIDE])
+def test_nothing_serious_is_found(request, page_of, watched, path, dark):
+    watched.allowed += ["404"] if path in PAGES else []
     for width in (390, 1440):
-        page = page_of(told, path, width=width, dark=dark, bypass_csp=True)
+        server = request.getfixturevalue("told" if path in PAGES else "full")
+        page = page_of(server, path, width=width, dark=dark, bypass_csp=True)
         page.locator("details").evaluate_all("all => all.forEach(one => { one.open = true; })")
+        if f"label/s03?{ASKED}" in path:
+            page.locator("#turn-1 button[aria-pressed]").last.click()
+            page.locator("#turn-1 .back").wait_for()
         assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
 
 
