@@ -10,9 +10,9 @@ from apportion.llm_client.errors import ConsentError, DamagedCacheError, InBatch
 HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
     ConsentError: {
         "--preview": "--preview 3 shows what would be sent",
-        "--send-to": "--send-to HOST agrees to it",
+        "--allow-host": "--allow-host HOST agrees to it",
     },
-    RouteError: {"--via": "--via PROXY takes that proxy, --via direct goes straight"},
+    RouteError: {"--proxy": "--proxy PROXY takes that proxy, --proxy direct goes straight"},
     InBatchError: {
         "--batch": "the same command with --batch collects the batch",
         "--forget-batch": "--forget-batch ID gives it up",

@@ -7,7 +7,7 @@ satisfaction that was declared afterwards. In `casino` the buttons that were pre
 they are in its files; in `casino-words` they are left out.
 
     python benchmarks/alarms.py ../shared/data --work FOLDER [--corpora casino sgd] [--seeds 0 1 2]
-    python benchmarks/alarms.py ../shared/data --work FOLDER --set kl_coefficient=0.2 --replies 4
+    python benchmarks/alarms.py ../shared/data --work FOLDER --set beta=0.2 --replies 4
 
 Finished work in FOLDER is used again, the alignment itself is not. There is no peer: nothing else has these alarms.
 """

@@ -95,7 +95,7 @@ def main(shared: Path, detector: str) -> None:
     }
     rates = dict.fromkeys(("video_rate_hz", "detector_rate_hz", "expression_rate_hz", "emotion_rate_hz"), EVERY)
     fast = FeatureSettings(**common)
-    every = FeatureSettings(**common, **rates, thrifty_decoding=False)
+    every = FeatureSettings(**common, **rates, skip_unused_frames=False)
     import av
 
     for name in CLIPS:

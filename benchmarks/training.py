@@ -26,7 +26,7 @@ from measure import ROOT, tell
 sys.path.insert(0, str(ROOT))
 
 BIG_COUNT, BIG_TURNS = 3, 2
-BIG: dict[str, Any] = {"freeze_backbone": False, "trained_layers": 0, "batch": 1}
+BIG: dict[str, Any] = {"freeze_backbone": False, "trained_layers": 0, "batch_size": 1}
 SHAPES: dict[str, tuple[str, int, dict[str, Any]]] = {
     # name: backbone, dialogues, settings
     "minilm, frozen": ("minilm", 24, {}),

@@ -35,14 +35,14 @@ CHOICE_OPTIONS = (
         "--until",
         metavar="STAGE",
         callback=_stage,
-        help="Leave out the stages after STAGE, e.g. `evaluate`, but for the report. Goes before run.until.",
+        help="Leave out the stages after STAGE, e.g. `evaluate`, but for the report. Goes before run.last_stage.",
     ),
     click.option(
         "--skip",
         metavar="STAGE",
         multiple=True,
         callback=_stage,
-        help="Leave STAGE out, e.g. `align`; more than once for several. Goes before run.skip.",
+        help="Leave STAGE out, e.g. `align`; more than once for several. Goes before run.skip_stages.",
     ),
 )
 with_choice_options = partial(with_options, CHOICE_OPTIONS)
@@ -72,7 +72,7 @@ def demo_command(output: Path | None, preset: str | None, **options: Any) -> Non
 
 
 def _run_all(config: Config, source: str, until: str | None, skip: tuple[str, ...], **options: Any) -> None:
-    config = config.with_run(until=until, skip=skip or None)
+    config = config.with_run(last_stage=until, skip_stages=skip or None)
     source += f" --until {shlex.quote(until)}" if until else ""
     source += "".join(f" --skip {shlex.quote(name)}" for name in skip)
-    run(config, last_stages(STAGES, config.run.until, config.run.skip), source, "run", **options)
+    run(config, last_stages(STAGES, config.run.last_stage, config.run.skip_stages), source, "run", **options)

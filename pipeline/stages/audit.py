@@ -36,7 +36,7 @@ def _audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         method,
         inputs.session,
         config.rating,
-        inputs.table("describe", "descriptors") if method.uses_descriptors else None,
+        inputs.table("verbalize", "descriptors") if method.uses_descriptors else None,
         config.decompose,
         work.tools,
     )
@@ -161,7 +161,7 @@ def _check_stability(before: BeforeRun) -> tuple[str, ...]:
 AUDIT = Stage(
     "audit",
     _audit,
-    needs=("describe",),
+    needs=("verbalize",),
     per="session",
     over=("method", "perturbation"),
     help="Ask the language model the same in several ways: does its order of the turns hold?",

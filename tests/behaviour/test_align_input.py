@@ -31,8 +31,8 @@ epochs = 2
 [align]
 policy = "{policy}"
 steps = 3
-batch = 2
-minibatch = 2
+batch_size = 2
+mini_batch_size = 2
 lr = 1e-3
 max_context_tokens = {tokens}
 max_new_tokens = 8
@@ -180,7 +180,7 @@ def test_memory_that_is_not_there(align: Align, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(ModelReward, "__call__", greedy)
     code, told = align(tokens=98)
-    assert code == 1 and "out of memory on the cpu. Lower one of minibatch (now 2), max_context_tokens" in told
+    assert code == 1 and "out of memory on the cpu. Lower one of mini_batch_size (now 2), max_context_tokens" in told
 
 
 @pytest.mark.slow

@@ -31,9 +31,9 @@ policy = 0.3
 bootstrap = 100
 [align]
 steps = 1
-batch = 4
-minibatch = 4
-group = 2
+batch_size = 4
+mini_batch_size = 4
+num_generations = 2
 max_new_tokens = 4
 [align.tiny]
 warmup_steps = 1
@@ -121,8 +121,8 @@ def test_an_unknown_algorithm_is_told(folder, capsys):
 
 def test_a_configuration_that_does_not_suit_the_algorithm_is_told(folder):
     config = load_config(folder / "config.toml")
-    odd = config.model_copy(update={"align": config.align.model_copy(update={"group": 3})})
-    with pytest.raises(InputError, match=r"align rloo: .*batch 4 holds no whole number of groups of 3"):
+    odd = config.model_copy(update={"align": config.align.model_copy(update={"num_generations": 3})})
+    with pytest.raises(InputError, match=r"align rloo: .*batch_size 4 holds no whole number of groups of 3"):
         odd.with_algorithm("rloo")
     assert odd.with_algorithm("sft").align.algorithm == "sft"
 
@@ -153,9 +153,11 @@ def test_a_setting_that_the_algorithm_does_not_read_is_a_warning(folder):
     told = check(with_run(folder, {"algorithm": "grpo", "value_lr": 0.1, "target_kl": 1.0}))
     assert any("align.target_kl, align.value_lr" in warning and "grpo" in warning for warning in told)
     assert not any("not read" in warning for warning in check(with_run(folder, {"value_lr": 0.1})))
-    assert not any("not read" in warning for warning in check(with_run(folder, {"algorithm": "rloo", "group": 2})))
-    told = check(with_run(folder, {"group": 2}))
-    assert any("align.group" in warning and "ppo" in warning for warning in told)
+    assert not any(
+        "not read" in warning for warning in check(with_run(folder, {"algorithm": "rloo", "num_generations": 2}))
+    )
+    told = check(with_run(folder, {"num_generations": 2}))
+    assert any("align.num_generations" in warning and "ppo" in warning for warning in told)
 
 
 @pytest.mark.slow

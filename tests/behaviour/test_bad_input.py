@@ -166,7 +166,7 @@ def test_broken_recordings_cost_their_own_session_only(small, tmp_path, inside):
         "media": pa.Table.from_pylist(media, schema=MEDIA.arrow),
     }
     Corpus.of(tmp_path / "corpus", tables).write(tmp_path / "corpus")
-    done = inside("describe", small)
+    done = inside("verbalize", small)
     assert done.returncode == 1, done.stderr
     causes = {
         row["session_id"]: row["cause"]
@@ -206,7 +206,7 @@ def test_text_leaves_this_machine_only_with_consent(small, tmp_path):
     text = LABELS.replace('"sentiment"]', '"llm"]')
     done = apportion("decompose", config(tmp_path, text), OPENAI_API_KEY="sk-canary")
     assert done.returncode == 2
-    assert "send_to" in done.stderr
+    assert "allow_host" in done.stderr
     assert "sk-canary" not in done.stderr + done.stdout
 
 
@@ -331,6 +331,6 @@ def test_a_path_that_leaves_the_corpus(small, tmp_path, inside):
     row = {"session_id": "s00", "speaker": "user", "kind": "video", "path": "../secret.mp4"}
     tables = {**corpus.tables, "media": pa.Table.from_pylist([row], schema=MEDIA.arrow)}
     Corpus.of(tmp_path / "corpus", tables).write(tmp_path / "corpus")
-    done = inside("describe", small)
+    done = inside("verbalize", small)
     assert done.returncode == 1
     assert "leaves the corpus folder" in done.stdout

@@ -21,7 +21,7 @@ methods = ["llm", "sentiment", "reaction", "reaction-llm", "mix"]
 [decompose.llm]
 base_url = "{}"
 model = "m"
-[decompose.blend]
+[decompose.stack_two]
 weight = 0.5
 """
 

@@ -34,7 +34,7 @@ methods = ["llm"]
 base_url = "{}"
 model = "m"
 max_retries = 1
-attempts = 2
+max_reply_attempts = 2
 {}"""
 
 
@@ -127,7 +127,7 @@ def test_a_server_that_repeats_key_and_header_is_not_quoted(folder, status, monk
 
 
 def test_missing_consent_tells_no_text(folder, monkeypatch):
-    path = config(folder, TEXT.format("http://0.0.0.0:9/v1", 'send_to = "example.com"\n'))
+    path = config(folder, TEXT.format("http://0.0.0.0:9/v1", 'allow_host = "example.com"\n'))
     done = in_process(monkeypatch, "decompose", path, OPENAI_API_KEY=KEY)
     dry = in_process(monkeypatch, "decompose", path, "--dry-run", OPENAI_API_KEY=KEY)
     assert (done.returncode, dry.returncode) == (2, 0)

@@ -84,7 +84,7 @@ def test_a_model_that_cannot_be_used_stops_the_run_before_any_work(filmed: Path,
     with pytest.raises(InputError, match="not an ONNX model"):
         check(config(filmed, str(tmp_path / "bad.onnx")))
     with pytest.raises(InputError, match="not an ONNX model"):
-        check(config(filmed, str(tmp_path / "bad.onnx")), ["describe"])
+        check(config(filmed, str(tmp_path / "bad.onnx")), ["verbalize"])
     check(config(filmed, str(tmp_path / "bad.onnx")), ["split"])
     check(config(filmed, str(small_model(tmp_path / "good.onnx"))))
 

@@ -84,13 +84,13 @@ def test_what_decides_a_value_decides_whether_it_is_made_again(folder, apportion
     done = judged('model = "model"')
     (folder / "model").rename(folder / "moved")
     assert judged('model = "moved"') == done
-    assert judged('model = "moved"\nothers = 0') != done
-    assert judged('model = "moved"\nway = "completions"') == done
+    assert judged('model = "moved"\nnegatives = 0') != done
+    assert judged('model = "moved"\nendpoint = "completions"') == done
 
 
 def test_a_server_is_priced_shown_asked_and_not_asked_again(folder, apportion):
     with serving(ProbabilityServer()) as server:
-        path = chosen(folder, '"influence-served"', server.url, "others = 1")
+        path = chosen(folder, '"influence-served"', server.url, "negatives = 1")
         priced = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
         assert priced["requests"] == priced["remaining"] > TURNS and priced["usd"] > 0
         shown = apportion("decompose", path, "--preview", "2").stdout
@@ -102,7 +102,7 @@ def test_a_server_is_priced_shown_asked_and_not_asked_again(folder, apportion):
         assert len(server.requests) == priced["requests"]
         again = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
         assert again["remaining"] == 0
-    here = apportion("decompose", chosen(folder, more='model = "model"\nothers = 1', output="here"))
+    here = apportion("decompose", chosen(folder, more='model = "model"\nnegatives = 1', output="here"))
     assert here.returncode == 0, here.stderr
     assert rewards(folder) == pytest.approx(rewards(folder, "here"), abs=1e-4)
 

@@ -28,13 +28,13 @@ policy = 0.2
 methods = ["uniform", "sentiment", "rrd"]
 [train_reward]
 epochs = 2
-head_hidden = 8
+head_hidden_size = 8
 [evaluate]
 bootstrap = 100
 [align]
 steps = 2
-batch = 4
-minibatch = 2
+batch_size = 4
+mini_batch_size = 2
 max_new_tokens = 6
 samples = 2
 [run]

@@ -24,14 +24,14 @@ prices = "prices.toml"
 methods = ["uniform"]
 [align]
 steps = 2
-batch = 4
-minibatch = 4
+batch_size = 4
+mini_batch_size = 4
 max_new_tokens = 4
 max_context_tokens = 160
 samples = 1
 reward = "short"
 prompts = "prompts.jsonl"
-reply_turns = 2
+max_turns = 2
 partner = "language-model"
 [align.lora]
 r = 2
@@ -130,10 +130,10 @@ def test_text_leaves_this_machine_with_consent_only(folder, apportion, monkeypat
     assert "align: partner_settings: the text of your sessions would leave this machine for api.openai.com" in (
         refused.stderr
     )
-    assert "--send-to HOST agrees to it" in refused.stderr
+    assert "--allow-host HOST agrees to it" in refused.stderr
     priced = apportion("align", path, "--dry-run")
     assert priced.returncode == 0 and "the run itself would stop: align: partner_settings" in priced.stdout
-    told = apportion("align", path, "--dry-run", "--send-to", "api.openai.com")
+    told = apportion("align", path, "--dry-run", "--allow-host", "api.openai.com")
     assert "while the policy trains, its dialogues go to api.openai.com" in told.stdout
 
 

@@ -46,13 +46,13 @@ workers = 1
 methods = ["savoir", "uniform"]
 [train_reward]
 epochs = 1
-head_hidden = 8
+head_hidden_size = 8
 [evaluate]
 bootstrap = 100
 [align]
 steps = 1
-batch = 2
-minibatch = 2
+batch_size = 2
+mini_batch_size = 2
 max_new_tokens = 4
 samples = 1
 max_context_tokens = 1000

@@ -146,7 +146,7 @@ def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder
 def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder, apportion) -> None:
     weights = "weights = { GOAL = 0.5, REL = 0.3, KNO = 0.2 }"
     with serving(OpenAIServer(answered)) as server:
-        path = config(folder, text("savoir", url=server.url, savoir=f'judge = "paper@other"\n{weights}\n'))
+        path = config(folder, text("savoir", url=server.url, savoir=f'scorer = "paper@other"\n{weights}\n'))
         done = apportion("decompose", path)
         assert done.returncode == 0, done.stderr
         assert {body["model"] for body in server.requests} == {"other"} and all(map(judging, server.requests))
@@ -163,7 +163,7 @@ def test_a_judge_that_fails_in_one_history_leaves_its_session_out_and_the_others
         return answered(body)
 
     with serving(OpenAIServer(once_wrong)) as server:
-        path = config(folder, text("savoir", url=server.url, savoir='judge = "paper"\n'))
+        path = config(folder, text("savoir", url=server.url, savoir='scorer = "paper"\n'))
         done = apportion("decompose", path)
     assert done.returncode == 1, done.stderr
     (cause,) = causes(folder).values()
@@ -186,7 +186,7 @@ def test_where_scripts_play_and_rules_score_keys_are_those_of_before(folder) -> 
 def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder) -> None:
     chosen = [
         "", 'agents.partner = "random"', 'agents.target = "base"', 'agents.partner = "base"',
-        'agents.target = "base@x"', 'agents.target = "react"', 'judge = "paper"', 'judge = "paper@x"',
+        'agents.target = "base@x"', 'agents.target = "react"', 'scorer = "paper"', 'scorer = "paper@x"',
         'agents.target = "base"\ntemperature = 0.1',
     ]  # fmt: skip
     found = [keys(folder, "savoir", savoir=f"{one}\n") for one in chosen]
@@ -194,13 +194,13 @@ def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder) ->
               for more in ("max_tokens = 9\n", 'reasoning_effort = "low"\n', "extra_body = { a = 1 }\n")]  # fmt: skip
     assert len({str(sorted(one.items())) for one in found}) == len(found)
     assert keys(folder, "savoir", savoir='agents.target = "base"\n', llm="concurrency = 3\n") == found[2]
-    hindsight = [keys(folder, "shapley-hindsight", savoir=f"{one}\n") for one in ("", *chosen[1:6], 'judge = "paper"')]
+    hindsight = [keys(folder, "shapley-hindsight", savoir=f"{one}\n") for one in ("", *chosen[1:6], 'scorer = "paper"')]
     assert len({str(sorted(one.items())) for one in hindsight}) == 2  # Nobody plays on: the judge alone counts.
 
 
 def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folder, apportion) -> None:
     with serving(OpenAIServer(answered)) as server:
-        chosen = 'agents.target = "base@gpt-4o-mini"\njudge = "paper"\n'
+        chosen = 'agents.target = "base@gpt-4o-mini"\nscorer = "paper"\n'
         path = config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen))
         priced = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["played_on"]
         told = apportion("decompose", path, "--dry-run").stdout
@@ -234,7 +234,7 @@ def test_results_do_not_depend_on_how_many_play_at_once(folder, apportion) -> No
     found = []
     for at_once in (1, 7, 64):
         with serving(OpenAIServer(answered, latency_s=0.03 if at_once > 1 else 0.0)) as server:
-            own = 'agents.target = "base"\nagents.partner = "react"\njudge = "paper"\n'
+            own = 'agents.target = "base"\nagents.partner = "react"\nscorer = "paper"\n'
             path = config(folder, text("savoir", url=server.url, savoir=own, llm=f"concurrency = {at_once}\n"))
             path.write_text(path.read_text().replace('output = "run"', f'output = "run{at_once}"'))
             assert apportion("decompose", path).returncode == 0
@@ -267,7 +267,7 @@ def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, app
 
 
 def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None:
-    own = 'agents.target = "base"\njudge = "paper"\n'
+    own = 'agents.target = "base"\nscorer = "paper"\n'
     with serving(OpenAIServer(answered)) as server:
         path = config(folder, text("savoir", url=server.url, savoir=own))
         assert apportion("decompose", path).returncode == 0
@@ -291,7 +291,7 @@ def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None
     [
         ('agents.target = "bsae"', "decompose.savoir: no agent 'bsae'"),
         ('agents.partner = "base@"', "decompose.savoir: agent 'base@': no model behind the @"),
-        ('judge = "papre"', "decompose.savoir: judge: no prompt 'papre'; did you mean 'paper'"),
+        ('scorer = "papre"', "decompose.savoir: scorer: no prompt 'papre'; did you mean 'paper'"),
         ('agents.partnr = "base"', "decompose.savoir.agents.partnr: unknown key; did you mean 'partner'"),
         ("rollouts = 0", "decompose.savoir.rollouts = 0: Input should be greater than or equal to 1"),
     ],
@@ -304,11 +304,13 @@ def test_who_there_is_not_is_told_before_anything_is_done(folder, apportion, cho
 
 def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, apportion) -> None:
     with serving(OpenAIServer(answered)) as server:
-        path = config(folder, text("savoir", "shapley-hindsight", url=server.url, savoir='judge = "paper"\n'))
+        path = config(folder, text("savoir", "shapley-hindsight", url=server.url, savoir='scorer = "paper"\n'))
         for more in ((), ("--dry-run",)):
             done = apportion("decompose", path, *more)
             assert done.returncode == 2, done
-            assert "decompose.savoir.judge = 'paper': 'shapley-hindsight' scores histories as they stand" in done.stderr
+            assert (
+                "decompose.savoir.scorer = 'paper': 'shapley-hindsight' scores histories as they stand" in done.stderr
+            )
         assert not server.requests
 
 
@@ -326,7 +328,7 @@ def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, appo
 )
 def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, judge, weights, said) -> None:
     with serving(OpenAIServer(answered)) as server:
-        own = f'agents.partner = "base"\njudge = "{judge}"\nweights = {weights}\n'
+        own = f'agents.partner = "base"\nscorer = "{judge}"\nweights = {weights}\n'
         done = apportion("decompose", config(folder, text("savoir", url=server.url, savoir=own)))
         assert done.returncode == (2 if judge == "paper" else 1), done
         assert said in done.stderr + " ".join(causes(folder).values() if judge == "rules" else ())
@@ -336,13 +338,13 @@ def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, j
 def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_shards_as_it_may(folder) -> None:
     def seconds(savoir="", llm=""):
         limits = "timeout_s = 10\ngive_up_after_s = 5\nconcurrency = 4\n"
-        path = config(folder, text("savoir", savoir=savoir, llm=limits + llm, run="llm_shards = 2\n"))
+        path = config(folder, text("savoir", savoir=savoir, llm=limits + llm, run="llm_shard_count = 2\n"))
         return time_limit_s(str(path), "judge"), [len(list_shards(str(path), "judge", n)) for n in (1, 8)]
 
     assert seconds() == (None, [1, 4])
     played, shards = seconds('agents.target = "base"\n')
     fewer, _ = seconds('agents.target = "base"\nrollouts = 1\n')
-    judged, _ = seconds('agents.target = "base"\njudge = "paper"\n')
+    judged, _ = seconds('agents.target = "base"\nscorer = "paper"\n')
     # 4 sessions, both speakers: 8 histories of 3 acts each, twice; an act is asked for at most three times.
     assert 5 + 64 * 3 * 3 / 4 * 10 < fewer < played < judged and shards == [1, 2]
 
@@ -350,7 +352,7 @@ def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_sha
 def test_nothing_is_sent_without_consent(folder, apportion) -> None:
     own = text("savoir", url="http://models.example/v1", savoir='agents.target = "base"\n')
     done = apportion("decompose", config(folder, own), OPENAI_API_KEY="k")
-    assert done.returncode == 2 and "send_to" in done.stderr, done.stderr
+    assert done.returncode == 2 and "allow_host" in done.stderr, done.stderr
     assert apportion("decompose", config(folder, own.replace('"base"', '"random"'))).returncode == 0
 
 

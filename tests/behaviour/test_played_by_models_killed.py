@@ -31,7 +31,7 @@ def test_killed_at_eight_moments_rewards_are_the_same_bytes_and_nothing_kept_is_
     simulate_sotopia(
         SimulationChoice(("conceding",), ("used_bicycle",), pairs=5, rules=Rules(most_acts=8)), tmp_path / "play"
     )
-    own = 'agents = { target = "base", partner = "react" }\njudge = "paper"\n'
+    own = 'agents = { target = "base", partner = "react" }\nscorer = "paper"\n'
 
     def configured(url, output):
         written = text("savoir", url=url, savoir=own, llm=f"concurrency = {CONCURRENCY}\n")

@@ -76,7 +76,13 @@ def test_its_settings_are_in_its_key_and_no_other_method_s(folder):
 
     before = keys("savoir")
     assert keys("savoir", more="[decompose.savoir]\nrollouts = 2\n[decompose.rrd]\nk = 3\n") == before
-    for changed in ("rollouts = 3", "seed = 1", "scaled = true", "same_seeds = false", "weights = { FIN = 1.0 }"):
+    for changed in (
+        "rollouts = 3",
+        "seed = 1",
+        "scaled = true",
+        "common_random_numbers = false",
+        "weights = { FIN = 1.0 }",
+    ):
         assert not keys("savoir", more=f"[decompose.savoir]\n{changed}\n") & before
     assert keys("uniform", more="[decompose.savoir]\nrollouts = 3\n") == keys("uniform")
 

@@ -1,4 +1,4 @@
-"""`decompose.llm.judge_sessions`: a language model judges a few sessions, and a student carries that to all."""
+"""`decompose.llm.max_sessions`: a language model judges a few sessions, and a student carries that to all."""
 
 import json
 import re
@@ -28,7 +28,7 @@ methods = {methods}
 base_url = "{url}"
 model = "m"
 max_tokens = 200
-judge_sessions = {count}
+max_sessions = {count}
 {more}
 """
 
@@ -57,7 +57,7 @@ def test_a_few_are_asked_about_and_all_are_decomposed(folder, apportion):
         assert (before["requests"], before["chosen"], before["all_sessions"]["requests"]) == (5, False, 23)
         assert before["usd"] == pytest.approx(before["all_sessions"]["usd"] * 5 / 24, rel=0.05)
         assert "run `apportion choose` first" in apportion("decompose", path, "--preview", "1").stdout
-        assert apportion("choose", path).returncode == 0
+        assert apportion("select-sessions", path).returncode == 0
         known = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
         words = apportion("decompose", path, "--dry-run").stdout
         shown = json.loads(apportion("decompose", path, "--preview", "9", "--json").stdout)
@@ -65,7 +65,7 @@ def test_a_few_are_asked_about_and_all_are_decomposed(folder, apportion):
         done = apportion("evaluate", path, "--record", folder / "r.jsonl")
         assert (done.returncode, len(server.requests)) == (0, 5), done.stderr
     assert (known["requests"], known["remaining"], known["chosen"]) == (5, 5, True)
-    assert "judge_sessions = 5, as chosen; judging all sessions takes 23 requests, 23 to ask: about $" in words
+    assert "max_sessions = 5, as chosen; judging all sessions takes 23 requests, 23 to ask: about $" in words
     assert len(shown["requests"]) == 5
     asked = {json.loads(line)["label"].split(",")[0] for line in (folder / "r.jsonl").read_text().splitlines()[1:]}
     assert asked == {request["subject"].split(",")[0] for request in shown["requests"]}
@@ -110,7 +110,7 @@ def test_a_budget_stops_before_the_student_is_taught_and_a_higher_one_asks_about
     """One reply costs 0.081; before a request is sent, the dearest that it can be is set aside."""
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, text(server.url, more="concurrency = 1"))
-        assert apportion("choose", path).returncode == 0
+        assert apportion("select-sessions", path).returncode == 0
         shown = json.loads(apportion("decompose", path, "--preview", "9", "--json").stdout)
         refused = apportion("decompose", path, "--budget", "0.01")
         most_usd = float(re.search(r"may cost up to \$(\d+\.\d+)", refused.stdout)[1])
@@ -171,15 +171,15 @@ def test_the_model_that_judged_some_may_stand_beside_its_student(folder, apporti
 
 def test_another_seed_and_another_number_are_other_choices(folder, apportion):
     names = {}
-    for more in ("judge_seed = 0", "judge_seed = 1", "judge_seed = 2"):
+    for more in ("selection_seed = 0", "selection_seed = 1", "selection_seed = 2"):
         path = config(folder, text(more=more))
-        assert apportion("choose", path).returncode == 0
+        assert apportion("select-sessions", path).returncode == 0
         shown = json.loads(apportion("decompose", path, "--preview", "9", "--json").stdout)
         names[more] = tuple(sorted(request["subject"] for request in shown["requests"]))
     assert len(set(names.values())) > 1 and all(len(of) == 5 for of in names.values())
 
 
-@pytest.mark.parametrize(("count", "told"), [(2, "judge_sessions"), (0, "judge_sessions")])
+@pytest.mark.parametrize(("count", "told"), [(2, "max_sessions"), (0, "max_sessions")])
 def test_too_few_to_learn_from_is_refused(folder, apportion, count, told):
     done = apportion("decompose", config(folder, text(count=count)))
     assert (done.returncode, told in done.stderr) == (2, True)

@@ -17,11 +17,11 @@ TEXT = """corpus = "{}"
 output = "{}"
 [run]
 workers = 1
-until = "train-reward"
+last_stage = "train-reward"
 [decompose]
 methods = {}
 [decompose.reaction]
-prior = "learnt.safetensors"
+pretrained = "learnt.safetensors"
 {}
 [train_reward]
 epochs = 1

@@ -30,8 +30,8 @@ methods = ["sentiment"]
 epochs = 1
 [align]
 steps = 1
-batch = 2
-minibatch = 2
+batch_size = 2
+mini_batch_size = 2
 max_new_tokens = 4
 samples = 2
 {align}

@@ -37,7 +37,7 @@ def folder(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for done in (
             in_process(patch, "import", "media", folder / "recordings", folder / "corpus"),
-            apportion("describe", toml),
+            apportion("verbalize", toml),
             in_process(patch, "decompose", toml),
         ):
             assert done.returncode == 0, done.stdout + done.stderr

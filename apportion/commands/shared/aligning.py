@@ -11,7 +11,7 @@ from apportion.commands.shared.options import option_names
 from apportion.pipeline.config import Config
 
 KEYS = (
-    "policy", "reward_method", "reward_model", "steps", "lr", "kl_coefficient", "max_new_tokens", "device",
+    "policy", "reward_method", "reward_model", "steps", "lr", "beta", "max_new_tokens", "device",
     "dtype", "processes",
 )  # fmt: skip
 """The keys of [align] that have an option each."""

@@ -48,10 +48,10 @@ LLM_OPTIONS = (
         help="Show the first N requests to the language model word for word, and stop.",
     ),
     click.option(
-        "--send-to",
+        "--allow-host",
         metavar="HOST",
         help="Your consent to send conversation text to HOST, the host of decompose.llm.base_url; goes before "
-        "decompose.llm.send_to.",
+        "decompose.llm.allow_host.",
     ),
     click.option(
         "--pseudonyms",
@@ -102,7 +102,7 @@ def run(
     forget_batch: str | None = None,
     record: Path | None = None,
     preview: int | None = None,
-    send_to: str | None = None,
+    allow_host: str | None = None,
     pseudonyms: bool = False,
     given: Mapping[str, Any] | None = None,
 ) -> None:
@@ -118,10 +118,10 @@ def run(
     if emotion_model is not None:
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
-    config = config.with_llm(send_to=send_to, pseudonyms=pseudonyms or None, samples=samples)
+    config = config.with_llm(allow_host=allow_host, pseudonyms=pseudonyms or None, samples=samples)
     config = config.with_run(sessions=sessions and sessions.ids)
     source += f" --sessions {shlex.quote(sessions.text)}" if sessions and sessions.ids else ""
-    source += f" --send-to {shlex.quote(send_to)}" if send_to else ""
+    source += f" --allow-host {shlex.quote(allow_host)}" if allow_host else ""
     source += " --pseudonyms" if pseudonyms else ""
     source += f" --samples {samples}" if samples is not None else ""
     if preview is not None:

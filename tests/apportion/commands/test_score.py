@@ -229,7 +229,7 @@ def test_a_model_or_corpus_that_is_none_is_refused(
 def test_a_checkpoint_of_another_architecture_is_refused(
     capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    random_head(small(save_tiny(tmp_path / "wide"), head_hidden=4)).save_pretrained(tmp_path / "other")
+    random_head(small(save_tiny(tmp_path / "wide"), head_hidden_size=4)).save_pretrained(tmp_path / "other")
     shutil.copy(tmp_path / "other" / "model.safetensors", model / "model.safetensors")
     code, _, err = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
     assert code == 2 and "weights of another architecture" in err and str(model) in err

@@ -87,7 +87,7 @@ def test_every_command_that_may_ask_takes_a_budget_and_nothing_is_built_on_a_par
     assert "train-reward" not in stopped.stderr and (folder / "run" / "rewards.parquet").exists()
     for command in ("run", "decompose", "train-reward", "evaluate", "align", "report"):
         assert "--budget" in apportion(command, "--help").stdout
-    for command in ("split", "features", "describe", "embed", "demo"):
+    for command in ("split", "features", "verbalize", "embed", "demo"):
         assert "--budget" not in apportion(command, "--help").stdout
 
 

@@ -28,7 +28,7 @@ methods = {}
 base_url = "{}"
 model = "m"
 max_retries = 0
-attempts = 1
+max_reply_attempts = 1
 """
 ASKED = ("repeat", "paraphrase", "names", "planted-order", "planted-tags", "planted-json", "planted-reply")
 

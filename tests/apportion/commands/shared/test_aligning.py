@@ -38,9 +38,9 @@ def test_every_way_to_align_has_the_options_and_help_says_so(tmp_path, monkeypat
     given = ["--policy", "model", "--steps", "3", "--device", "cuda", "--kl-coefficient", "0.5"]
     (arguments, options), _ = asked(tmp_path, monkeypatch, *words, "c.toml", *given)
     align: AlignSettings = arguments[0].align
-    assert (align.steps, align.device, align.kl_coefficient, align.lr) == (3, "cuda", 0.5, 0.5)
+    assert (align.steps, align.device, align.beta, align.lr) == (3, "cuda", 0.5, 0.5)
     assert align.policy == str(tmp_path / "model") and align.algorithm == (way or "ppo")
-    assert options["given"] == {"policy": "model", "steps": 3, "device": "cuda", "kl_coefficient": 0.5}
+    assert options["given"] == {"policy": "model", "steps": 3, "device": "cuda", "beta": 0.5}
 
 
 def test_without_options_the_configuration_holds(tmp_path, monkeypatch):

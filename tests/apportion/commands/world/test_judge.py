@@ -53,7 +53,7 @@ def test_a_session_that_was_not_judged_is_named_with_code_1(tmp_path: Path, caps
         ((), "give --model"),
         (("--judges", ",", "--model", "m"), "nobody judges: give --judges"),
         (("--calls", "both"), "--calls"),
-        (("--model", "m"), "--send-to"),
+        (("--model", "m"), "--allow-host"),
         (("--model", "m", "--base-url", "http://localhost:9/v1", "--without", "bob"), "no ratings by 'bob'"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_look_before_tells_requests_and_price_as_text_and_as_json(
     assert run(*arguments, "--dry-run", "--json") == 0
     assert json.loads(capsys.readouterr().out)["candidates"] == 12
     assert run(*arguments, "--preview", 1) == 0
-    assert "LEAVES THIS MACHINE, with --send-to api.openai.com only" in capsys.readouterr().out
+    assert "LEAVES THIS MACHINE, with --allow-host api.openai.com only" in capsys.readouterr().out
     assert run(*arguments, "--preview", 1, "--json") == 0
     assert json.loads(capsys.readouterr().out)["requests_in_all"] == 14
     assert not list(tmp_path.iterdir())
