@@ -23,7 +23,8 @@ HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
 
 
 COMMANDS: Mapping[type[ApportionError], str] = {
-    DamagedCacheError: "apportion llm-cache check FILE says what is left, apportion llm-cache repair FILE saves it",
+    DamagedCacheError: "apportion models cache check FILE says what is left, "
+    "apportion models cache repair FILE saves it",
 }
 """By error, the other command that helps, whichever is running."""
 

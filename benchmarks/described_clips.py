@@ -4,7 +4,8 @@ Run: python benchmarks/described_clips.py FOLDER CLIP ... --page PAGE.html [--wi
 
 Each clip is cut into windows of `--window` seconds, the turns of a conversation of two: in the even ones somebody else
 speaks and the person of the film listens, in the odd ones that person replies, so that voice and face are described as
-in `apportion describe`. PAGE.html has a row for each window, its descriptor and six of its frames. It is one file,
+in `apportion run --only verbalize`. PAGE.html has a row for each window, its descriptor and six of its frames. It is
+one file,
 without scripts and without requests to anywhere; it holds the frames, so mind their licence. The descriptors go
 to standard output, too.
 """

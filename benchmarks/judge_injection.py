@@ -44,7 +44,7 @@ SOCIAL = ROOT / "demo" / "social"
 PLAYED, JUDGED, VARIANTS = SOCIAL / "played.jsonl", SOCIAL / "judged.jsonl", SOCIAL / "variants.jsonl"
 MODEL = "claude"
 MOST_TOKENS = 6000
-"""Of a reply, as `apportion judge` asks for by default: it is a part of the request."""
+"""Of a reply, as `apportion world evaluate` asks for by default: it is a part of the request."""
 CLEAN, PARAPHRASED, PLANTED = "clean", "paraphrased", "planted"
 DRAWS = 10_000
 Rows = list[dict[str, Any]]

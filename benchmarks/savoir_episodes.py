@@ -2,7 +2,7 @@
 
 The seller of a bundled scenario talks, warmly, coldly or of nothing, and then deals; the buyer offers by its mood.
 
-    python benchmarks/savoir_episodes.py FOLDER [--episodes 500]          # the corpus, for `apportion label-exact`
+    python benchmarks/savoir_episodes.py FOLDER [--episodes 500]          # the corpus, for `apportion label shapley`
 """
 
 from __future__ import annotations

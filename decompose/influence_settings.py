@@ -22,7 +22,7 @@ class InfluenceSettings(Settings):
         default=None,
         min_length=1,
         description="influence: a causal language model on this machine, its folder or its name on the Hugging Face "
-        "Hub; `apportion models train measurer CORPUS` makes a small one. influence-served asks decompose.llm.model",
+        "Hub; `apportion train measurer CORPUS` makes a small one. influence-served asks decompose.llm.model",
     )
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="where that model runs; results differ by bits")
     dtype: Literal["float32", "bfloat16"] = Field(default="float32", description="number format of its weights")

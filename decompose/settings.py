@@ -55,7 +55,7 @@ class IntensitySettings(Settings):
     """How strongly the rater replies, by a model that is trained on labelled speech of one's own."""
 
     model: Path | None = Field(
-        default=None, description="the folder of the model; make one with `apportion models train intensity FOLDER`"
+        default=None, description="the folder of the model; make one with `apportion train intensity FOLDER`"
     )
     of: Literal["reply", "utterance"] = Field(
         default="reply",
@@ -185,7 +185,7 @@ class ReactionSettings(Settings):
     pretrained: Path | None = Field(
         default=None,
         description="what was learnt of reactions on other corpora, a file for the method prior; make one with "
-        "`apportion learn-reactions CORPUS --out FILE`",
+        "`apportion train reactions CORPUS --out FILE`",
     )
     target: str = Field(
         default="second",

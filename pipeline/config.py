@@ -34,7 +34,7 @@ PresetName = Literal["paper", "savoir"]
 PRESET_NAMES: tuple[str, ...] = get_args(PresetName)
 """The presets of a whole configuration; a section may have more of its own."""
 AUDITED_SESSIONS = 20
-"""Sessions that `apportion decompose audit` takes where the configuration has no number."""
+"""Sessions that `apportion run --only audit` takes where the configuration has no number."""
 
 
 class RunSettings(Settings):

@@ -34,7 +34,7 @@ LARGEST = 1 << 24
 """Bytes of a file that is looked at: a model of a wide encoder has some hundred thousand."""
 STEADY = 200.0
 """Turns after which a corpus's own mean and spread of replies count as much as those that were learnt with."""
-MAKE = "Make one with `apportion learn-reactions CORPUS --out FILE`."
+MAKE = "Make one with `apportion train reactions CORPUS --out FILE`."
 
 
 class FeatureVersionError(InputError):

@@ -115,7 +115,7 @@ def prior_for(settings: ReactionSettings) -> Prior:
     """
     if settings.pretrained is None:
         raise InputError(
-            "no reaction model is named. Set decompose.reaction.pretrained to its file; `apportion learn-reactions "
+            "no reaction model is named. Set decompose.reaction.pretrained to its file; `apportion train reactions "
             "CORPUS --out FILE` makes one of corpora with scores."
         )
     prior = read_prior(settings.pretrained)

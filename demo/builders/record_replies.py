@@ -127,7 +127,9 @@ def _descriptors(engine: Engine, session_id: str) -> pa.Table | None:
         return None
     described = engine.artifact("verbalize", Unit(session_id))
     if described is None:
-        raise InputError(f"{session_id} could not be described: run `apportion describe` on the demo to see why")
+        raise InputError(
+            f"{session_id} could not be described: run `apportion run --only verbalize` on the demo to see why"
+        )
     return described.table("descriptors")
 
 

@@ -50,7 +50,7 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
     llm = config.decompose.llm
     notes = [
         f"{len(lacking):,} sessions lack descriptors: words on the rater's behaviour would be sent as well. "
-        "Run `apportion describe` first to see them"
+        "Run `apportion run --only verbalize` first to see them"
     ] * bool(lacking)
     if any(is_limited(engine, *one) for one in asking) and chosen_sessions(engine) is None:
         notes.append(

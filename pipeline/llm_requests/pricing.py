@@ -69,7 +69,7 @@ class Pricing:
         if self.without_descriptors:
             lines.append(
                 f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
-                "alone; run `apportion describe` first to count them whole"
+                "alone; run `apportion run --only verbalize` first to count them whole"
             )
         if self.unaskable:
             lines.append(f"  {self.unaskable:,} sessions do not fit into decompose.llm.context_tokens and are left out")
@@ -89,7 +89,7 @@ class Pricing:
         which = (
             "as chosen"
             if self.chosen
-            else "of as many average ones; `apportion choose` says which, and counts them as they are"
+            else "of as many average ones; `apportion run --only select-sessions` says which, and counts them"
         )
         return [f"  decompose.llm.max_sessions = {self.max_sessions}, {which}; judging all sessions takes {told}"]
 

@@ -1,4 +1,4 @@
-"""`apportion align ppo|grpo|rloo|sft CONFIG`, and what is checked before it."""
+"""`apportion run --only align ppo|grpo|rloo|sft CONFIG`, and what is checked before it."""
 
 import json
 import sys
@@ -91,7 +91,7 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
     del sys.modules["wandb"]  # and whatever is imported by this name is forgotten with this test
     monkeypatch.setattr("apportion.pipeline.execution.runner._process_pool", threads)
     (folder / "config.toml").write_text(TEXT.replace("workers = 1", 'workers = 1\nwandb = "mine"'))
-    code, out, err = apportion(capsys, "align", "grpo", folder / "config.toml")
+    code, out, err = apportion(capsys, "run", "--only", "align", "--algorithm", "grpo", folder / "config.toml")
     assert code == 0, err
     assert "next: apportion run" in out and 'where align.algorithm = "grpo"' in out
     cards = list((folder / "run").rglob("policy/README.md"))
@@ -100,7 +100,9 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
     assert {"reward", "kl", "clip_fraction"} < set(pq.read_table(histories[0])["metric"].to_pylist())
     units = {}
     for words in (["grpo"], ["sft"], ["ppo"], []):
-        code, out, _ = apportion(capsys, "align", *words, folder / "config.toml", "--dry-run", "--json")
+        code, out, _ = apportion(
+            capsys, "run", "--only", "align", *words, folder / "config.toml", "--dry-run", "--json"
+        )
         assert code == 0
         units[" ".join(words)] = [row for row in json.loads(out)["stages"] if row["stage"] == "align"]
     # Made already; another algorithm is other work, and the configured one is taken where none is named.
@@ -115,7 +117,7 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
 
 
 def test_an_unknown_algorithm_is_told(folder, capsys):
-    code, _, err = apportion(capsys, "align", "dpo", folder / "config.toml")
+    code, _, err = apportion(capsys, "run", "--only", "align", "dpo", folder / "config.toml")
     assert code == 2 and "'dpo' is none of: ppo, grpo, rloo, sft" in err
 
 
@@ -164,7 +166,7 @@ def test_a_setting_that_the_algorithm_does_not_read_is_a_warning(folder):
 def test_a_run_aligns_by_two_processes(folder, capsys):
     text = TEXT.replace("steps = 1\n", "steps = 2\nprocesses = 2\n", 1).replace("group = 2\n", "")
     (folder / "config.toml").write_text(text)
-    code, _, told = apportion(capsys, "align", folder / "config.toml")
+    code, _, told = apportion(capsys, "run", "--only", "align", folder / "config.toml")
     assert code == 0, told
     policy = folder / "run" / "policy"
     assert (policy / "adapter_model.safetensors").is_file() and '"processes": 2' in (policy / "README.md").read_text()

@@ -26,7 +26,7 @@ total_timeout_s = 5
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     write_small_corpus(tmp_path / "corpus", sessions=6)
-    return lambda url: in_process(monkeypatch, "decompose", config(tmp_path, TEXT.format(url)))
+    return lambda url: in_process(monkeypatch, "run", "--only", "decompose", config(tmp_path, TEXT.format(url)))
 
 
 def test_a_server_that_takes_no_more_stops_the_run_and_the_same_command_goes_on(run, tmp_path):

@@ -65,13 +65,24 @@ def run(folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     here = partial(in_process, monkeypatch)
 
-    def run(port, *options, command=("decompose",), key=KEY, text=TEXT, way=here):
+    def run(
+        port,
+        *options,
+        command=(
+            "run",
+            "--only",
+            "decompose",
+        ),
+        key=KEY,
+        text=TEXT,
+        way=here,
+    ):
         return way(*command, config(folder, text.format(port)), *options, **({"OPENAI_API_KEY": key} if key else {}))
 
     return run
 
 
-@pytest.mark.parametrize("command", [("decompose",), ("run",), ("decompose", "audit")])
+@pytest.mark.parametrize("command", [("run", "--only", "decompose"), ("run",), ("run", "--only", "audit")])
 @pytest.mark.parametrize("options", [(), ("--allow-host", "example.com")])
 def test_without_consent_for_this_host_nothing_is_sent(run, command, options):
     with counting() as (port, callers):

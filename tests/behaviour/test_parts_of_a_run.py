@@ -162,7 +162,7 @@ def test_stages_are_left_out_by_option_and_by_configuration_alike(folder, apport
     assert "embed" in planned("--until", "embed")[0] and "judge" not in planned("--until", "embed")[0]
     assert "report" not in planned("--skip", "report")[0]
     # A stage that is asked for by its own command is not left out.
-    done = apportion("align", config(folder, disabled), "--dry-run", "--json")
+    done = apportion("run", "--only", "align", config(folder, disabled), "--dry-run", "--json")
     assert "align" in [row["stage"] for row in json.loads(done.stdout)["stages"]]
     assert "left out" in apportion("run", config(folder, disabled), "--dry-run").stdout
 
@@ -244,5 +244,5 @@ def test_a_single_session_ends_in_a_report(tmp_path, apportion):
     assert missing["evaluation"].startswith("left out: split.test = 0")
     assert missing["aligned policy"].startswith("left out: split.policy = 0")
     # Asked for by its own command it is an error.
-    done = apportion("evaluate", config(tmp_path, alone))
+    done = apportion("run", "--only", "evaluate", config(tmp_path, alone))
     assert done.returncode == 2 and "evaluate: left out, since split.test = 0" in done.stderr

@@ -43,7 +43,7 @@ def test_a_model_of_vocal_intensity_is_found_from_the_file_and_shown_without_its
 
 
 def test_a_model_of_reactions_is_found_from_the_file_and_shown_without_its_place(tmp_path):
-    config = load_config(written(tmp_path, 'corpus = "c"\n[decompose.reaction]\nprior = "m/learnt.safetensors"\n'))
+    config = load_config(written(tmp_path, 'corpus = "c"\n[decompose.reaction]\npretrained = "m/learnt.safetensors"\n'))
     assert config.decompose.reaction.pretrained == tmp_path / "m" / "learnt.safetensors"
     assert shown_config(config)["decompose"]["reaction"]["pretrained"] == "learnt.safetensors"
     assert shown_config(load_config(written(tmp_path, 'corpus = "c"')))["decompose"]["reaction"]["pretrained"] is None

@@ -1,4 +1,4 @@
-"""`apportion learn-reactions`: what replies are worth, learnt from corpora with scores, as a file for others."""
+"""`apportion train reactions`: what replies are worth, learnt from corpora with scores, as a file for others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from apportion.commands.shared.places import check_place
 from apportion.commands.shared.stopped import Stopped
 
 
-@click.command("learn-reactions")
+@click.command("reactions")
 @click.argument("corpora", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CORPUS...")
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A file .safetensors.")
 @click.option("--rating", "ratings", multiple=True, metavar="NAME", help="Of corpora with several ratings; repeatable.")

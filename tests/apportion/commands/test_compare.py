@@ -1,4 +1,5 @@
-"""`apportion compare`: win rates by a reward model and by a judge behind a real HTTP server, and its exit codes."""
+"""`apportion policy compare`: win rates by a reward model and by a judge behind a real HTTP server, and its exit "
+"codes."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def responses(tmp_path: Path) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as ended:
-        main(["compare", *(str(argument) for argument in arguments)])
+        main(["policy", "compare", *(str(argument) for argument in arguments)])
     out, err = capsys.readouterr()
     assert isinstance(ended.value.code, int)
     return ended.value.code, out, err

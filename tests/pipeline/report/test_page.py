@@ -201,7 +201,7 @@ def test_of_many_sessions_three_are_examples_and_the_viewer_is_named_for_all() -
     assert page.count('<article class="session"') == 3
     assert len(page.encode()) < 200_000
     assert "3 of 84 sessions with rewards are shown" in " ".join(outline(page).text.split())
-    for command in ("apportion view RUN", "apportion bundle RUN OUT", "apportion patterns RUN"):
+    for command in ("apportion view RUN", "apportion view RUN --export OUT", "apportion patterns RUN"):
         assert f"<code>{command}</code>" in page
 
 

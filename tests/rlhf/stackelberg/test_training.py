@@ -194,7 +194,7 @@ def test_the_defaults_are_the_papers():
 
 
 def trained_by_command(tell: Tell, config: Path) -> None:
-    main(["refine", "train", str(config)])
+    main(["train", "refiner", str(config)])
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`apportion learn-reactions`: what it prints, what it refuses."""
+"""`apportion train reactions`: what it prints, what it refuses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def learn(patch: pytest.MonkeyPatch, folder: Path, *more: object) -> tuple[int, str, str]:
     reader = ("--backbone", folder / "tiny", "--max-tokens", 16)
-    done = in_process(patch, "learn-reactions", folder / "one", folder / "two", *reader, *more)
+    done = in_process(patch, "train", "reactions", folder / "one", folder / "two", *reader, *more)
     return done.returncode, done.stdout, done.stderr
 
 

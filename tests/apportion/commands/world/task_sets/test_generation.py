@@ -1,4 +1,4 @@
-"""`apportion tasks sotopia generate` and `accept`: the whole way with replies of a real model, to a corpus.
+"""`apportion world tasks sotopia generate` and `accept`: the whole way with replies of a real model, to a corpus.
 
 The replies are Claude's (Anthropic), of 2026-11-22, written in one sitting by one who knew the checks; vignettes and
 items are our own.
@@ -19,7 +19,7 @@ MODEL = ("--model", "claude", "--recorded", RECORDED / "claude.jsonl")
 
 def run(*arguments: object) -> int:
     try:
-        main(["tasks", "sotopia", *(str(argument) for argument in arguments)])
+        main(["world", "tasks", "sotopia", *(str(argument) for argument in arguments)])
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -59,7 +59,7 @@ def test_what_a_real_model_made_up_keeps_the_rules_but_where_it_must_not(folder:
 
 def test_it_plays(folder: Path, capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit):
-        main(["simulate", "sotopia", str(folder / "play"), "--tasks", str(folder / "world.toml"), "--json"])
+        main(["world", "simulate", "sotopia", str(folder / "play"), "--tasks", str(folder / "world.toml"), "--json"])
     assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 21
     corpus = Corpus.open(folder / "play")
     goals = [row for row in corpus.tables["ratings"].to_pylist() if row["name"] == "GOAL"]
