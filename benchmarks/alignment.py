@@ -34,7 +34,7 @@ workers = 1
 methods = ["reaction"]
 [align]
 steps = {steps}
-kl_coefficient = {kl}
+beta = {kl}
 gae_lambda = 1.0
 [align.tiny]
 warmup_steps = {warmup}
@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="a folder for corpus, runs and responses")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--kl", type=float, default=0.2, help="align.kl_coefficient")
+    parser.add_argument("--kl", type=float, default=0.2, help="align.beta")
     parser.add_argument("--warmup", type=int, default=400, help="supervised steps of the small LLaMA")
     parser.add_argument("--figure", type=Path, help="where to draw the curves")
     settings = parser.parse_args()

@@ -174,7 +174,7 @@ def settings_of(detector: str, emotion: str, shared: Path) -> FeatureSettings:
 
 
 def measure_cores(shared: Path, folder: Path) -> None:
-    """Wall time of `apportion features` with two workers against one, each five times, taking turns."""
+    """Wall time of `apportion run --only features` with two workers against one, each five times, taking turns."""
     films = folder / "films"
     (films / "media").mkdir(parents=True)
     transcode(shared / "media" / "WDA_KatieHill_000.mp4", films / "media" / "a.mp4", (640, 480), 60)

@@ -9,7 +9,7 @@ one a clip with the largest difference between any two. Aim: means within 0.05, 
 Beside it the noise of one look: how much the smile score differs between the variants of 10, 30, 60 and 120 pictures a
 second, which are looked at at the same moments and show the same pictures, each encoded anew.
 ``--looks`` sets how often a second pictures, smile and gaze are looked at, ``--deblock`` has the decoder apply its
-deblocking filter (`thrifty_decoding = false`), to see what these would bring.
+deblocking filter (`skip_unused_frames = false`), to see what these would bring.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def main(shared: Path, detector: str, looks_hz: float, deblock: bool, clips: Seq
         emotion_model="none",
         video_rate_hz=looks_hz,
         expression_rate_hz=looks_hz,
-        thrifty_decoding=not deblock,
+        skip_unused_frames=not deblock,
     )
     with tempfile.TemporaryDirectory() as temporary:
         for name in clips:

@@ -1,6 +1,7 @@
 """Claim: whatever a language model's server does, no session is lost that patience would have got.
 
-Each fault (tests/llm_client/hostile/faults.py) is done to a run of `apportion decompose` on six made-up dialogues by a
+Each fault (tests/llm_client/hostile/faults.py) is done to a run of `apportion run --only decompose` on six made-up
+dialogues by a
 server of raw sockets on loopback; then the same command runs again with the server well. A line a fault: its outcome
 (recovered; quarantined with evidence; stopped with advice), sessions lost, what the second run had to ask again, and
 peak memory. No peer is measured beside it.

@@ -133,7 +133,7 @@ def agreement(source: Path, model: str, read: Path, most: int, context_turns: in
     started = time.perf_counter()
     found: dict[str, Floats] = {}
     for against in ("silence", "others"):
-        chosen = InfluenceSettings(context_turns=context_turns, against=against)
+        chosen = InfluenceSettings(context_turns=context_turns, baseline=against)
         asked = [questions_of(episode, chosen) for episode in episodes]
         measured = [
             measurer.measure_all([(one.prompts, one.replies) for one in some]) if some else [] for some in asked

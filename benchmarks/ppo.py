@@ -89,7 +89,7 @@ def flops_per_sample(task: Task) -> float:
     attention = 2 * task.hidden * task.hidden + 2 * task.hidden * task.kv_heads * head_width
     layers = task.layers * (attention + 3 * task.hidden * task.intermediate)
     head = task.hidden * task.vocabulary
-    updates = 2 * task.inner_epochs
+    updates = 2 * task.ppo_epochs
     return 2.0 * ((4 + updates) * layers * (task.prompt + task.reply) + (3 + updates) * head * task.reply)
 
 
@@ -136,7 +136,7 @@ def main() -> None:
         SHAPES[arguments.shape],
         device=arguments.device,
         threads=arguments.threads,
-        inner_epochs=arguments.inner_epochs,
+        ppo_epochs=arguments.ppo_epochs,
     )
     peer = peer_python(arguments.peer)
     found: dict[str, list[dict[str, Any]]] = {side: [] for side in SCRIPTS}

@@ -2,7 +2,7 @@
 
 The seller of a bundled scenario talks, warmly, coldly or of nothing, and then deals; the buyer offers by its mood.
 
-    python -m benchmarks.savoir_episodes FOLDER [--episodes 500]          # the corpus, for `apportion label-exact`
+    python -m benchmarks.savoir_episodes FOLDER [--episodes 500]          # the corpus, for `apportion label shapley`
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def tell_folds(
     folds = folds_of([episode.session_id for episode in told.episodes])
     for fold in range(FOLDS):
         taught = fold_of(lessons, fold) if asked is None else asked_alone(fold_of(lessons, fold), how, asked)
-        sources = [*sources_of(how.settings.mix.sources, taught, how), *extra]
+        sources = [*sources_of(how.settings.stacking.components, taught, how), *extra]
         local = [source for source in sources if not source.name.startswith("llm")]
         for name, mixes in {ALL: sources, LOCAL: local}.items():
             weighing = weigh(mixes, taught.episodes.of("train"), of_quality=of_quality)
@@ -196,7 +196,7 @@ def tell_weights(told: Told, of: str) -> None:
 def tell_checks(lessons: TrainingData, how: TrainingConfig, corpus: Corpus, of: str) -> None:
     """The weight of noise and of a copy of people's labels beside what the run has, taught by four folds."""
     taught = fold_of(lessons, 0)
-    sources = sources_of(how.settings.mix.sources, taught, how)
+    sources = sources_of(how.settings.stacking.components, taught, how)
     episodes, training = lessons.episodes.all, taught.episodes.of("train")
     held = TestSet.of(episodes)
     means, _ = read_labels(corpus.turn_labels, held, EvaluationSettings()).means(held.turns)

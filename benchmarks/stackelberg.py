@@ -53,10 +53,10 @@ samples = 4
 model = "measurer0"
 [align]
 policy = "tiny"
-batch = 32
-minibatch = 32
-micro_batch = 32
-kl_coefficient = 0.15
+batch_size = 32
+mini_batch_size = 32
+micro_batch_size = 32
+beta = 0.15
 lr = 0.0015
 max_context_tokens = 300
 max_new_tokens = 40

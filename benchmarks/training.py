@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.measure import tell
 
 BIG_COUNT, BIG_TURNS = 3, 2
-BIG: dict[str, Any] = {"freeze_backbone": False, "trained_layers": 0, "batch": 1}
+BIG: dict[str, Any] = {"freeze_backbone": False, "trained_layers": 0, "batch_size": 1}
 SHAPES: dict[str, tuple[str, int, dict[str, Any]]] = {
     # name: backbone, dialogues, settings
     "minilm, frozen": ("minilm", 24, {}),

@@ -1,4 +1,4 @@
-"""`apportion train-agent`: agents of simulated environments, learned from dialogues and by playing."""
+"""`apportion train negotiator`: agents that negotiate, learned from dialogues and by playing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ import click
 from apportion.commands.shared.meter import Meter
 
 
-@click.group("train-agent")
-def train_agent_group() -> None:
-    """Train an agent that plays in simulated environments."""
-
-
-@train_agent_group.command("negotiation")
+@click.command("negotiator")
 @click.argument("config", metavar="CONFIG", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
 def train_negotiation_command(config: Path, as_json: bool) -> None:
@@ -46,4 +41,4 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
             f"{found.agreement:.1%} on {settings.evaluation.contexts} held-out contexts"
         )
     click.echo(f"wrote {len(trained.agents)} agents into {trained.agents[0].parent}")
-    click.echo(f"next: apportion simulate negotiation CORPUS --agents learned@{trained.agents[0]},fair")
+    click.echo(f"next: apportion world simulate negotiation CORPUS --agents learned@{trained.agents[0]},fair")

@@ -67,7 +67,8 @@ class LearnedNegotiator:
 
     @classmethod
     def of(cls, made_of: str) -> LearnedNegotiator:
-        """The agent in a folder of `apportion train-agent`, or in one of its ``agents/seed-N``; ``FOLDER#N`` is seed N.
+        """The agent in a folder of `apportion train negotiator`, or in one of its ``agents/seed-N``; ``FOLDER#N`` is
+        seed N.
 
         Raises
         ------

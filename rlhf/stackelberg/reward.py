@@ -130,7 +130,7 @@ def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> Logpro
     asker = LLMSession(settings.server, cache=cache, budget_usd=settings.budget_usd, called=called, too_long=_TOO_LONG)
     asker.check()
     return ServedMeasurer(
-        asker.complete, ServerPromptFormat(settings.server, settings.way, subject="a follower's answer")
+        asker.complete, ServerPromptFormat(settings.server, settings.endpoint, subject="a follower's answer")
     )
 
 

@@ -108,7 +108,7 @@ def train_refiner(
         if unseen:
             write_instances(out / UNSEEN, unseen)
         align = settings.align_settings(out / LEARNED, 1)
-        a_step = align.batch // align.group
+        a_step = align.batch_size // align.num_generations
         steps = math.ceil(len(learned) / a_step)
         align = settings.align_settings(out / LEARNED, steps * settings.epochs)
         told(f"{len(learned):,} turns to learn from, {len(unseen):,} held out; {steps:,} steps an epoch")

@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "align.md"
 TITLES = {
     "short": "one card, prompts of 192, replies of 64",
     "paper": "one card",
-    "micro_batch": "one card, `gradient_checkpointing = false`, `micro_batch = 4`",
+    "micro_batch_size": "one card, `gradient_checkpointing = false`, `micro_batch_size = 4`",
 }
 
 

@@ -1,4 +1,4 @@
-"""`apportion refine persuasion`: whether followers answer what a Refiner's leaders wanted (Table 6)."""
+"""`apportion train refiner-eval`: whether followers answer what a Refiner's leaders wanted (Table 6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL_OPTIONS = (
 )
 
 
-@click.command("persuasion")
+@click.command("refiner-eval")
 @click.argument("refiner", metavar="REFINER", type=_PATH)
 @click.option("--turns", type=_PATH, metavar="TURNS.jsonl", help="[default: the held-out turns of REFINER]")
 @click.option("--follower", metavar="MODEL", help="Who answers: a model of this machine, by name or folder.")

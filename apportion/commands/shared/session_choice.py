@@ -27,12 +27,9 @@ class SessionChoice:
 
 
 class SessionsGiven(click.ParamType[SessionChoice]):
-    """A file with one id a line, or ids with commas between them; with ``counts`` a whole number of sessions, too."""
+    """A file with one id a line, or ids with commas between them; of an audit (`--only audit`) a number, too."""
 
     name = "sessions"
-
-    def __init__(self, *, counts: bool = False) -> None:
-        self._counts = counts
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> SessionChoice:
         """The choice that ``value`` spells."""
@@ -41,7 +38,7 @@ class SessionsGiven(click.ParamType[SessionChoice]):
         text = str(value)
         if os.path.isfile(text):  # noqa: PTH113 (for Path.is_file a name too long for a file is an error)
             return SessionChoice(text, _unique(_lines(Path(text)), f"--sessions {text}"))
-        if self._counts and text.isdecimal():
+        if ctx is not None and ctx.params.get("only") == "audit" and text.isdecimal():
             if int(text) < 1:
                 self.fail(f"{text}: at least 1 session.", param, ctx)
             return SessionChoice(text, None, int(text))
@@ -66,12 +63,5 @@ SESSIONS_OPTION = click.option(
     "--sessions",
     type=SessionsGiven(),
     metavar="FILE|ID,…",
-    help="Work on these sessions alone: ids, or a file with one a line. Splits stay those of the whole corpus. Goes "
-    "before run.sessions.",
-)
-AUDITED_OPTION = click.option(
-    "--sessions",
-    type=SessionsGiven(counts=True),
-    metavar="N|FILE|ID,…",
-    help="Sessions to ask about: N drawn ones, or these; goes before decompose.audit.sessions.  [default: 20]",
+    help="These sessions alone; of an audit also a number.",
 )

@@ -1,4 +1,5 @@
-"""Commands that play games of hidden roles: `apportion simulate GAME` and `apportion play GAME`, of one table."""
+"""Commands that play games of hidden roles: `apportion world simulate GAME` and `apportion world play GAME`, of one "
+"table."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def deduction_of(kind: str, agents: str, rules: tuple[str, ...], **options: Any)
 
 
 def simulate_command(kind: str, title: str) -> click.Command:
-    """`apportion simulate KIND`."""
+    """`apportion world simulate KIND`."""
 
     @click.command(kind, help=_SIMULATE.format(title=title, kind=kind), short_help=f"Play {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
@@ -68,7 +69,7 @@ def simulate_command(kind: str, title: str) -> click.Command:
 
 
 def play_command(kind: str, title: str) -> click.Command:
-    """`apportion play KIND`."""
+    """`apportion world play KIND`."""
 
     @click.command(kind, help=_PLAY.format(title=title, kind=kind), short_help=f"Play {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))

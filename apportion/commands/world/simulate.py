@@ -1,4 +1,4 @@
-"""`apportion simulate`: episodes of simulated environments as a corpus."""
+"""`apportion world simulate`: episodes of simulated environments as a corpus."""
 
 from __future__ import annotations
 

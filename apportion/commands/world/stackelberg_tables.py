@@ -1,4 +1,5 @@
-"""`apportion tables stackelberg`: leagues, social episodes and bargains, as the Stackelberg Speaker reports them."""
+"""`apportion world tables stackelberg`: leagues, social episodes and bargains, as the Stackelberg Speaker reports "
+"them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What `apportion play negotiation --study` does: people negotiate with agents that they do not know, and are asked."""
+"""What `apportion world play negotiation --study` does: people negotiate with agents that they do not know, and are "
+"asked."""
 
 from __future__ import annotations
 

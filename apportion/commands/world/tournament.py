@@ -1,4 +1,5 @@
-"""`apportion tournament`: every ordered pair of agents plays the same tasks, and a table says who reached what."""
+"""`apportion world tournament`: every ordered pair of agents plays the same tasks, and a table says who reached "
+"what."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def sotopia_command(
     by the judge `rules`, by pair and by agent in each seat, with bootstrap intervals over tasks and paired t-tests. The
     same command goes on after a kill.
     """
-    next_steps = f"apportion inspect {out}, or apportion judge {out} (seven dimensions, by a language model)"
+    next_steps = f"apportion inspect {out}, or apportion world evaluate {out} (seven dimensions, by a language model)"
     _play(choice_of(**options, paired=True), out, (preview, dry_run), (overwrite, as_json), next_steps)
 
 
@@ -96,8 +97,8 @@ def _play(
 def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> None:
     """Make the table of a corpus of simulated episodes, or of a judged copy of one, anew.
 
-    --by names the judge: `rules`, or one whose ratings `apportion judge` has added, such as paper@MODEL. A game of
-    hidden roles has the tables of a league.
+    --by names the judge: `rules`, or one whose ratings `apportion world evaluate` has added, such as paper@MODEL. A
+    game of hidden roles has the tables of a league.
     """
     from apportion.environments.deduction.league.replay import is_league
     from apportion.environments.tournament.files import as_json as document

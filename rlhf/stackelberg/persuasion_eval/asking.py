@@ -99,7 +99,7 @@ def _embedding(asked: Asked) -> Iterator[Embed]:
     chosen = ModelSpec(
         model=model,
         base_url=url,
-        send_to=asked.embedding_send_to,
+        allow_host=asked.embedding_send_to,
         api_key_env=asked.chosen.api_key_env,
         concurrency=asked.chosen.concurrency,
         budget=asked.chosen.budget,
@@ -131,5 +131,5 @@ def _follower(asked: Asked, turns: list[Instance]) -> Iterator[Follower]:
 
 def _called_of_embedding(called: Called) -> Called:
     """What a caller calls the fields of the server of embeddings."""
-    own = {"model": "embedding", "base_url": "embedding", "send_to": "embedding_send_to"}
+    own = {"model": "embedding", "base_url": "embedding", "allow_host": "embedding_send_to"}
     return lambda name: called(own.get(name, name))

@@ -40,7 +40,8 @@ def test_where_nobody_scored_what_works_on_scores_has_no_units():
     bare = Plan(STAGES, config, sessions, reasons)
     assert {name for name, units in bare.units.items() if units} == {"split", "align", "report"}
     assert {name for name, why in reasons.items() if why == NO_SCORE} == {
-        "embed", "react", "choose", "judge", "audit", "stability", "fit", "rewards", "train-reward", "evaluate",
+        "embed", "react", "select-sessions", "judge", "audit", "stability", "fit", "rewards", "train-reward",
+        "evaluate",
     }  # fmt: skip
     assert bare.upstream("align") == ["split", "align"]
 
@@ -58,7 +59,7 @@ def test_with_another_runs_reward_model_the_policy_needs_none_of_this_one():
 def test_a_unit_needs_what_agrees_with_it_and_what_its_method_reads():
     p = plan(("uniform", "rrd", "llm-multimodal"))
     assert p.needed("judge", Unit("a", "uniform")) == {}
-    assert p.needed("judge", Unit("a", "llm-multimodal")) == {"describe": [Unit("a")]}
+    assert p.needed("judge", Unit("a", "llm-multimodal")) == {"verbalize": [Unit("a")]}
     assert p.needed("judge", Unit("b", "llm-multimodal")) == {}
     faces = plan(("affect", "rrd", "rrd-va"))
     assert faces.needed("judge", Unit("a", "affect")) == {"features": [Unit("a")]}
@@ -75,6 +76,6 @@ def test_only_stages_that_some_unit_needs_are_run():
     assert plan(("uniform",)).upstream("rewards") == ["split", "judge", "rewards"]
     assert plan(("rrd",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
     assert plan(("reaction",)).upstream("rewards") == ["split", "features", "react", "fit", "rewards"]
-    assert plan(("llm-multimodal",)).upstream("judge") == ["features", "describe", "judge"]
+    assert plan(("llm-multimodal",)).upstream("judge") == ["features", "verbalize", "judge"]
     assert plan(("affect",)).upstream("rewards") == ["split", "features", "judge", "rewards"]
     assert plan(("rrd-ls",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]

@@ -8,7 +8,7 @@ from tests.rlhf.stackelberg.tiny import training
 
 def run(capsys, *arguments):
     with pytest.raises(SystemExit) as ended:
-        main(["refine", *map(str, arguments)])
+        main(["train", *map(str, arguments)])
     out = capsys.readouterr()
     return ended.value.code, out.out, out.err
 
