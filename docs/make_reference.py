@@ -1,4 +1,4 @@
-"""Write docs/reference/ from the code: commands, settings, presets, Python API, tables. `make docs` runs it."""
+"""Write docs/reference/ from the code: commands, settings, stages, presets, Python API, tables. `make docs` runs it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from apportion.cli import cli
 from apportion.corpus.schema import CORPUS_TABLES, RESPONSE_TABLES, RUN_TABLES, TableSchema
 from apportion.pipeline.config import Config
 from apportion.pipeline.presets import table
+from apportion.pipeline.stages.registry import STAGES
 
 HERE = Path(__file__).parent
 TYPES = {"string": "text", "double": "number", "int32": "whole number", "bool": "truth", "list": "list of numbers"}
@@ -70,6 +71,16 @@ def settings_page() -> str:
             section = here
             text += f"\n## {f'[{here}]' if here else 'Top'}\n\n| key | type | default | meaning |\n|---|---|---|---|\n"
         text += f"| `{name.rpartition('.')[2]}` | {_cell(kind)} | {_cell(default)} | {_prose(meaning)} |\n"
+    return text
+
+
+def stages_page() -> str:
+    """Every stage with what it needs, as a picture and as a table."""
+    text = "# Stages\n\n`apportion run CONFIG --only STAGE` runs one, and what it needs.\n\n```mermaid\nflowchart LR\n"
+    text += "".join(f"  {need} --> {stage.name}\n" for stage in STAGES for need in stage.needs)
+    text += "```\n\n| stage | needs | what it does |\n|---|---|---|\n"
+    for stage in STAGES:
+        text += f"| `{stage.name}` | {', '.join(f'`{need}`' for need in stage.needs)} | {_prose(stage.help)} |\n"
     return text
 
 
@@ -141,6 +152,7 @@ def _cell(text: str) -> str:
 PAGES = {
     "cli": command_page,
     "settings": settings_page,
+    "stages": stages_page,
     "presets": presets_page,
     "api": api_page,
     "tables": tables_page,

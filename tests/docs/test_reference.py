@@ -7,6 +7,7 @@ import pytest
 from apportion.cli import cli
 from apportion.corpus.importers.registry import KINDS
 from apportion.corpus.schema import CORPUS_TABLES, RESPONSE_TABLES, RUN_TABLES
+from apportion.pipeline.stages.registry import STAGES
 from docs.make_reference import PAGES, commands, main, names, settings
 from tests.docs.pages import read
 
@@ -37,6 +38,12 @@ def test_every_key_is_there(reference):
         section, _, last = key.rpartition(".")
         table = reference["settings"].split(f"\n## {f'[{section}]' if section else 'Top'}\n")[1].split("\n## ")[0]
         assert f"\n| `{last}` |" in table
+
+
+def test_every_stage_is_there_and_in_the_picture(reference):
+    drawn = set(re.findall(r"^  (\S+) --> (\S+)$", reference["stages"], re.MULTILINE))
+    assert drawn == {(need, stage.name) for stage in STAGES for need in stage.needs}
+    assert all(f"\n| `{stage.name}` | " in reference["stages"] for stage in STAGES)
 
 
 def test_every_public_name_is_there(reference):
