@@ -7,8 +7,9 @@ import pytest
 from apportion.cli import cli
 from apportion.corpus.importers.registry import KINDS
 from apportion.corpus.schema import CORPUS_TABLES, RESPONSE_TABLES, RUN_TABLES
+from apportion.pipeline.presets import table
 from apportion.pipeline.stages.registry import STAGES
-from docs.make_reference import PAGES, commands, main, names, settings
+from docs.make_reference import PAGES, PRESETS, commands, main, names, settings
 from tests.docs.pages import read
 
 
@@ -38,6 +39,11 @@ def test_every_key_is_there(reference):
         section, _, last = key.rpartition(".")
         table = reference["settings"].split(f"\n## {f'[{section}]' if section else 'Top'}\n")[1].split("\n## ")[0]
         assert f"\n| `{last}` |" in table
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_value_of_a_preset_is_there(reference, preset):
+    assert "\n".join(table(preset)) in reference["presets"]
 
 
 def test_every_stage_is_there_and_in_the_picture(reference):
