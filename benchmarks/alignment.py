@@ -5,7 +5,7 @@ small LLaMA, warmed up on that text -> PPO, all by the command line. Claim, over
 sessions, which neither policy nor reward model has seen, the mean reward rises by at least one standard deviation of
 the replies' rewards before, and the divergence stays under 10 nats a response.
 
-    python benchmarks/alignment.py ../shared/data/uss/SGD.txt.gz --work FOLDER [--seeds 0 1 2] [--figure FILE.png]
+    python -m benchmarks.alignment ../shared/data/uss/SGD.txt.gz --work FOLDER [--seeds 0 1 2] [--figure FILE.png]
 
 Finished work in FOLDER is used again, so the same command goes on behind a stop. There is no peer: nothing else runs
 this chain.
@@ -16,12 +16,8 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import sys
 import time
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)
 
 import pyarrow.parquet as pq
 

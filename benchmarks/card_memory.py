@@ -1,6 +1,6 @@
 """PPO's memory on one card beside what `rlhf.training.memory_estimate` says: LLaMA-2-7B's shape, BART-large's encoder.
 
-    python benchmarks/card_memory.py [--rows paper,short] [--device cuda] [--shape 7b]
+    python -m benchmarks.card_memory [--rows paper,short] [--device cuda] [--shape 7b]
 
 The rows of docs/align.md that one card of 80 GB holds, a step of PPO each: random weights in bfloat16, adapters, the
 reward model on the card, prompts and replies of full length. Told are the most that PyTorch's tensors took at once
@@ -18,8 +18,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 from transformers import BartConfig, BartModel, PreTrainedTokenizerFast

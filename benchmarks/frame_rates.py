@@ -1,6 +1,6 @@
 """Claim: a film tells the same of a face at every frame rate, by every encoder and at half its size.
 
-Run: python benchmarks/frame_rates.py ../shared [--detector haar|yunet|mesh] [--looks HZ] [--deblock] [--clip NAME]
+Run: python -m benchmarks.frame_rates ../shared [--detector haar|yunet|mesh] [--looks HZ] [--deblock] [--clip NAME]
 
 Each real clip is written anew at 10 to 120 pictures a second, at a variable rate, by a second encoder, coarsely and at
 half its size; the pictures are those of the clip, repeated or left out. For each: share of the time smiling and looking
@@ -15,15 +15,11 @@ deblocking filter (`thrifty_decoding = false`), to see what these would bring.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-# A file beside this one is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import av
 import numpy as np

@@ -5,7 +5,7 @@ server of raw sockets on loopback; then the same command runs again with the ser
 (recovered; quarantined with evidence; stopped with advice), sessions lost, what the second run had to ask again, and
 peak memory. No peer is measured beside it.
 
-Run: python benchmarks/hostile_server.py [--only WORDS] [--at-once 2]
+Run: python -m benchmarks.hostile_server [--only WORDS] [--at-once 2]
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from measure import tell
-
+from benchmarks.measure import tell
 from tests.llm_client.hostile.faults import FAULTS
 from tests.llm_client.hostile.trial import Trial, tried
 

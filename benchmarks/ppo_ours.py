@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 

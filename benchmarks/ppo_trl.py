@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
-from pathlib import Path
-
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 import trl

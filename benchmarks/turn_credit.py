@@ -10,7 +10,7 @@ How far an advantage looks ahead (GAE's lambda: 0 is one turn, 1 the whole dialo
 differently. Per-turn rewards are run with 0; the scalar, which has to look far, is run with 0.95 and with 1, and the
 better of the two counts. Samples are those until the policy is at 90 % of the optimum, noise left out, five seeds.
 
-    python benchmarks/turn_credit.py [--figure docs/images/turn_credit.png]
+    python -m benchmarks.turn_credit [--figure docs/images/turn_credit.png]
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)
 
 import torch
 

@@ -324,6 +324,6 @@ def _brought(point: EntryPoint) -> Method:
     method: Method = load_brought(
         point,
         lambda thing: isinstance(thing, Method) and thing.name == point.name,
-        "a apportion.decompose.methods.Method of the same name",
+        "an apportion.decompose.methods.Method of the same name",
     )
     return method

@@ -144,7 +144,7 @@ class Prior:
 
         Raises
         ------
-        OtherReadingError
+        FeatureVersionError
             The replies were read otherwise than those that it was learnt from.
         """
         found = reactions.embeddings.shape[1]
@@ -172,7 +172,7 @@ class Prior:
 
         Raises
         ------
-        OtherReadingError
+        FeatureVersionError
             A setting of the reading differs (which, both values), or the encoder of that name is another one.
         """
         if differs := self.card.reads_otherwise(reading):

@@ -67,7 +67,7 @@ def happy_turns(
     ----------
     features : pa.Table or None
         ``utterance_features``; None or empty where the corpus has no recordings.
-    held : HeldOut
+    held : TestSet
         E episodes with N target turns.
     frames : pa.Table or None
         Read where ``settings.happy_by`` is ``mode``.

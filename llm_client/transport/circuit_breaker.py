@@ -72,7 +72,7 @@ class CircuitBreaker:
         ------
         SetupError
             The server was never reached.
-        GivenUpError
+        ServerUnavailableError
             It takes nothing any more, or is gone.
         """
         if is_refusal(error):
@@ -91,7 +91,7 @@ class CircuitBreaker:
 
         Raises
         ------
-        GivenUpError
+        ServerUnavailableError
             That is longer than a person wants to wait.
         """
         self._pace.hold(seconds)

@@ -63,7 +63,7 @@ class Server:
         SetupError
             The server gives no probabilities where they are asked for, does not take the key, does not know the model,
             was never reached, or the account has no money left.
-        GivenUpError
+        ServerUnavailableError
             The server has taken nothing for `give_up_after_s`, wants to be left alone for longer, or is gone.
         ContextLengthError
             The request is too long for the model.

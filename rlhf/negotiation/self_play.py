@@ -47,7 +47,7 @@ class Played:
 
     Parameters
     ----------
-    games : BatchedGames
+    games : VectorizedGames
         Of all seeds, S * G of them.
     seeds : int
         S.
@@ -117,7 +117,7 @@ def play(
 
     Parameters
     ----------
-    games : BatchedGames
+    games : VectorizedGames
         Of all seeds, not begun.
     seeds : int
         S; the games of a seed stand together.

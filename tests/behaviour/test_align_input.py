@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-import apportion.pipeline.execution.runner
 from apportion.cli import main
 from apportion.pipeline.assembly import _engine
+from apportion.pipeline.execution import runner
 from apportion.rlhf.training.reward import ModelReward
 from tests.behaviour.command import apportion, in_process
 from tests.behaviour.small import write_small_corpus
@@ -54,9 +54,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def align(trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Align:
     """`apportion align` in this process: its exit code, and all that it said."""
-    monkeypatch.setattr(
-        apportion.pipeline.execution.runner, "_process_pool", lambda config, progress: ThreadPoolExecutor(1)
-    )
+    monkeypatch.setattr(runner, "_process_pool", lambda config, progress: ThreadPoolExecutor(1))
 
     def run(policy: Path | None = None, tokens: int = 96) -> tuple[int, str]:
         config = trained / "config.toml"

@@ -37,7 +37,7 @@ class Asked:
         Turns with intents; None takes those that the training has set aside.
     follower : str or None
         A causal language model of this machine that answers; None: ``chosen`` does.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The language model at a server, its limits and files.
     temperature : float
         Of whoever answers.

@@ -1,41 +1,28 @@
-"""Claim: our games of Avalon go as in AvalonBench's engine, act by act, and random games are played faster.
+"""AvalonBench's engine as an oracle: every game is played at random by our rules, then act by act in theirs.
 
-AvalonBench (Light et al., 2023; github.com/jonathanmli/Avalon-LLM) has no licence, so that nothing of it is here: make
-a checkout of your own.
-
-    git clone https://github.com/jonathanmli/Avalon-LLM /tmp/avalonbench
-    python benchmarks/avalon_peer.py --checkout /tmp/avalonbench [--games 10000] [--write TABLE.json]
-
-Every game is played at random by our rules, and its acts are then done in theirs: after each, whether the team goes,
-how many cards fail, who leads next, which size is needed, whether it is over and who has won must be equal.
-``--write`` keeps what theirs came to as a table of one letter a game (g: good wins; q: three quests failed; m: Merlin
-was found) and a digest of everything that was compared, for machines without a checkout.
+AvalonBench (Light et al., 2023; github.com/jonathanmli/Avalon-LLM) has no licence, so nothing of it is here: clone it
+and name the checkout in ``APPORTION_AVALONBENCH``. Without one, tests compare with a table of what it came to: one
+letter a game (g: good wins; q: three quests failed; m: Merlin was found) and a digest of everything compared: whether
+the team goes, how many cards fail, who leads next, which size is needed, whether it is over and who has won.
 
 The file read is ``avalonbench_dev/avalon/engine.py`` (numpy, pydantic). It imports its exceptions from a file that is
-not beside it; an empty class stands in. The speeds are of dealing and playing games of the same random policy in one
-process, by turns in `ROUNDS` rounds; each figure is the median of its rounds.
+not beside it; an empty class stands in.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib.util
 import io
-import json
 import sys
-import time
 import types
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from statistics import median
 from typing import Any, NamedTuple
 
-sys.path[0] = str(Path(__file__).resolve().parents[1])
-
-from apportion.environments.deduction.avalon.random_baseline import ballots, dealt, hands, random_game, targets, teams
+from apportion.environments.deduction.avalon.random_baseline import ballots, dealt, hands, targets, teams
 from apportion.environments.deduction.avalon.rules import (
     MERLIN_FOUND,
     MERLIN_HIDDEN,
@@ -49,7 +36,7 @@ from apportion.environments.deduction.avalon.rules import (
     Options,
 )
 
-SEED, GAMES, ROUNDS = 2023, 10_000, 5
+SEED, GAMES = 2023, 10_000
 ENGINE = Path("avalonbench_dev") / "avalon" / "engine.py"
 LETTER = {MERLIN_HIDDEN: "g", QUESTS_FAILED: "q", MERLIN_FOUND: "m"}
 Decision = tuple[str, tuple[int, ...]]
@@ -147,23 +134,6 @@ class AvalonBench:
             return int(game.gather_quest_votes(list(values))[3])
         return int(not game.choose_assassination_target(game.get_assassin(), values[0])[2])
 
-    def random_game(self, draws: Random) -> None:
-        """Deal a game, as they do, and play it as `apportion.environments.deduction.avalon.random_baseline` does."""
-        game = self.game
-        game.reset()
-        while not game.done:
-            if game.phase == 0:
-                of = teams(5, game.get_team_size())
-                game.choose_quest_team(frozenset(_one_of(of, draws)), game.quest_leader)
-            elif game.phase == 1:
-                game.gather_team_votes(_one_of(ballots(5), draws))
-            elif game.phase == 2:
-                evil = frozenset(seat for seat in range(5) if not game.is_good[seat])
-                game.gather_quest_votes(_one_of(hands(tuple(sorted(game.quest_team)), evil), draws))
-            else:
-                assassin = int(game.get_assassin())
-                game.choose_assassination_target(assassin, _one_of(targets(5, assassin), draws))
-
 
 def table_of(course: Callable[[Recorded], Course], games: int = GAMES, seed: int = SEED) -> dict[str, Any]:
     """What an engine comes to in random games: a letter a game, and a digest of how they went."""
@@ -173,41 +143,6 @@ def table_of(course: Callable[[Recorded], Course], games: int = GAMES, seed: int
         letters.append(gone.letter)
         whole.update(f"{' '.join(gone.words)} {gone.letter}\n".encode())
     return {"games": games, "seed": seed, "letters": "".join(letters), "digest": whole.hexdigest()}
-
-
-def speeds(peer: AvalonBench, games: int = 2_000, rounds: int = ROUNDS) -> dict[str, float]:
-    """Random games a second of process time, the median of rounds by turns."""
-    draws = Random(SEED)
-    players: dict[str, Callable[[], object]] = {
-        "ours": lambda: random_game(Options(), draws),
-        "AvalonBench": lambda: peer.random_game(draws),
-    }
-    took: dict[str, list[float]] = {name: [] for name in players}
-    for _ in range(rounds):
-        for name, play in players.items():
-            begun = time.process_time()
-            for _ in range(games):
-                play()
-            took[name].append(time.process_time() - begun)
-    return {name: games / median(times) for name, times in took.items()}
-
-
-def main() -> None:
-    """Play in both, and print what is equal and how fast each is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkout", type=Path, required=True)
-    parser.add_argument("--games", type=int, default=GAMES)
-    parser.add_argument("--write", type=Path)
-    given = parser.parse_args()
-    peer = AvalonBench(given.checkout)
-    theirs = table_of(peer.course, given.games)
-    equal = theirs == table_of(ours, given.games)
-    counted = {letter: theirs["letters"].count(letter) for letter in LETTER.values()}
-    print(json.dumps({"games": given.games, "equal": equal, "digest": theirs["digest"], **counted}))
-    if given.write is not None:
-        given.write.write_text(json.dumps(theirs, indent=1) + "\n")
-    print(json.dumps({name: round(speed) for name, speed in speeds(peer).items()}))
-    sys.exit(0 if equal else 1)
 
 
 def _drawn(game: Game, draws: Random) -> Decision:
@@ -242,7 +177,3 @@ def _word(decision: Decision, result: int | None, over: bool, leader: int, neede
 
 def _one_of(things: Any, draws: Random) -> Any:
     return things[int(draws.random() * len(things))]
-
-
-if __name__ == "__main__":
-    main()
