@@ -1,5 +1,3 @@
-import re
-from pathlib import Path
 
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import Unit
