@@ -1,4 +1,3 @@
-
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.engine.stage_selection import NO_SCORE, left_out
