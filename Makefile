@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 install = $(BIN)/uv pip install --quiet --python $(1)/bin/python $(2) || $(1)/bin/python $(PIP) $(2)
 
-.PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser test-all lint setup clean
+.PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser test-all lint docs setup clean
 
 demo: mesh
 	$(BIN)/apportion demo
@@ -58,6 +58,12 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The reference from the code, then the site in site/; a link that leads nowhere ends it.
+docs: $(VENV)/.ready
+	@$(BIN)/zensical --version >/dev/null 2>&1 || $(call install,$(VENV),-c constraints.txt -e '.[docs]')
+	$(BIN)/python docs/make_reference.py
+	$(BIN)/zensical build --clean --strict
 
 setup: $(VENV)/.ready
 
@@ -98,4 +104,4 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-airflow .venv-prefect .venv-deepspeed build dist *.egg-info
+	rm -rf $(VENV) .venv-airflow .venv-prefect .venv-deepspeed build dist site docs/reference *.egg-info

@@ -9,7 +9,7 @@ from apportion.rlhf.training.memory_estimate import BART_LARGE, GB, LLAMA_2_7B, 
 from benchmarks.card_memory import ROWS, settings_of
 from benchmarks.ppo_task import SHAPES
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "align.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "alignment.md"
 TITLES = {
     "short": "one card, prompts of 192, replies of 64",
     "paper": "one card",

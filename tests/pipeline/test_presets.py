@@ -16,8 +16,6 @@ from tests.behaviour.small import write_small_corpus
 from tests.pipeline.stages.planned import BY_NAME
 from tests.reward_model.tiny import save_tiny
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "paper_preset.md"
-SAVOIR = PAGE.with_name("savoir_training.md")
 DEMO = Path(__file__).resolve().parents[2] / "demo" / "demo.toml"
 
 
@@ -149,10 +147,10 @@ def test_a_backbone_that_cannot_be_had_stops_a_run_before_anything_is_asked(tmp_
     checked("train-reward", "uniform", backbone=str(save_tiny(tmp_path / "bert")), max_tokens=32)
 
 
-@pytest.mark.parametrize(("name", "page"), [("paper", PAGE), ("savoir", SAVOIR), ("savoir-sft", SAVOIR)])
-def test_the_page_has_every_value_and_its_source(name, page):
-    assert "\n".join(table(name)) in page.read_text(encoding="utf-8")
-    assert all(published.source for kind in sections_with(name).values() for _, published in items(kind.PRESETS[name]))
+@pytest.mark.parametrize("name", ["paper", "savoir", "savoir-sft"])
+def test_every_value_has_its_source(name):
+    published = [value for kind in sections_with(name).values() for _, value in items(kind.PRESETS[name])]
+    assert all(value.source for value in published) and len(table(name)) == len(published) + 2
 
 
 def test_savoir_by_one_key():

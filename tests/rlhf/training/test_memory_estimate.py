@@ -15,9 +15,9 @@ from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.settings import PAPER, AlignSettings
 from apportion.rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, MINILM, Shape, estimate, table
 
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "align.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "alignment.md"
 MARGIN = 0.2
-"""What docs/align.md says that the estimate may be off by."""
+"""What docs/evidence/alignment.md says that the estimate may be off by."""
 
 # A policy of 8 million weights, so that tensors rather than libraries are what the process holds.
 SCRIPT = """
