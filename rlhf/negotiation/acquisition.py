@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apportion.environments.negotiation.vectorized.engine import NO_ACT, VectorizedGames
+from apportion.environments.negotiation.vectorized import NO_ACT, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
 from apportion.rlhf.negotiation.model.network import Weights
 from apportion.rlhf.negotiation.novelty import likely, scores

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from apportion.environments.negotiation.contexts import Context, draw_context
-from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
-from apportion.environments.negotiation.vectorized.scripts import WANTED
+from apportion.environments.negotiation.scripts import SCRIPTS
+from apportion.environments.negotiation.vectorized import ParetoOptima, Pools, ScriptPlayer, VectorizedGames
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest
 from apportion.rlhf.negotiation.acquisition import both_views
 from apportion.rlhf.negotiation.data.dialogues import Dialogues, joined
 from apportion.rlhf.negotiation.data.human import read_human
 from apportion.rlhf.negotiation.data.low_quality import limited
-from apportion.rlhf.negotiation.experts import ScriptPlayer
 from apportion.rlhf.negotiation.reinforce import Contexts
 from apportion.rlhf.negotiation.rng import draws_of
 from apportion.rlhf.negotiation.self_play import play
@@ -81,7 +80,7 @@ def drawn_contexts(count: int, purpose: str) -> tuple[Context, ...]:
 
 def scripted(games: int) -> Dialogues:
     """Games of every pair of scripts but the one that draws, in turn, seen from both seats [shape=(2 * games, ...)]."""
-    names = tuple(WANTED)
+    names = [name for name in SCRIPTS if name != "random"]
     pairs = [(one, other) for one in names for other in names]
     contexts = drawn_contexts(games, PURPOSE)
     starters = draws_of(0, PURPOSE).integers(0, 2, games)

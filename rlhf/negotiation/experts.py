@@ -1,4 +1,4 @@
-"""Who answers in Bob's seat where Alice's act is new to him (section 5), besides a network: a script, or a person.
+"""A person in Bob's seat where Alice's act is new to him (section 5).
 
 A person is asked by a folder of questions (`apportion.environments.negotiation.expert_queries`): what has no answer yet
 ends the training there, and the same command goes on when it is answered.
@@ -11,35 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from apportion.environments.negotiation.expert_queries import Question, Queue
-from apportion.environments.negotiation.vectorized.engine import NO_ACT, Flags, VectorizedGames
-from apportion.environments.negotiation.vectorized.scripts import Asker, Drawing, seated
+from apportion.environments.negotiation.vectorized import NO_ACT, Flags, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import Whole
 from apportion.rlhf.negotiation.self_play import Draws, settled_split
-
-
-@dataclass
-class ScriptPlayer:
-    """A script of `apportion.environments.negotiation.vectorized.scripts` in the games of all seeds."""
-
-    name: str
-
-    def begin(self, games: VectorizedGames, seat: int) -> None:
-        """Sit down."""
-        self._script: Asker | Drawing = seated(self.name, games, seat)
-
-    def keep(self, columns: Whole) -> None:
-        """It reads the games themselves."""
-
-    def choose(self, rows: Whole, legal: Flags, draws: Draws) -> Whole:
-        """What the script does."""
-        flat = rows.ravel()
-        script = self._script
-        acts = script.acts(flat, draws.ravel()) if isinstance(script, Drawing) else script.acts(flat)
-        return acts.reshape(rows.shape)
-
-    def take(self) -> Whole:
-        """What the script takes."""
-        return self._script.take()
 
 
 @dataclass
@@ -58,13 +32,10 @@ class QueuePlayer:
     said: Whole
 
     def begin(self, games: VectorizedGames, seat: int) -> None:
-        """Sit down."""
+        """Take a seat."""
         self.games, self.seat = games, seat
 
-    def keep(self, columns: Whole) -> None:
-        """It reads the games themselves."""
-
-    def choose(self, rows: Whole, legal: Flags, draws: Draws) -> Whole:
+    def choose(self, legal: Flags, draws: Draws) -> Whole:
         """Ask wherever it is its turn and nothing is said there already.
 
         Raises
@@ -72,12 +43,12 @@ class QueuePlayer:
         UnansweredError
             A question has no answer yet.
         """
-        flat, games = rows.ravel(), self.games
-        free = self.said[flat, np.minimum(games.lengths[flat], games.most_acts - 1)] == NO_ACT
-        asked = ~games.over[flat] & (games.speakers[flat] == self.seat) & free
-        acts = np.full(len(flat), NO_ACT, dtype=np.int64)
-        acts[asked] = self.queue.answered([self._question(int(row)) for row in flat[asked]])
-        return acts.reshape(rows.shape)
+        games = self.games
+        free = self.said[np.arange(len(games)), np.minimum(games.lengths, games.most_acts - 1)] == NO_ACT
+        asked = np.flatnonzero(~games.over & (games.speakers == self.seat) & free)
+        acts = np.full(len(games), NO_ACT, dtype=np.int64)
+        acts[asked] = self.queue.answered([self._question(int(row)) for row in asked])
+        return acts
 
     def take(self) -> Whole:
         """What the dialogue says, else what is answered.

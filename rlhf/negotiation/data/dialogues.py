@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apportion.environments.negotiation.action_encoding import ACTS, SPLITS
-from apportion.environments.negotiation.vectorized.engine import KEPT, NO_ACT
+from apportion.environments.negotiation.vectorized import KEPT, NO_ACT
 from apportion.foundation.errors import InputError
 
 Whole = NDArray[np.int64]
@@ -51,8 +52,8 @@ class Dialogues:
         """Acts of each [shape=(B,)]."""
         return np.asarray((self.acts != NO_ACT).sum(-1))
 
-    def chosen(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Dialogues:
-        """Those of some rows; the rows may have any shape, which the arrays then begin with."""
+    def chosen(self, rows: Any) -> Dialogues:
+        """Those of some rows, an index of NumPy; the arrays then begin with its shape."""
         return Dialogues(self.acts[rows], self.roles[rows], self.counts[rows], self.values[rows], self.taken[rows])
 
     def cut(self) -> Dialogues:
@@ -63,6 +64,10 @@ class Dialogues:
     def flat(self) -> Dialogues:
         """Arrays that begin with seeds, as one row after the other [shape=(S * B, ...)]."""
         return self.chosen(np.ones(self.counts.shape[:-1], dtype=np.bool_))
+
+    def by_seed(self, seeds: int) -> Dialogues:
+        """Rows that stand one seed after the other, as arrays that begin with the seeds [shape=(S, B / S, ...)]."""
+        return self.chosen(np.arange(len(self)).reshape(seeds, -1))
 
     @property
     def inputs(self) -> Whole:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.vectorized.engine import NO_ACT
+from apportion.environments.negotiation.vectorized import NO_ACT
 from apportion.rlhf.negotiation.data.dialogues import TOKENS, Dialogues, Whole
 
 

@@ -1,22 +1,25 @@
-"""The rules of a negotiation on arrays: G games at once, every act a number of `codes`.
+"""G negotiations at once, as arrays: the rules of `rules`, acts by their numbers, and scripts that play them.
 
-The same rules as `rules`, which says what is legal when; a test plays both side by side, act by act. Nothing is drawn
-in here: who starts and what is played come from outside.
+`rules` says what is legal when; a test plays both side by side. Who starts and what is played come from outside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apportion.environments.negotiation.action_encoding import ACTS, AGREE, DISAGREE, END, INSIST, SPLIT_OF, SPLITS
 from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.observation import PrivateInformation
 from apportion.environments.negotiation.pareto import solve
 from apportion.environments.negotiation.rules import MOST_ACTS
-from apportion.foundation.errors import UnitError
+from apportion.environments.negotiation.scripts import SCRIPTS, selection
+from apportion.foundation.did_you_mean import did_you_mean
+from apportion.foundation.errors import InputError, UnitError
 
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -56,12 +59,6 @@ class Pools:
     def chosen(self, rows: Whole | Flags) -> Pools:
         """Those of some rows."""
         return Pools(self.counts[rows], self.values[rows])
-
-    def context(self, row: int) -> Context:
-        """One of them as the single engine has it."""
-        one, other = ((int(a), int(b), int(c)) for a, b, c in self.values[row])
-        a, b, c = map(int, self.counts[row])
-        return Context((a, b, c), (one, other))
 
     @property
     def all_of_it(self) -> Whole:
@@ -145,6 +142,20 @@ class VectorizedGames:
         self.lengths[rows] += 1
         self.over[rows] = (done == END) | (self.lengths[rows] >= self.most_acts)
 
+    def replayed(self, acts: Whole) -> tuple[VectorizedGames, Flags]:
+        """The same games from their start by ``acts`` [shape=(G, most_acts)], and what was legal at each of them.
+
+        The latter has shape (G, most_acts, 253).
+        """
+        games = VectorizedGames(self.pools, self.starters, self.most_acts)
+        legal = np.zeros((len(games), games.most_acts, ACTS), dtype=np.bool_)
+        for turn in range(games.most_acts):
+            if games.over.all():
+                break
+            legal[:, turn] = games.legal()
+            games.do(acts[:, turn])
+        return games, legal
+
     def _check(self, acts: Whole, playing: Flags) -> None:
         codes = np.where((acts >= 0) & (acts < ACTS), acts, 0)
         begun = self.lengths > 0
@@ -217,3 +228,50 @@ class ParetoOptima:
     def chosen(self, rows: Whole | Flags) -> ParetoOptima:
         """Those of some rows."""
         return ParetoOptima(self.pareto[rows], self.joint[rows])
+
+
+@dataclass
+class ScriptPlayer:
+    """One side of G games, played by a script of `scripts` by its name.
+
+    Raises
+    ------
+    InputError
+        There is no such script.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in SCRIPTS:
+            hint = did_you_mean(self.name, SCRIPTS, "allowed: " + ", ".join(SCRIPTS))
+            raise InputError(f"no script {self.name!r}; {hint}")
+        self._script = SCRIPTS[self.name]()
+
+    def begin(self, games: VectorizedGames, seat: int) -> None:
+        """Take a seat."""
+        self.games, self.seat = games, seat
+
+    def choose(self, legal: Flags, draws: NDArray[np.float64]) -> Whole:
+        """The acts where it is its turn [shape=(G,)], `NO_ACT` elsewhere; ``draws`` are in [0, 1) [shape=(G,)]."""
+        acts = np.full(len(self.games), NO_ACT, dtype=np.int64)
+        for row in np.flatnonzero(~self.games.over & (self.games.speakers == self.seat)):
+            facts = self._facts(int(row), tuple(np.flatnonzero(legal[row]).tolist()))
+            acts[row] = self._script.code(facts, Random(float(draws[row])))
+        return acts
+
+    def take(self) -> Whole:
+        """The splits that it takes in games that are over [shape=(G,)]."""
+        meant = self.games.meant(self.seat)
+        return np.array([selection(self._facts(row, (), int(agreed))) for row, agreed in enumerate(meant)])
+
+    def _facts(self, row: int, legal: tuple[int, ...], meant: int = NO_ACT) -> PrivateInformation:
+        games, seat = self.games, self.seat
+        a, b, c = games.pools.counts[row].tolist()
+        return PrivateInformation(
+            seat, (a, b, c), tuple(games.pools.values[row, seat].tolist()),
+            games.acts[row, : games.lengths[row]].tolist(), int(games.starters[row]), int(games.standing[row]),
+            int(games.proposer[row]), bool(games.settled[row]), legal, bool(games.over[row]),
+            None if meant < 0 else meant, 0, (),
+            games.most_acts,
+        )  # fmt: skip
