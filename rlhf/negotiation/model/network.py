@@ -128,11 +128,16 @@ def encode_context(weights: Weights, counts: Tensor, values: Tensor) -> Tensor:
     return torch.tanh(_linear(weights, "context", features.flatten(2)))
 
 
-def gate_inputs(weights: Weights, embedded: Tensor, context: Tensor) -> Tensor:
-    """What embeddings [shape=(S, B, T, E)] and contexts [shape=(S, B, C)] bring to the gates [shape=(S, B, T, 3H)]."""
-    for_embedded, for_context = weights["gru.in"].split([embedded.shape[-1], context.shape[-1]], dim=1)
-    constant = torch.baddbmm(weights["gru.in_bias"][:, None], context, for_context)
-    return torch.bmm(embedded.flatten(1, 2), for_embedded).view(*embedded.shape[:3], -1) + constant[:, :, None]
+def context_gates(weights: Weights, context: Tensor) -> Tensor:
+    """What contexts [shape=(S, B, C)] bring to the gates of every step, biases with it [shape=(S, B, 3H)]."""
+    matrix = weights["gru.in"][:, weights["role"].shape[-1] :]
+    return torch.baddbmm(weights["gru.in_bias"][:, None], context, matrix)
+
+
+def gate_inputs(weights: Weights, embedded: Tensor, constant: Tensor) -> Tensor:
+    """The inputs of the gates [shape=(S, B, T, 3H)], of embeddings [shape=(S, B, T, E)] and `context_gates`."""
+    matrix = weights["gru.in"][:, : embedded.shape[-1]]
+    return torch.bmm(embedded.flatten(1, 2), matrix).view(*embedded.shape[:3], -1) + constant[:, :, None]
 
 
 def gru_step(weights: Weights, name: str, inputs: Tensor, state: Tensor) -> Tensor:
@@ -196,7 +201,7 @@ def encode(weights: Weights, dialogues: Dialogues, dropout: Callable[[Tensor], T
     context = encode_context(weights, torch.from_numpy(dialogues.counts), torch.from_numpy(dialogues.values))
     table = embeddings(weights)
     embedded = dropout(lookup(table, inputs) + lookup(weights["role"], roles))
-    states = dropout(gru_states(weights, "gru", gate_inputs(weights, embedded, context)))
+    states = dropout(gru_states(weights, "gru", gate_inputs(weights, embedded, context_gates(weights, context))))
     return Encoding(embedded, states, context, table)
 
 

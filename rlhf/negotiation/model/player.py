@@ -10,13 +10,14 @@ from torch import Tensor
 
 from apportion.environments.negotiation.action_encoding import ACTS
 from apportion.environments.negotiation.vectorized import NO_ACT, Flags, VectorizedGames, Whole
-from apportion.rlhf.negotiation.data.dialogues import START
+from apportion.rlhf.negotiation.data.dialogues import START, UNKNOWN
 from apportion.rlhf.negotiation.model.network import (
     NEVER,
+    Encoding,
     Weights,
     act_logits,
+    context_gates,
     embeddings,
-    encode,
     encode_context,
     gate_inputs,
     gru_step,
@@ -24,7 +25,7 @@ from apportion.rlhf.negotiation.model.network import (
     selection_logprobs,
     split_logprobs,
 )
-from apportion.rlhf.negotiation.self_play import Draws, seen, settled_split
+from apportion.rlhf.negotiation.self_play import Draws, settled_split
 
 ALMOST_ONE = 1 - 2.0**-20
 
@@ -52,19 +53,15 @@ class NetworkPlayer:
             torch.from_numpy(np.ascontiguousarray(known)).view(*self._shape, 3)
             for known in (games.pools.counts, games.pools.values[:, seat])
         )
-        self._context = encode_context(self.weights, counts, values)
-        self._table = embeddings(self.weights)
-        self._state = torch.zeros(*counts.shape[:2], self.weights["gru.state"].shape[1])
+        self._context, self._table = encode_context(self.weights, counts, values), embeddings(self.weights)
+        self._gates = context_gates(self.weights, self._context)
+        self._embedded: list[Tensor] = []
+        self._states = [torch.zeros(*counts.shape[:2], self.weights["gru.state"].shape[1])]
 
     def choose(self, legal: Flags, draws: Draws) -> Whole:
-        """Read the last acts, and give an act for each game [shape=(S * G,)]."""
-        games, rows = self.games, np.arange(len(self.games))
-        last = np.where(games.lengths > 0, games.acts[rows, games.lengths - 1], START)
-        roles = (games.speakers != self.seat).astype(np.int64)
-        embedded = self._lookup(self._table, last) + self._lookup(self.weights["role"], roles)
-        inputs = gate_inputs(self.weights, embedded[:, :, None], self._context)[:, :, 0]
-        self._state = gru_step(self.weights, "gru", inputs, self._state)
-        logits = act_logits(self.weights, self._table, self._state[:, :, None]).view(len(rows), ACTS)
+        """Read on, and give an act for each game [shape=(S * G,)]."""
+        self._read_on()
+        logits = act_logits(self.weights, self._table, self._states[-1][:, :, None]).view(len(self.games), ACTS)
         return draw_acts(logits, torch.from_numpy(legal), self.temperature, draws)
 
     def take(self) -> Whole:
@@ -72,15 +69,25 @@ class NetworkPlayer:
         settled = settled_split(self.games, self.seat)
         if (settled != NO_ACT).all():
             return settled
-        dialogues = seen(self.games, self.seat).by_seed(self._shape[0]).cut()
-        selection = selection_logprobs(
-            self.weights, encode(self.weights, dialogues), torch.from_numpy(dialogues.lengths)
-        )
-        best = split_logprobs(selection, torch.from_numpy(dialogues.counts)).argmax(-1)
+        self._read_on()
+        embedded, states = torch.stack(self._embedded, dim=2), torch.stack(self._states[1:], dim=2)
+        encoding = Encoding(embedded, states, self._context, self._table)
+        lengths = torch.from_numpy(self.games.lengths).view(self._shape)
+        counts = torch.from_numpy(self.games.pools.counts).view(*self._shape, 3)
+        best = split_logprobs(selection_logprobs(self.weights, encoding, lengths), counts).argmax(-1)
         return np.where(settled == NO_ACT, best.numpy().ravel(), settled)
 
-    def _lookup(self, table: Tensor, index: Whole) -> Tensor:
-        return lookup(table, torch.from_numpy(index).view(self._shape))
+    def _read_on(self) -> None:
+        """Read to the last act of the longest game; what comes after the end of one is masked."""
+        games, shape = self.games, self._shape
+        while (turn := len(self._embedded)) <= games.lengths.max():
+            acts = games.acts[:, turn - 1] if turn else np.full(len(games), START)
+            tokens = torch.from_numpy(np.where(acts == NO_ACT, UNKNOWN, acts)).view(shape)
+            roles = torch.from_numpy(((games.starters + turn) % 2 != self.seat).astype(np.int64)).view(shape)
+            embedded = lookup(self._table, tokens) + lookup(self.weights["role"], roles)
+            inputs = gate_inputs(self.weights, embedded[:, :, None], self._gates)[:, :, 0]
+            self._embedded.append(embedded)
+            self._states.append(gru_step(self.weights, "gru", inputs, self._states[-1]))
 
 
 def draw_acts(logits: Tensor, allowed: Tensor, temperature: float, draws: Draws) -> Whole:

@@ -20,7 +20,7 @@ class Recording(NetworkPlayer):
     def choose(self, legal: np.ndarray, draws: np.ndarray) -> np.ndarray:
         chosen = super().choose(legal, draws)
         own = (self.games.speakers == self.seat) & ~self.games.over
-        self.noted = [*getattr(self, "noted", []), (np.where(own, chosen, NO_ACT), self._state.clone())]
+        self.noted = [*getattr(self, "noted", []), (np.where(own, chosen, NO_ACT), self._states[-1].clone())]
         return chosen
 
 
