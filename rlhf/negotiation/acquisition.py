@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apportion.environments.negotiation.vectorized import NO_ACT, VectorizedGames
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, IntArray, joined
 from apportion.rlhf.negotiation.model.network import Weights
 from apportion.rlhf.negotiation.novelty import likely, scores
 from apportion.rlhf.negotiation.rng import chances
@@ -32,8 +32,8 @@ class AcquiredQueries:
         The novel act of each, one of Alice's.
     """
 
-    rows: Whole
-    turns: Whole
+    rows: IntArray
+    turns: IntArray
 
 
 def pick(
@@ -51,7 +51,7 @@ def pick(
     return AcquiredQueries(rows, np.take_along_axis(found.turn, rows, axis=1))
 
 
-def begun(games: VectorizedGames, picked: AcquiredQueries) -> tuple[VectorizedGames, Whole]:
+def begun(games: VectorizedGames, picked: AcquiredQueries) -> tuple[VectorizedGames, IntArray]:
     """The picked games once more, not begun, and what was said in them up to the novel act [shape=(S * k, 20)]."""
     seeds = len(picked.rows)
     rows = (picked.rows + np.arange(seeds)[:, None] * (len(games) // seeds)).ravel()
@@ -61,7 +61,7 @@ def begun(games: VectorizedGames, picked: AcquiredQueries) -> tuple[VectorizedGa
 
 
 def annotate(
-    fresh: VectorizedGames, said: Whole, alice: Player, expert: Player, seeds: tuple[int, ...], epoch: int
+    fresh: VectorizedGames, said: IntArray, alice: Player, expert: Player, seeds: tuple[int, ...], epoch: int
 ) -> Played:
     """The games gone on with by Alice and the expert, who has Bob's seat from the novel act on."""
     draws = chances(seeds, len(fresh) // len(seeds), fresh.most_acts, "expert", epoch)

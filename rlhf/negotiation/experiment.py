@@ -29,7 +29,7 @@ from apportion.foundation.settings import problems
 from apportion.rlhf.negotiation.acquisition import annotate, begun, both_views, pick
 from apportion.rlhf.negotiation.agent import agent_folder, write_agent
 from apportion.rlhf.negotiation.checkpoint import Tensors, TrainingCheckpoint, without_prefix
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, IntArray
 from apportion.rlhf.negotiation.datasets import Material, digest_of
 from apportion.rlhf.negotiation.experts import QueuePlayer
 from apportion.rlhf.negotiation.metrics import NegotiationMetrics, measure
@@ -242,7 +242,7 @@ class Experiment:
         dialogues = Dialogues(*(found[name].numpy().astype(np.int64) for name in _PARTS))
         return Examples(dialogues, np.arange(len(dialogues)).reshape(seeds, -1))
 
-    def _expert(self, said: Whole) -> Player:
+    def _expert(self, said: IntArray) -> Player:
         expert = self.settings.acquisition.expert
         if expert == SL:
             return NetworkPlayer(self._learned("whole"), self.settings.reinforce.temperature)

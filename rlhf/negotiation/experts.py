@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from apportion.environments.negotiation.expert_queries import Question, Queue
-from apportion.environments.negotiation.vectorized import NO_ACT, Flags, VectorizedGames
-from apportion.rlhf.negotiation.data.dialogues import Whole
+from apportion.environments.negotiation.vectorized import NO_ACT, BoolArray, VectorizedGames
+from apportion.rlhf.negotiation.data.dialogues import IntArray
 from apportion.rlhf.negotiation.self_play import Draws, settled_split
 
 
@@ -29,13 +29,13 @@ class QueuePlayer:
     """
 
     queue: Queue
-    said: Whole
+    said: IntArray
 
     def begin(self, games: VectorizedGames, seat: int) -> None:
         """Take a seat."""
         self.games, self.seat = games, seat
 
-    def choose(self, legal: Flags, draws: Draws) -> Whole:
+    def choose(self, legal: BoolArray, draws: Draws) -> IntArray:
         """Ask wherever it is its turn and nothing is said there already.
 
         Raises
@@ -50,7 +50,7 @@ class QueuePlayer:
         acts[asked] = self.queue.answered([self._question(int(row)) for row in asked])
         return acts
 
-    def take(self) -> Whole:
+    def take(self) -> IntArray:
         """What the dialogue says, else what is answered.
 
         Raises

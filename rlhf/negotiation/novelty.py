@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from apportion.environments.negotiation.vectorized import NO_ACT, VectorizedGames
 from apportion.foundation.errors import InputError
-from apportion.rlhf.negotiation.data.dialogues import OWN, Whole
+from apportion.rlhf.negotiation.data.dialogues import OWN, IntArray
 from apportion.rlhf.negotiation.model.network import NEVER, Weights, act_logits, encode, masked_logprobs
 from apportion.rlhf.negotiation.rng import draws_of
 from apportion.rlhf.negotiation.self_play import seen
 from apportion.rlhf.negotiation.settings import Novelty
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 AT_ONCE = 512
 """Dialogues of a seed that are read together, which bounds the memory."""
 
@@ -37,9 +37,9 @@ class GameLogprobs:
         Which acts are one's own; the others' numbers say nothing.
     """
 
-    said: Floats
-    entropy: Floats
-    margin: Floats
+    said: FloatArray
+    entropy: FloatArray
+    margin: FloatArray
     own: NDArray[np.bool_]
 
 
@@ -62,7 +62,9 @@ def likely(weights: Weights, games: VectorizedGames, seeds: int) -> GameLogprobs
     return GameLogprobs(said, entropy, margin, own)
 
 
-def _of_logits(logits: torch.Tensor, legal: NDArray[np.bool_], acts: Whole) -> tuple[Floats, Floats, Floats]:
+def _of_logits(
+    logits: torch.Tensor, legal: NDArray[np.bool_], acts: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Log probability of the acts, entropy and margin, from logits of all acts [shape=(..., 253)]."""
     logs = masked_logprobs(logits, torch.from_numpy(legal)).double()
     shares = logs.exp()
@@ -84,10 +86,10 @@ class Scores:
         The act that decides it, one of Alice's; -1 where she said nothing.
     """
 
-    score: Floats
-    turn: Whole
+    score: FloatArray
+    turn: IntArray
 
-    def most_novel(self, count: int) -> Whole:
+    def most_novel(self, count: int) -> IntArray:
         """The games with the smallest scores, newest first [shape=(S, count)]; only those in which Alice acted.
 
         Raises

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from apportion.environments.negotiation.vectorized import ParetoOptima, Pools, VectorizedGames
 from apportion.rlhf.negotiation.checkpoint import Tensors, number, with_prefix, without_prefix
-from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
+from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues, IntArray
 from apportion.rlhf.negotiation.model.losses import dropout, likelihood_loss, policy_loss
 from apportion.rlhf.negotiation.model.network import Weights, acting
 from apportion.rlhf.negotiation.model.optimizer import BatchedSGD
@@ -22,7 +22,7 @@ from apportion.rlhf.negotiation.self_play import Played, Player, play
 from apportion.rlhf.negotiation.settings import MixedSettings, ReinforceSettings, SupervisedSettings
 from apportion.rlhf.negotiation.supervised import Examples
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 LEAST_SPREAD = 1e-4
 MOST_POINTS = 10
 
@@ -32,15 +32,15 @@ class Rewards:
     """The rewards of completed negotiations so far, of S seeds: their number, mean and squared distances from it."""
 
     count: int
-    mean: Floats
-    squares: Floats
+    mean: FloatArray
+    squares: FloatArray
 
     @classmethod
     def none(cls, seeds: int) -> Rewards:
         """Before the first game."""
         return cls(0, np.zeros(seeds), np.zeros(seeds))
 
-    def add(self, rewards: Floats) -> None:
+    def add(self, rewards: FloatArray) -> None:
         """One more game of every seed [shape=(S,)]."""
         self.count += 1
         apart = rewards - self.mean
@@ -48,12 +48,12 @@ class Rewards:
         self.squares = self.squares + apart * (rewards - self.mean)
 
     @property
-    def spread(self) -> Floats:
+    def spread(self) -> FloatArray:
         """Their standard deviation [shape=(S,)]."""
         return np.sqrt(self.squares / max(1, self.count))
 
 
-def advantages(rewards: Floats, so_far: Rewards, normalised: bool) -> Floats:
+def advantages(rewards: FloatArray, so_far: Rewards, normalised: bool) -> FloatArray:
     """r_A - mu_n of new games [shape=(S, G)], which count among the completed ones; ``so_far`` goes on.
 
     ``normalised`` divides by the standard deviation so far.
@@ -64,7 +64,7 @@ def advantages(rewards: Floats, so_far: Rewards, normalised: bool) -> Floats:
     return centred / np.maximum(LEAST_SPREAD, so_far.spread)[:, None] if normalised else centred
 
 
-def rewards_of(played: Played, kind: str, optima: ParetoOptima | None) -> Floats:
+def rewards_of(played: Played, kind: str, optima: ParetoOptima | None) -> FloatArray:
     """What Alice is paid for each game [shape=(S, G)]: her points, also with 1 for a Pareto-optimal deal (7.3).
 
     ``taken`` is the reference code's: the worth of what she takes, also where no deal comes of it.
@@ -79,7 +79,7 @@ def rewards_of(played: Played, kind: str, optima: ParetoOptima | None) -> Floats
     return points.reshape(played.seeds, -1)
 
 
-def act_returns(dialogues: Dialogues, advantage: Floats, discount: float) -> Floats:
+def act_returns(dialogues: Dialogues, advantage: FloatArray, discount: float) -> FloatArray:
     """Eq. 2: the return of each of Alice's acts [shape=(S, G, T)], 0 for the other's; ``advantage`` is r_A - mu_n.
 
     The exponent T - t counts all acts from act t to the last, both sides', ``end`` among them.
@@ -126,7 +126,7 @@ class ReinforceTraining:
     rewards: Rewards
     mixed: tuple[MixedSettings, Examples, SupervisedSettings, float] | None = None
     done: int = 0
-    acts: Whole = field(init=False)
+    acts: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
         self.alice = NetworkPlayer(self.weights, 0.0 if self.settings.greedy else self.settings.temperature)

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.vectorized import KEPT, NO_ACT, Flags, VectorizedGames
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole
+from apportion.environments.negotiation.vectorized import KEPT, NO_ACT, BoolArray, VectorizedGames
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, IntArray
 
 Draws = NDArray[np.float64]
 
@@ -24,13 +24,13 @@ class Player(Protocol):
     def begin(self, games: VectorizedGames, seat: int) -> None:
         """Take a seat."""
 
-    def choose(self, legal: Flags, draws: Draws) -> Whole:
+    def choose(self, legal: BoolArray, draws: Draws) -> IntArray:
         """An act for each game [shape=(S * G,)], of ``legal`` [shape=(S * G, 253)], by ``draws`` [shape=(S * G,)].
 
         What is chosen where the other speaks, or the game is over, is passed over.
         """
 
-    def take(self) -> Whole:
+    def take(self) -> IntArray:
         """What it takes in every game, by number of the split [shape=(S * G,)]."""
 
 
@@ -52,11 +52,11 @@ class Played:
 
     games: VectorizedGames
     seeds: int
-    taken: Whole
-    points: Whole
+    taken: IntArray
+    points: IntArray
 
     @property
-    def agreed(self) -> Flags:
+    def agreed(self) -> BoolArray:
         """Whether the two took what adds up to the pool [shape=(S * G,)]."""
         return np.asarray(self.taken.sum(1) == self.games.all_of_it)
 
@@ -76,7 +76,7 @@ def seen(games: VectorizedGames, seat: int) -> Dialogues:
     return Dialogues(games.acts, roles, games.pools.counts, games.pools.values[:, seat], nothing)
 
 
-def settled_split(games: VectorizedGames, seat: int) -> Whole:
+def settled_split(games: VectorizedGames, seat: int) -> IntArray:
     """What a seat takes by the dialogue alone, -1 where that does not say it [shape=(G,)].
 
     The consistency check of the selection (section 4): the standing proposal was agreed to, or the partner ended right
@@ -93,7 +93,7 @@ def play(
     players: tuple[Player, Player],
     draws: Draws,
     *,
-    said: Whole | None = None,
+    said: IntArray | None = None,
 ) -> Played:
     """Play all games to their end.
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.checkpoint import Tensors, number, with_prefix, without_prefix
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, IntArray, joined
 from apportion.rlhf.negotiation.model.losses import dropout, likelihood_loss
 from apportion.rlhf.negotiation.model.network import Weights
 from apportion.rlhf.negotiation.model.optimizer import BatchedSGD
@@ -31,7 +31,7 @@ class Examples:
     """
 
     dialogues: Dialogues
-    rows: Whole
+    rows: IntArray
 
     @classmethod
     def shared(cls, dialogues: Dialogues, seeds: int) -> Examples:
@@ -49,7 +49,7 @@ class Examples:
         rows = len(self.dialogues) + np.arange(seeds * count).reshape(seeds, count)
         return Examples(joined([self.dialogues, more.flat()]), np.concatenate([self.rows, rows], axis=1))
 
-    def batch(self, picked: Whole) -> Dialogues:
+    def batch(self, picked: IntArray) -> Dialogues:
         """Some of every seed's, by their places in ``rows`` [shape=(S, B)]."""
         return self.dialogues.chosen(np.take_along_axis(self.rows, picked, axis=1)).cut()
 
@@ -64,7 +64,9 @@ def rates(settings: SupervisedSettings) -> list[float]:
     return found
 
 
-def epoch_batches(examples: Examples, seeds: tuple[int, ...], settings: SupervisedSettings, epoch: int) -> list[Whole]:
+def epoch_batches(
+    examples: Examples, seeds: tuple[int, ...], settings: SupervisedSettings, epoch: int
+) -> list[IntArray]:
     """Which dialogues each update of an epoch reads [shape=(S, B)], dialogues of like lengths together.
 
     Every seed has an order of its own; lengths are brought together so that little is padded, and the order of the
@@ -120,7 +122,7 @@ class SupervisedTraining:
                 self.done += 1
                 yield self.done
 
-    def update(self, picked: Whole, rate: float) -> None:
+    def update(self, picked: IntArray, rate: float) -> None:
         """One update by some dialogues of every seed."""
         batch = self.examples.batch(picked)
         drop = dropout(self.dropout, torch_draws_of(self.seeds, self.purpose, self.done))

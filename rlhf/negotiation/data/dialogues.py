@@ -13,7 +13,7 @@ from apportion.environments.negotiation.action_encoding import ACTS, SPLITS
 from apportion.environments.negotiation.vectorized import KEPT, NO_ACT
 from apportion.foundation.errors import InputError
 
-Whole = NDArray[np.int64]
+IntArray = NDArray[np.int64]
 UNKNOWN, START = ACTS, ACTS + 1
 """Besides the 253 acts the network reads something that was no act, and the beginning."""
 TOKENS = ACTS + 2
@@ -38,17 +38,17 @@ class Dialogues:
         How many of each item the seat takes at the end, then how many the other; -1: nothing was agreed on.
     """
 
-    acts: Whole
-    roles: Whole
-    counts: Whole
-    values: Whole
-    taken: Whole
+    acts: IntArray
+    roles: IntArray
+    counts: IntArray
+    values: IntArray
+    taken: IntArray
 
     def __len__(self) -> int:
         return len(self.acts)
 
     @property
-    def lengths(self) -> Whole:
+    def lengths(self) -> IntArray:
         """Acts of each [shape=(B,)]."""
         return np.asarray((self.acts != NO_ACT).sum(-1))
 
@@ -70,19 +70,19 @@ class Dialogues:
         return self.chosen(np.arange(len(self)).reshape(seeds, -1))
 
     @property
-    def inputs(self) -> Whole:
+    def inputs(self) -> IntArray:
         """What is read before each act and after the last: `START`, then the acts [shape=(B, T + 1)]."""
         begun = np.full((*self.acts.shape[:-1], 1), START, dtype=np.int64)
         read = np.concatenate([begun, self.acts], axis=-1)
         return np.where(read == NO_ACT, UNKNOWN, read)
 
     @property
-    def next_roles(self) -> Whole:
+    def next_roles(self) -> IntArray:
         """Who acts after each of `inputs` [shape=(B, T + 1)]; after the last act, the other."""
         after = OTHERS - self.roles[..., -1:]
         return np.concatenate([self.roles, after], axis=-1)
 
-    def targets(self) -> Whole:
+    def targets(self) -> IntArray:
         """The acts that the context allows, -1 for all else: what no player could do is no example [shape=(B, T)]."""
         split = np.where(self.acts < 2 * SPLITS, self.acts % SPLITS, 0)
         fits = (KEPT[split] <= self.counts[..., None, :]).all(-1)
@@ -97,7 +97,7 @@ def joined(several: Iterable[Dialogues]) -> Dialogues:
         raise InputError("no dialogues to put together; give at least one group of them")
     longest = max(part.acts.shape[-1] for part in parts)
 
-    def padded(array: Whole, fill: int) -> Whole:
+    def padded(array: IntArray, fill: int) -> IntArray:
         return np.pad(array, ((0, 0), (0, longest - array.shape[-1])), constant_values=fill)
 
     return Dialogues(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from apportion.environments.negotiation.action_encoding import ACTS
-from apportion.environments.negotiation.vectorized import NO_ACT, Flags, VectorizedGames, Whole
+from apportion.environments.negotiation.vectorized import NO_ACT, BoolArray, IntArray, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import START, UNKNOWN
 from apportion.rlhf.negotiation.model.network import (
     NEVER,
@@ -58,13 +58,13 @@ class NetworkPlayer:
         self._embedded: list[Tensor] = []
         self._states = [torch.zeros(*counts.shape[:2], self.weights["gru.state"].shape[1])]
 
-    def choose(self, legal: Flags, draws: Draws) -> Whole:
+    def choose(self, legal: BoolArray, draws: Draws) -> IntArray:
         """Read on, and give an act for each game [shape=(S * G,)]."""
         self._read_on()
         logits = act_logits(self.weights, self._table, self._states[-1][:, :, None]).view(len(self.games), ACTS)
         return draw_acts(logits, torch.from_numpy(legal), self.temperature, draws)
 
-    def take(self) -> Whole:
+    def take(self) -> IntArray:
         """What the dialogue says, else the likeliest split by the selection's network."""
         settled = settled_split(self.games, self.seat)
         if (settled != NO_ACT).all():
@@ -90,15 +90,15 @@ class NetworkPlayer:
             self._states.append(gru_step(self.weights, "gru", inputs, self._states[-1]))
 
 
-def draw_acts(logits: Tensor, allowed: Tensor, temperature: float, draws: Draws) -> Whole:
+def draw_acts(logits: Tensor, allowed: Tensor, temperature: float, draws: Draws) -> IntArray:
     """An act for each row of logits [shape=(N, 253)], by numbers in [0, 1) [shape=(N,)]; temperature 0: the likeliest.
 
     Where nothing is allowed, in a game that is over, the number says nothing.
     """
     if not temperature:
-        best: Whole = logits.masked_fill(~allowed, NEVER).argmax(-1).numpy()
+        best: IntArray = logits.masked_fill(~allowed, NEVER).argmax(-1).numpy()
         return best
     sums = torch.softmax((logits / temperature).masked_fill(~allowed, NEVER), dim=-1).cumsum(-1)
     wanted = torch.from_numpy(np.minimum(draws, ALMOST_ONE).astype(np.float32))[..., None] * sums[..., -1:]
-    found: Whole = (sums <= wanted).sum(-1).clamp(max=ACTS - 1).numpy()
+    found: IntArray = (sums <= wanted).sum(-1).clamp(max=ACTS - 1).numpy()
     return found
