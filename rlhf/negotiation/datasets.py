@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 
 from apportion.environments.negotiation.contexts import Context, draw_context
 from apportion.environments.negotiation.scripts import SCRIPTS
-from apportion.environments.negotiation.vectorized import NO_ACT, ParetoOptima, Pools, ScriptPlayer, VectorizedGames
+from apportion.environments.negotiation.vectorized import (
+    NO_ACT,
+    IntArray,
+    ParetoOptima,
+    Pools,
+    ScriptPlayer,
+    VectorizedGames,
+)
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest
 from apportion.rlhf.negotiation.acquisition import both_views
-from apportion.rlhf.negotiation.data.dialogues import TOKENS, Dialogues, IntArray, joined
+from apportion.rlhf.negotiation.data.dialogues import TOKENS, Dialogues, joined
 from apportion.rlhf.negotiation.data.human import read_human
 from apportion.rlhf.negotiation.reinforce import Contexts
 from apportion.rlhf.negotiation.rng import draws_of

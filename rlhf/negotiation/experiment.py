@@ -16,22 +16,20 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
-from threadpoolctl import threadpool_limits
 
 from apportion.environments.negotiation.expert_queries import Queue
 from apportion.environments.negotiation.scripts import SCRIPTS
-from apportion.environments.negotiation.vectorized import NO_ACT, ParetoOptima, ScriptPlayer, VectorizedGames
+from apportion.environments.negotiation.vectorized import NO_ACT, IntArray, ParetoOptima, ScriptPlayer, VectorizedGames
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json, digest, write_atomically
 from apportion.foundation.progress import Progress, silent
 from apportion.foundation.settings import problems
-from apportion.rlhf.negotiation.acquisition import annotate, begun, both_views, pick
+from apportion.rlhf.negotiation.acquisition import QueuePlayer, annotate, begun, both_views, pick
 from apportion.rlhf.negotiation.agent import agent_folder, write_agent
 from apportion.rlhf.negotiation.checkpoint import Tensors, TrainingCheckpoint, without_prefix
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, IntArray
+from apportion.rlhf.negotiation.data.dialogues import Dialogues
 from apportion.rlhf.negotiation.datasets import Material, digest_of
-from apportion.rlhf.negotiation.experts import QueuePlayer
 from apportion.rlhf.negotiation.metrics import NegotiationMetrics, measure
 from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
 from apportion.rlhf.negotiation.model.player import NetworkPlayer
@@ -130,10 +128,6 @@ class Experiment:
         UnitError
             A gradient is not finite.
         """
-        with threadpool_limits(1, "blas"):  # Products of one seed are small: threads would wait for each other.
-            return self._train()
-
-    def _train(self) -> Weights:
         self.rows.clear()
         alice, bob = self._learned("own"), self._learned("own")
         examples = self._own_examples()

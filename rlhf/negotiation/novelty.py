@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.vectorized import NO_ACT, VectorizedGames
+from apportion.environments.negotiation.vectorized import NO_ACT, IntArray, VectorizedGames
 from apportion.foundation.errors import InputError
-from apportion.rlhf.negotiation.data.dialogues import OWN, IntArray
+from apportion.rlhf.negotiation.data.dialogues import OWN
 from apportion.rlhf.negotiation.model.network import NEVER, Weights, act_logits, encode, masked_logprobs
 from apportion.rlhf.negotiation.rng import draws_of
 from apportion.rlhf.negotiation.self_play import seen

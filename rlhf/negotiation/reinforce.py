@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from apportion.environments.negotiation.vectorized import ParetoOptima, Pools, VectorizedGames
+from apportion.environments.negotiation.vectorized import IntArray, ParetoOptima, Pools, VectorizedGames
 from apportion.rlhf.negotiation.checkpoint import Tensors, number, with_prefix, without_prefix
-from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues, IntArray
+from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues
 from apportion.rlhf.negotiation.model.losses import dropout, likelihood_loss, policy_loss
 from apportion.rlhf.negotiation.model.network import Weights, acting
 from apportion.rlhf.negotiation.model.optimizer import BatchedSGD

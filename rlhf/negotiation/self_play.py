@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.vectorized import KEPT, NO_ACT, BoolArray, VectorizedGames
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, IntArray
+from apportion.environments.negotiation.vectorized import KEPT, NO_ACT, BoolArray, IntArray, VectorizedGames
+from apportion.rlhf.negotiation.data.dialogues import Dialogues
 
 Draws = NDArray[np.float64]
 

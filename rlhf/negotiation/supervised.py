@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
+from apportion.environments.negotiation.vectorized import IntArray
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.checkpoint import Tensors, number, with_prefix, without_prefix
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, IntArray, joined
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, joined
 from apportion.rlhf.negotiation.model.losses import dropout, likelihood_loss
 from apportion.rlhf.negotiation.model.network import Weights
 from apportion.rlhf.negotiation.model.optimizer import BatchedSGD

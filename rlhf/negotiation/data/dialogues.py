@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from apportion.environments.negotiation.action_encoding import ACTS, SPLITS
-from apportion.environments.negotiation.vectorized import KEPT, NO_ACT
+from apportion.environments.negotiation.vectorized import KEPT, NO_ACT, IntArray
 from apportion.foundation.errors import InputError
 
-IntArray = NDArray[np.int64]
 UNKNOWN, START = ACTS, ACTS + 1
 """Besides the 253 acts the network reads something that was no act, and the beginning."""
 TOKENS = ACTS + 2

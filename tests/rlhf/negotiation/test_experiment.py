@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from threadpoolctl import threadpool_info
 
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.expert_queries import Queue, UnansweredError
@@ -277,14 +276,3 @@ def test_the_batch_between_games_is_the_supervised_one_and_16_without_a_word(tmp
 
     assert weights("default") == weights("sixteen", batch=16)
     assert weights("default") != weights("four", batch=4)
-
-
-def test_small_products_are_not_spread_over_threads(tmp_path: Path) -> None:
-    seen: set[int] = set()
-
-    def look(*_: object) -> None:
-        seen.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
-
-    chosen = settings(method="sl")
-    Experiment(chosen, material_of(chosen), tmp_path, progress=look).train()
-    assert seen == {1}
