@@ -19,11 +19,9 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
     `method` is sl, rl, rl+sl or acquisition (Kwon et al., 2021); all `seeds` are trained at once. Without
     `data.dialogues` scripts play the dialogues, so that an empty file is a training. Killed, the same command goes on.
     """
-    from apportion.rlhf.negotiation.config import has_to_compile, read_settings, train_negotiators
+    from apportion.rlhf.negotiation.config import read_settings, train_negotiators
 
     settings = read_settings(config)
-    if not as_json and has_to_compile(settings):
-        click.echo("compiling the loops of training, once an installation: a minute or two", err=True)
     with Meter() as meter:
         trained = train_negotiators(
             settings,

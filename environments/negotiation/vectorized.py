@@ -1,27 +1,30 @@
-"""The rules of a negotiation on arrays: G games at once, every act a number of `codes`.
+"""G negotiations at once, as arrays: the rules of `rules`, acts by their numbers, and scripts that play them.
 
-The same rules as `rules`, which says what is legal when; a test plays both side by side, act by act. Nothing is drawn
-in here: who starts and what is played come from outside.
+`rules` says what is legal when; a test plays both side by side. Who starts and what is played come from outside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apportion.environments.negotiation.action_encoding import ACTS, AGREE, DISAGREE, END, INSIST, SPLIT_OF, SPLITS
 from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.observation import PrivateInformation
 from apportion.environments.negotiation.pareto import solve
 from apportion.environments.negotiation.rules import MOST_ACTS
-from apportion.foundation.errors import UnitError
+from apportion.environments.negotiation.scripts import SCRIPTS, selection
+from apportion.foundation.did_you_mean import did_you_mean
+from apportion.foundation.errors import InputError, UnitError
 
-Whole = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 NO_ACT = -1
-KEPT: Whole = np.array(SPLIT_OF, dtype=np.int64)
+KEPT: IntArray = np.array(SPLIT_OF, dtype=np.int64)
 """By number of a split, what it keeps of each item [shape=(125, 3)]."""
 
 
@@ -41,8 +44,8 @@ class Pools:
         By seat, points for a single one of each.
     """
 
-    counts: Whole
-    values: Whole
+    counts: IntArray
+    values: IntArray
 
     @classmethod
     def of(cls, contexts: Sequence[Context]) -> Pools:
@@ -53,26 +56,20 @@ class Pools:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def chosen(self, rows: Whole | Flags) -> Pools:
+    def chosen(self, rows: IntArray | BoolArray) -> Pools:
         """Those of some rows."""
         return Pools(self.counts[rows], self.values[rows])
 
-    def context(self, row: int) -> Context:
-        """One of them as the single engine has it."""
-        one, other = ((int(a), int(b), int(c)) for a, b, c in self.values[row])
-        a, b, c = map(int, self.counts[row])
-        return Context((a, b, c), (one, other))
-
     @property
-    def all_of_it(self) -> Whole:
+    def all_of_it(self) -> IntArray:
         """The number of the split that keeps the whole pool [shape=(G,)]."""
         return np.asarray(self.counts @ np.array([25, 5, 1]))
 
-    def fitting(self) -> Flags:
+    def fitting(self) -> BoolArray:
         """Which splits are splits of the pool [shape=(G, 125)]."""
         return np.asarray((KEPT[None] <= self.counts[:, None]).all(-1))
 
-    def worth(self, seat: int, taken: Whole) -> Whole:
+    def worth(self, seat: int, taken: IntArray) -> IntArray:
         """Points to a seat of what it takes, ``taken`` being numbers of splits [shape=(G,)]."""
         return np.asarray((self.values[:, seat] * KEPT[taken]).sum(1))
 
@@ -90,17 +87,17 @@ class VectorizedGames:
         After so many a game is over, as after ``end``.
     """
 
-    def __init__(self, pools: Pools, starters: Whole, most_acts: int = MOST_ACTS) -> None:
+    def __init__(self, pools: Pools, starters: IntArray, most_acts: int = MOST_ACTS) -> None:
         self.pools, self.starters, self.most_acts = pools, np.asarray(starters, dtype=np.int64), most_acts
         games = len(pools)
-        self.acts: Whole = np.full((games, most_acts), NO_ACT, dtype=np.int64)
-        self.lengths: Whole = np.zeros(games, dtype=np.int64)
-        self.over: Flags = np.zeros(games, dtype=np.bool_)
-        self.standing: Whole = np.full(games, NO_ACT, dtype=np.int64)
+        self.acts: IntArray = np.full((games, most_acts), NO_ACT, dtype=np.int64)
+        self.lengths: IntArray = np.zeros(games, dtype=np.int64)
+        self.over: BoolArray = np.zeros(games, dtype=np.bool_)
+        self.standing: IntArray = np.full(games, NO_ACT, dtype=np.int64)
         """The split of the proposal that stands, by number, as its speaker said it; -1: none yet."""
-        self.proposer: Whole = np.full(games, NO_ACT, dtype=np.int64)
-        self.settled: Flags = np.zeros(games, dtype=np.bool_)
-        self.all_of_it: Whole = pools.all_of_it
+        self.proposer: IntArray = np.full(games, NO_ACT, dtype=np.int64)
+        self.settled: BoolArray = np.zeros(games, dtype=np.bool_)
+        self.all_of_it: IntArray = pools.all_of_it
         """The number of the split that keeps the whole pool [shape=(G,)]."""
         self._fitting = np.zeros((games, ACTS), dtype=np.bool_)
         self._fitting[:, :SPLITS] = self._fitting[:, INSIST : INSIST + SPLITS] = pools.fitting()
@@ -109,11 +106,11 @@ class VectorizedGames:
         return len(self.pools)
 
     @property
-    def speakers(self) -> Whole:
+    def speakers(self) -> IntArray:
         """The seat whose turn it is, or would be [shape=(G,)]."""
         return (self.starters + self.lengths) % 2
 
-    def legal(self, rows: Whole | None = None) -> Flags:
+    def legal(self, rows: IntArray | None = None) -> BoolArray:
         """The acts that are allowed now in some games, all without ``rows`` [shape=(G, 253)]; none where it is over."""
         rows = np.arange(len(self)) if rows is None else rows
         begun = self.lengths[rows] > 0
@@ -124,7 +121,7 @@ class VectorizedGames:
         legal[self.over[rows]] = False
         return legal
 
-    def do(self, acts: Whole) -> None:
+    def do(self, acts: IntArray) -> None:
         """One act in every game that is not over [shape=(G,)]; what stands at one that is, is passed over.
 
         Raises
@@ -145,7 +142,21 @@ class VectorizedGames:
         self.lengths[rows] += 1
         self.over[rows] = (done == END) | (self.lengths[rows] >= self.most_acts)
 
-    def _check(self, acts: Whole, playing: Flags) -> None:
+    def replayed(self, acts: IntArray) -> tuple[VectorizedGames, BoolArray]:
+        """The same games from their start by ``acts`` [shape=(G, most_acts)], and what was legal at each of them.
+
+        The latter has shape (G, most_acts, 253).
+        """
+        games = VectorizedGames(self.pools, self.starters, self.most_acts)
+        legal = np.zeros((len(games), games.most_acts, ACTS), dtype=np.bool_)
+        for turn in range(games.most_acts):
+            if games.over.all():
+                break
+            legal[:, turn] = games.legal()
+            games.do(acts[:, turn])
+        return games, legal
+
+    def _check(self, acts: IntArray, playing: BoolArray) -> None:
         codes = np.where((acts >= 0) & (acts < ACTS), acts, 0)
         begun = self.lengths > 0
         fine = (codes == acts) & (begun | (codes < INSIST))
@@ -159,7 +170,7 @@ class VectorizedGames:
                 f"({len(wrong)} such games); ask `legal` which numbers are"
             )
 
-    def meant(self, seat: int) -> Whole:
+    def meant(self, seat: int) -> IntArray:
         """What a seat takes by the words of games that are over, -1 where nothing was agreed on [shape=(G,)].
 
         As `rules.Game.meant`: the standing proposal where it is settled, or where the other ended right after it.
@@ -170,7 +181,7 @@ class VectorizedGames:
         known = (self.settled | (ends & (before < AGREE))) & (self.standing >= 0)
         return np.where(known, np.where(self.proposer == seat, self.standing, self.all_of_it - self.standing), NO_ACT)
 
-    def points(self, taken: Whole) -> Whole:
+    def points(self, taken: IntArray) -> IntArray:
         """Points of both seats from what they take, numbers of splits by game and seat [shape=(G, 2)].
 
         Raises
@@ -203,8 +214,8 @@ class ParetoOptima:
         The most points of both together.
     """
 
-    pareto: Flags
-    joint: Whole
+    pareto: BoolArray
+    joint: IntArray
 
     @classmethod
     def of(cls, contexts: Sequence[Context]) -> ParetoOptima:
@@ -214,6 +225,53 @@ class ParetoOptima:
             pareto[row, list(solve(context).front)] = True
         return cls(pareto, np.array([solve(context).joint for context in contexts], dtype=np.int64))
 
-    def chosen(self, rows: Whole | Flags) -> ParetoOptima:
+    def chosen(self, rows: IntArray | BoolArray) -> ParetoOptima:
         """Those of some rows."""
         return ParetoOptima(self.pareto[rows], self.joint[rows])
+
+
+@dataclass
+class ScriptPlayer:
+    """One side of G games, played by a script of `scripts` by its name.
+
+    Raises
+    ------
+    InputError
+        There is no such script.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in SCRIPTS:
+            hint = did_you_mean(self.name, SCRIPTS, "allowed: " + ", ".join(SCRIPTS))
+            raise InputError(f"no script {self.name!r}; {hint}")
+        self._script = SCRIPTS[self.name]()
+
+    def begin(self, games: VectorizedGames, seat: int) -> None:
+        """Take a seat."""
+        self.games, self.seat = games, seat
+
+    def choose(self, legal: BoolArray, draws: NDArray[np.float64]) -> IntArray:
+        """The acts where it is its turn [shape=(G,)], `NO_ACT` elsewhere; ``draws`` are in [0, 1) [shape=(G,)]."""
+        acts = np.full(len(self.games), NO_ACT, dtype=np.int64)
+        for row in np.flatnonzero(~self.games.over & (self.games.speakers == self.seat)):
+            facts = self._facts(int(row), tuple(np.flatnonzero(legal[row]).tolist()))
+            acts[row] = self._script.code(facts, Random(float(draws[row])))
+        return acts
+
+    def take(self) -> IntArray:
+        """The splits that it takes in games that are over [shape=(G,)]."""
+        meant = self.games.meant(self.seat)
+        return np.array([selection(self._facts(row, (), int(agreed))) for row, agreed in enumerate(meant)])
+
+    def _facts(self, row: int, legal: tuple[int, ...], meant: int = NO_ACT) -> PrivateInformation:
+        games, seat = self.games, self.seat
+        a, b, c = games.pools.counts[row].tolist()
+        return PrivateInformation(
+            seat, (a, b, c), tuple(games.pools.values[row, seat].tolist()),
+            games.acts[row, : games.lengths[row]].tolist(), int(games.starters[row]), int(games.standing[row]),
+            int(games.proposer[row]), bool(games.settled[row]), legal, bool(games.over[row]),
+            None if meant < 0 else meant, 0, (),
+            games.most_acts,
+        )  # fmt: skip

@@ -1,15 +1,21 @@
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.environments.negotiation.action_encoding import ACTS, AGREE, DISAGREE, END, SPLITS, split_code
+from apportion.environments.negotiation.action_encoding import ACTS, AGREE, DISAGREE, END, SPLITS, act_of, split_code
 from apportion.environments.negotiation.contexts import Context, draw_context
+from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.pareto import solve
 from apportion.environments.negotiation.rules import Game
-from apportion.environments.negotiation.vectorized.engine import BatchError, ParetoOptima, Pools, VectorizedGames
+from apportion.environments.negotiation.scripts import SCRIPTS
+from apportion.environments.negotiation.vectorized import BatchError, ParetoOptima, Pools, ScriptPlayer, VectorizedGames
+from apportion.environments.run_episode import play as play_one
+from apportion.foundation.errors import InputError
+from apportion.rlhf.negotiation.self_play import play
 
 CONTEXT = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))
 
@@ -89,4 +95,41 @@ def test_what_deals_could_have_come_to_is_the_solvers() -> None:
     for row, context in enumerate(contexts):
         assert tuple(np.flatnonzero(optima.pareto[row])) == tuple(sorted(solve(context).front))
         assert optima.joint[row] == solve(context).joint
-        assert Pools.of(contexts).context(row) == context
+
+
+@pytest.mark.parametrize("other", SCRIPTS)
+@pytest.mark.parametrize("one", [name for name in SCRIPTS if name != "random"])
+def test_a_script_plays_many_games_as_it_plays_one(one: str, other: str) -> None:
+    contexts, single = drawn(8, 5), []
+    for seed, context in enumerate(contexts):
+        episode = Negotiation(context)
+        episode.reset(seed)
+        play_one(episode, dict(zip(episode.agents, (SCRIPTS[one](), SCRIPTS[other]()), strict=True)))
+        single.append(episode.game)
+    games = VectorizedGames(Pools.of(contexts), np.array([(game.seat + len(game.acts)) % 2 for game in single]))
+    said = np.array([[*game.acts, *[-1] * (20 - len(game.acts))] for game in single]) if other == "random" else None
+    if said is not None:
+        for turn in range(20):
+            said[games.starters == turn % 2, turn] = -1  # Only the other's acts, who draws, are given.
+    played = play(games, 1, (ScriptPlayer(one), ScriptPlayer(other)), np.zeros((8, 20)), said=said)
+    assert [[act for act in row if act >= 0] for row in games.acts.tolist()] == [game.acts for game in single]
+    assert played.taken.tolist() == [game.taken for game in single]
+    assert games.points(played.taken).tolist() == [list(game.points) for game in single]
+
+
+def test_the_one_that_draws_draws_every_legal_kind_and_split_alike() -> None:
+    count = 4000
+    games = VectorizedGames(Pools.of([CONTEXT] * count), np.zeros(count, dtype=np.int64))
+    games.do(np.full(count, 25))
+    script = ScriptPlayer("random")
+    script.begin(games, 1)
+    acts = script.choose(games.legal(), np.random.default_rng(0).random(count))
+    assert games.legal()[np.arange(count), acts].all()
+    kinds = Counter(act_of(int(act))[0] for act in acts)
+    assert all(abs(kinds[kind] - count / 5) < 5 * (count * 0.16) ** 0.5 for kind in kinds) and len(kinds) == 5
+    assert len({int(act) for act in acts if act < SPLITS}) == 16
+
+
+def test_there_is_no_other_script() -> None:
+    with pytest.raises(InputError, match="no script 'conceeding'; did you mean 'conceding'"):
+        ScriptPlayer("conceeding")
