@@ -14,7 +14,7 @@ Points = tuple[int, int]
 
 @dataclass(frozen=True)
 class Solution:
-    """All deals of one context, by number of what seat 0 takes (`codes.split_code`).
+    """All deals of one context, by number of what seat 0 takes (`action_encoding.split_code`).
 
     Parameters
     ----------
