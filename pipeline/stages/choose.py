@@ -1,4 +1,4 @@
-"""The stage `choose`: which sessions a language model judges, where `decompose.llm.max_sessions` says how many."""
+"""The stage `select-sessions`: which sessions a language model judges, where `decompose.llm.max_sessions` says how many."""
 
 from __future__ import annotations
 
