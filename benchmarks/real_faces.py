@@ -4,7 +4,8 @@ Run: python -m benchmarks.real_faces MOMENTS.csv FOLDER [--yunet FILE] [--landma
 
 MOMENTS.csv has a row for each moment: `file` (in FOLDER), `t_s`, `smile` (yes, no, unclear) and `faces_camera` (yes;
 no: looks away or has closed eyes; unclear). Every back-end runs with its defaults on the whole clip, as `apportion
-features` does; what it says at a moment is its decision then. "not seen" is no answer: it counts as a miss of what was
+run --only features` does;
+what it says at a moment is its decision then. "not seen" is no answer: it counts as a miss of what was
 there. Rows marked unclear, and those marked differ, on which two viewers do not agree (`agreement.py`), are left out
 and counted. Intervals: 95 % of 2,000 draws of clips with replacement; with few clips they are coarse.
 """

@@ -247,7 +247,7 @@ if __name__ == "__main__":
     parser.add_argument("source", type=Path)
     parser.add_argument("--corpus", choices=tuple(KINDS), default="uss")
     parser.add_argument("--rating", help="another rating of the corpus")
-    parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `learn-reactions`")
+    parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `train reactions`")
     parser.add_argument("--judged", type=Path, help="recorded replies of a language model")
     parser.add_argument("--asked", type=int, help="judgements of so many training sessions alone teach and are mixed")
     parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")

@@ -124,8 +124,7 @@ class RewardModelSettings(PresetSettings):
     @model_validator(mode="before")
     @classmethod
     def _batch_alone(cls, values: Any) -> Any:
-        """A ``batch_size`` that is set goes before the ``batch_turns`` of a preset, which would be read instead of "
-        "it."""
+        """A given ``batch_size`` goes before a preset's ``batch_turns``, which would be read instead of it."""
         if isinstance(values, Mapping) and "batch_size" in values and "batch_turns" not in values:
             return {**values, "batch_turns": None}
         return values

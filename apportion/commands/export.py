@@ -1,5 +1,4 @@
-"""`apportion export`: a run's tables for ELAN, Praat and trainers; `apportion policy merge`: its policy as a whole "
-"model."""
+"""`apportion export`: a run's tables for other programs; `apportion policy merge`: a policy as a whole model."""
 
 from __future__ import annotations
 

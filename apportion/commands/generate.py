@@ -1,5 +1,4 @@
-"""`apportion policy generate`: what policies answer in the dialogues of a corpus, one response per context and "
-"policy."""
+"""`apportion policy generate`: what policies answer in the dialogues of a corpus, one response a context."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from apportion.pipeline.engine.stage_selection import last_stages, stages_called
 from apportion.pipeline.stages.registry import STAGES
 
 DEMO_CONFIG = Path(__file__).parents[1] / "demo" / "demo.toml"
-AUDIT, ALIGN = "audit", "align"
+AUDIT = "audit"
 CALLED = tuple(dict.fromkeys(stage.cli for stage in STAGES))
 
 
@@ -101,6 +101,7 @@ def _run_one(config: Config, source: str, only: str, sessions: SessionChoice | N
     stages = [stage.name for stage in STAGES if stage.cli == only] or list(stages_called(only, STAGES))
     config = config.with_stages([*stages, only])
     if AUDIT in stages:
+        sessions = sessions and sessions.of_audit()
         config = config.with_audit(sessions.audited if sessions else None)
     config, options["given"] = aligned_as_asked(config, options)
     run(config, stages, source, only=only, sessions=sessions, **options)

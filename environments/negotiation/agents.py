@@ -36,7 +36,7 @@ class Negotiators(AgentRegistry):
     """All who can negotiate; a script that a language model puts into words is called ``fair~`` or ``fair~@MODEL``.
 
     Scripts are ``random``, ``greedy``, ``conceding``, ``fair``, ``tit-for-tat``; ``recorded@LOG#EPISODE`` plays again;
-    ``learned@FOLDER`` was trained by `train-agent negotiation`;
+    ``learned@FOLDER`` was trained by `train negotiator`;
     language models are ``base``, ``react``, ``base@MODEL``.
     """
 

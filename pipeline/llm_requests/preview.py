@@ -55,7 +55,7 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
     if any(is_limited(engine, *one) for one in asking) and chosen_sessions(engine) is None:
         notes.append(
             f"of these sessions {llm.max_sessions} are asked about (decompose.llm.max_sessions); run `apportion "
-            "choose` first to see those alone"
+            "run --only select-sessions` first to see those alone"
         )
     if playing:
         notes.append("of sessions that are played on the next requests alone: later ones hold what is said in them")

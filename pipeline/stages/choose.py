@@ -1,4 +1,4 @@
-"""The stage `choose`: which sessions a language model judges, where `decompose.llm.max_sessions` says how many."""
+"""The stage `select-sessions`: which sessions a language model judges, where `decompose.llm.max_sessions` is set."""
 
 from __future__ import annotations
 

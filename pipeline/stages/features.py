@@ -1,4 +1,4 @@
-"""The stages `features` and `describe`: what people did while they talked, in numbers and in words."""
+"""The stages `features` and `verbalize`: what people did while they talked, in numbers and in words."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _found(made_of: str) -> Path:
         folder = seeds[0] if seeds else folder
     if not (folder / CARD).is_file():
         raise InputError(
-            f"learned@{made_of}: no trained negotiator there ({CARD}). Make one with `train-agent negotiation`, and "
+            f"learned@{made_of}: no trained negotiator there ({CARD}). Make one with `train negotiator`, and "
             f"name its output, or FOLDER{SEED_MARK}SEED."
         )
     return folder

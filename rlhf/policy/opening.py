@@ -1,5 +1,4 @@
-"""Opening a policy to speak with it: what `apportion run --only align` wrote, or any causal language model by name or "
-"folder."""
+"""Opening a policy to speak with it: a run's adapters, or any causal language model by name or folder."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def counted(instance: Instance, k: int) -> Instance:
     if len(instance.desired) < k or len(instance.undesired) < k:
         raise InputError(
             f"turn {instance.name!r} has {len(instance.desired)} desired and {len(instance.undesired)} undesired "
-            f"answers, and k = {k}. Lower k, or let the model name {k} of each: `refine instances` with that many."
+            f"answers, and k = {k}. Lower k, or let the model name {k} of each: `train refiner-data` with that many."
         )
     return replace(instance, desired=instance.desired[:k], undesired=instance.undesired[:k])
 

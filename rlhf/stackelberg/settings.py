@@ -118,7 +118,7 @@ class ImpactSettings(Settings):
 class RewardSettings(Settings):
     """The reward ``stackelberg`` of an alignment: the turns, who stands for their followers, and how it is counted."""
 
-    instances: Path = Field(description="the file of turns, with intents, that `refine instances` wrote")
+    instances: Path = Field(description="the file of turns, with intents, that `train refiner-data` wrote")
     k: int = Field(default=K, ge=1, description="desired and undesired answers of each turn that are counted")
     stages: Stages = Field(
         default="two", description="two: a Refiner rewrites what was said; one: the policy itself speaks"

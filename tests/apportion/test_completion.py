@@ -26,8 +26,9 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("apportion al", {"align"}),
-        ("apportion run --only align pp", {"ppo"}),
+        ("apportion wo", {"world"}),
+        ("apportion world sim", {"simulate"}),
+        ("apportion run --only dec", {"decompose"}),
         ("apportion run --unt", {"--until"}),
         ("apportion run c.toml --only align --algorithm ppo --dry", {"--dry-run"}),
     ],

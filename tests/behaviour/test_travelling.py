@@ -30,7 +30,7 @@ epochs = 1
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two corpora with scores, what `learn-reactions` made of the first, and the second without its scores."""
+    """Two corpora with scores, what `train reactions` made of the first, and the second without its scores."""
     folder = tmp_path_factory.mktemp("travelling")
     write_small_corpus(folder / "taught", sessions=16)
     write_small_corpus(folder / "scored", sessions=10)

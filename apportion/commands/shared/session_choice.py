@@ -25,9 +25,23 @@ class SessionChoice:
         """How many sessions an audit asks about."""
         return self.count or len(self.ids or ())
 
+    def of_audit(self) -> SessionChoice:
+        """The choice where a whole number is so many sessions, not an id.
+
+        Raises
+        ------
+        InputError
+            The number 0.
+        """
+        if not self.text.isdecimal() or self.ids != (self.text,):
+            return self
+        if not int(self.text):
+            raise InputError(f"--sessions {self.text}: at least 1 session.")
+        return SessionChoice(self.text, None, int(self.text))
+
 
 class SessionsGiven(click.ParamType[SessionChoice]):
-    """A file with one id a line, or ids with commas between them; of an audit (`--only audit`) a number, too."""
+    """A file with one id a line, or ids with commas between them."""
 
     name = "sessions"
 
@@ -38,10 +52,6 @@ class SessionsGiven(click.ParamType[SessionChoice]):
         text = str(value)
         if os.path.isfile(text):  # noqa: PTH113 (for Path.is_file a name too long for a file is an error)
             return SessionChoice(text, _unique(_lines(Path(text)), f"--sessions {text}"))
-        if ctx is not None and ctx.params.get("only") == "audit" and text.isdecimal():
-            if int(text) < 1:
-                self.fail(f"{text}: at least 1 session.", param, ctx)
-            return SessionChoice(text, None, int(text))
         return SessionChoice(text, _unique(text.split(","), f"--sessions {text!r}"))
 
 
@@ -63,5 +73,5 @@ SESSIONS_OPTION = click.option(
     "--sessions",
     type=SessionsGiven(),
     metavar="FILE|ID,…",
-    help="These sessions alone; of an audit also a number.",
+    help="These sessions alone; with --only audit also a number of them.",
 )

@@ -1,5 +1,4 @@
-"""Commands that play games of hidden roles: `apportion world simulate GAME` and `apportion world play GAME`, of one "
-"table."""
+"""`apportion world simulate` and `play` of games of hidden roles, made from one table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What `apportion world evaluate` does for people who rate: a form, the forms that came back, or questions in the "
-"terminal."""
+"""What `apportion world evaluate` does for people who rate: forms, or questions in the terminal."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What `apportion world play negotiation --study` does: people negotiate with agents that they do not know, and are "
-"asked."""
+"""`apportion world play negotiation --study`: people negotiate with agents that they do not know."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`apportion policy compare`: win rates by a reward model and by a judge behind a real HTTP server, and its exit "
-"codes."""
+"""`apportion policy compare`: win rates by a reward model and by a judge behind a server, and its exit codes."""
 
 from __future__ import annotations
 

@@ -9,9 +9,7 @@ from tests.apportion.test_cli import run
 from tests.behaviour.small import write_small_corpus
 
 
-@pytest.mark.parametrize(
-    "command", ["run", "demo", "decompose", "train-reward", "evaluate", "align", "benchmark", "init"]
-)
+@pytest.mark.parametrize("command", ["run", "demo", "benchmark", "init"])
 def test_the_option_is_told_and_an_unknown_name_refused_before_anything_is_read(tmp_path, capsys, command):
     code, out, _ = run(capsys, command, "--help")
     assert code == 0 and "--preset NAME" in out and "`paper`" in out

@@ -1,5 +1,4 @@
-"""One fault, one run of `apportion run --only decompose` against it, and the same command again once the server is "
-"well."""
+"""One fault, one run of decompose against it, and the same command again once the server is well."""
 
 from __future__ import annotations
 

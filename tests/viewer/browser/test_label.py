@@ -1,5 +1,4 @@
-"""Labels in a real browser: by mouse and by keys, by two people at once, and found again in `apportion run --only "
-"evaluate`."""
+"""Labels in a real browser: by mouse and by keys, by two people at once, and found again in the evaluation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`apportion world tasks sotopia generate` and `accept`: new tasks by a language model, and what a person keeps of "
-"them."""
+"""`apportion world tasks sotopia generate` and `accept`: new tasks by a language model, accepted by a person."""
 
 from __future__ import annotations
 

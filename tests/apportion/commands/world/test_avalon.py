@@ -1,5 +1,4 @@
-"""`apportion world simulate avalon` and `apportion world play avalon`, the latter as a person has it: in a "
-"pseudo-terminal."""
+"""`apportion world simulate avalon`, and `play avalon` as a person has it: in a pseudo-terminal."""
 
 from __future__ import annotations
 
