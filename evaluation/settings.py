@@ -11,7 +11,7 @@ from apportion.foundation.presets import Preset, PresetSettings, PublishedValue
 
 PRESETS: Mapping[str, Preset] = {
     "paper": {
-        "happy_by": PublishedValue(
+        "happiness_source": PublishedValue(
             "mode", "Eq. 7 and appendix E.1: happiness alone is positive; the most probable emotion, as in GELI's code"
         ),
     }
@@ -34,7 +34,7 @@ class EvaluationSettings(PresetSettings):
     power: float = Field(
         0.8, gt=0.5, lt=1.0, description="Chance of seeing a real difference that the advised corpus size is to give."
     )
-    happy_by: Literal["mean", "mode"] = Field(
+    happiness_source: Literal["mean", "mode"] = Field(
         "mean",
         description="What makes a rater's face happy during a turn: mean, its mean happiness; mode, that happiness is "
         "the most probable emotion of most pictures (LLM-GELI's code).",

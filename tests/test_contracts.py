@@ -14,7 +14,7 @@ BREAKS = {
     "A package imports only from packages below it": ("features/time_series.py", "import apportion.rlhf.settings"),
     "The LLM client knows nothing of dialogue": ("llm_client/usage.py", "import apportion.corpus.schema"),
     "Evaluation does not know how the values were made": (
-        "evaluation/confidence_intervals/figure.py",
+        "evaluation/confidence_intervals/bootstrap.py",
         "import apportion.features.names",
     ),
     "No file and no folder imports its sibling in a circle": ("corpus/schema.py", "import apportion.corpus.corpus"),

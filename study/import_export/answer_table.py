@@ -120,7 +120,7 @@ def _lines(study: StudyFolder, policies: Any, row: AnswerRow) -> Iterator[dict[s
 
 
 NEEDED = ("annotator", "item", "criterion", "judged", "value")
-"""Columns that a table of answers has; of the others those that `study.import_export.table.SCHEMA` names are read."""
+"""Columns that a table of answers has; of the others those that `SCHEMA` names are read."""
 JUDGES = "answers of language models (they belong into STUDY/judged)"
 
 _Cells = Mapping[str, str]

@@ -100,9 +100,9 @@ class Store:
 
         ``platform_id``: the id that a platform has for them, which becomes theirs; else the next free one does.
         ``token``: that of their link, as `links.new_token` gives it, where a page has drawn it before it asks: asked
-        again, it lets the same person in once. Raises KnownError: somebody with that id is there already. FullError:
-        the study has no public link, or it has let in as many as it may; every item has the people it needs.
-        InputError: what the platform gives is no id, or the token none.
+        again, it lets the same person in once. Raises StudyStoreError: somebody with that id is there already.
+        FullError: the study has no public link, or it has let in as many as it may; every item has the people it
+        needs. InputError: what the platform gives is no id, or the token none.
         """
         settings = self.study.settings
         if not settings.public:
