@@ -19,10 +19,9 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from apportion.environments.agents.agent import Agent
-from apportion.environments.deduction.avalon.game import Avalon
-from apportion.environments.deduction.avalon.register import AVALON
+from apportion.environments.collect_episodes import play
+from apportion.environments.deduction.avalon.game import GAME, Avalon
 from apportion.environments.deduction.avalon.rules import GOOD
-from apportion.environments.run_episode import play
 from apportion.foundation.intervals.proportion import wilson
 from benchmarks.measure import tell
 
@@ -45,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=500)
     games = parser.parse_args().games
-    agents = {name: AVALON.roster.scripted(name) for name in SCRIPTS}
+    agents = {name: GAME.roster.scripted(name) for name in SCRIPTS}
     held = True
     for good, evil in product(SCRIPTS, repeat=2):
         begun = time.process_time()

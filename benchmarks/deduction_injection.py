@@ -31,10 +31,9 @@ from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.deduction.onuw.claims import sentence
-from apportion.environments.deduction.onuw.heuristic_scores import believable
 from apportion.environments.deduction.onuw.observation import lived
-from apportion.environments.deduction.onuw.rules import CENTRE
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory
+from apportion.environments.deduction.onuw.rules import CENTRE, ClaimedHistory
+from apportion.environments.deduction.onuw.scripts import believable
 from apportion.environments.deduction.scripts import aimed, drawn
 from apportion.environments.environment import Action, Observation
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError

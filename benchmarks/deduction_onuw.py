@@ -18,21 +18,20 @@ from random import Random
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from apportion.environments.agents.agent import Agent
-from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.collect_episodes import play
+from apportion.environments.deduction.onuw.game import GAME, OneNight
 from apportion.environments.deduction.onuw.posterior import worlds
-from apportion.environments.deduction.onuw.register import ONUW
 from apportion.environments.deduction.onuw.rules import (
     CHOOSING,
     PLAYERS,
     WEREWOLF,
     Options,
+    all_deals,
     at_night,
     choices_of,
     dead,
     winner,
 )
-from apportion.environments.deduction.onuw.worlds import all_deals
-from apportion.environments.run_episode import play
 
 NAMES = ("random", "claims", "bayes")
 
@@ -68,7 +67,7 @@ def main() -> None:
     games = parser.parse_args().games
     print(json.dumps({"rules alone, games a second": round(rules_alone(10 * games))}))
     worlds()
-    agents = {name: ONUW.roster.scripted(name) for name in NAMES}
+    agents = {name: GAME.roster.scripted(name) for name in NAMES}
     for name, times in zip(NAMES, (games, games, games // 10), strict=True):
         start = time.process_time()
         for seed in range(times):

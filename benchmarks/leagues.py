@@ -27,13 +27,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
 from apportion.environments.deduction.games import game_called
-from apportion.environments.deduction.league.choice import LeagueChoice
-from apportion.environments.deduction.league.replay import read_matches
-from apportion.environments.report_tables.figures import Figure, Value
+from apportion.environments.deduction.league import LeagueChoice, read_matches
+from apportion.environments.report_tables.table import Figure, Value
 from apportion.environments.simulation import write_corpus
-from apportion.environments.tournament.team_games.matches import Matches
+from apportion.environments.tournament.team_games.matches import TEAMS, Matches
 from apportion.environments.tournament.team_games.rates import difference, distinct, ends_against, win_rate
-from apportion.environments.tournament.team_games.seating import TEAMS
 from apportion.foundation.intervals.resampling import Sampling
 from benchmarks.measure import machine
 

@@ -24,12 +24,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.observation import in_words, part_of
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources.published import Published, read_published
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import FIELDS, Relationship
+from apportion.environments.sotopia.tasks import FIELDS, Character, Relationship, Scenario, Task
 from apportion.llm_client.prompts.data import data_json
 
 EPISODES = Path("sotopia_rl", "old_example_episodes_with_scores.jsonl.gz")

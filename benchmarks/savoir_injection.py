@@ -30,11 +30,11 @@ from apportion.environments.actions import AgentAction
 from apportion.environments.episode_log import LoggedEpisode, read_log
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.rollout import Rollouts, RolloutUtility
-from apportion.environments.sotopia.evaluation.episode import act_of
+from apportion.environments.sotopia.evaluation.episodes import act_of
 from apportion.environments.sotopia.evaluation.language_model import ModelJudge
 from apportion.environments.sotopia.evaluation.online_judge import JudgedByModel
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.simulation import plans_of
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.model_spec import ModelSpec

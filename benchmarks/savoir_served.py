@@ -25,9 +25,9 @@ from apportion.decompose.session_methods.savoir import savoir
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.agents.agent import Agent, ScriptedAgent
 from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from apportion.environments.sotopia.sources import bundled_tasks

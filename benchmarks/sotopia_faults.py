@@ -27,14 +27,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)
 
 from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action
-from apportion.environments.run_episode import play
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.goal_checks import OneNumber, Terms
-from apportion.environments.sotopia.scenarios import Scenario
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task
 
 PEER = Path(__file__).with_name("sotopia_peer.py")
 ANN = Character(

@@ -26,9 +26,9 @@ SIMULATORS = Registry(
         "negotiation": "apportion.environments.negotiation.simulator:SIMULATOR",
         "bargaining": "apportion.environments.negotiation.bargaining.simulator:SIMULATOR",
         "casino": "apportion.environments.negotiation.casino.simulator:SIMULATOR",
-        "werewolf": "apportion.environments.deduction.werewolf.register:SIMULATOR",
-        "avalon": "apportion.environments.deduction.avalon.register:SIMULATOR",
-        "onuw": "apportion.environments.deduction.onuw.register:SIMULATOR",
+        "werewolf": "apportion.environments.deduction.werewolf.game:SIMULATOR",
+        "avalon": "apportion.environments.deduction.avalon.game:SIMULATOR",
+        "onuw": "apportion.environments.deduction.onuw.game:SIMULATOR",
     },
 )
 

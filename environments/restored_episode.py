@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from apportion.environments.agents.agent import Agent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Environment, InvalidActionError, Observation, Step
 from apportion.environments.episode_restorer import TerminalState
+from apportion.environments.role_assignment import BY_RULES, Judge
 from apportion.environments.rollout_preview import AsksForVerdicts, NotCachedError, PlannedRollouts, Prompt, prompts_of
-from apportion.environments.run_episode import play
-from apportion.environments.scoring import BY_RULES, Judge
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import UnitError
 

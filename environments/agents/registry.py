@@ -7,9 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.agent import Agent, ReplayAgent
 from apportion.environments.agents.language_model import TEMPERATURE, WORDS, ActionFormat, LanguageModelAgent, revised
-from apportion.environments.agents.replay import ReplayAgent
 from apportion.environments.agents.wrappers import WRAPPERS, WrappedAgent, WrappedModel, unwrapped
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry

@@ -8,9 +8,11 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from apportion.environments.agents.agent import ReplayAgent
 from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.deduction.events import Deal
 from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.language_model import FORM
 from apportion.environments.environment import Environment
 from apportion.environments.simulation.rule_scored import GameSimulator
 from apportion.foundation.did_you_mean import did_you_mean
@@ -18,6 +20,34 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
 from apportion.foundation.settings import problems
 from apportion.llm_client.model_spec import Called
+
+
+def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) -> AgentRegistry:
+    """The roster of a game: ``random``, ``recorded@LOG#EPISODE``, the game's own scripts, a package's, and models.
+
+    Parameters
+    ----------
+    game : str
+        Its kind; packages bring agents as entry points of ``apportion.GAME_agents``.
+    ours : mapping of str to str
+        By name the place of the game's own scripts.
+    elsewhere : mapping of str to str
+        Published methods with which the Stackelberg Speaker is compared, by the names under which packages bring them.
+    """
+    registry = Registry(
+        what="agent",
+        group=f"apportion.{game}_agents",
+        must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
+        "stands "
+        "behind an @ by its `of`",
+        fits=lambda thing: callable(getattr(thing, "act", None)),
+        ours={
+            "random": "apportion.environments.deduction.scripts:Random",
+            **ours,
+            "recorded": "apportion.environments.agents.agent:ReplayAgent",
+        },
+    )
+    return AgentRegistry(registry, FORM, (ReplayAgent.example,), elsewhere)
 
 
 @dataclass(frozen=True)
@@ -107,9 +137,9 @@ GAMES = Registry(
     must_be="an apportion.environments.deduction.games.GameKind",
     fits=lambda thing: isinstance(thing, GameKind),
     ours={
-        "werewolf": "apportion.environments.deduction.werewolf.register:WEREWOLF",
-        "avalon": "apportion.environments.deduction.avalon.register:AVALON",
-        "onuw": "apportion.environments.deduction.onuw.register:ONUW",
+        "werewolf": "apportion.environments.deduction.werewolf.game:GAME",
+        "avalon": "apportion.environments.deduction.avalon.game:GAME",
+        "onuw": "apportion.environments.deduction.onuw.game:GAME",
     },
 )
 """Every game by its kind; a package's are found by name, too."""

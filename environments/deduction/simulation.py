@@ -8,9 +8,8 @@ from functools import cached_property, partial
 from random import Random
 from typing import Any
 
-from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.agent import Agent, TimeLimitedAgent
 from apportion.environments.agents.language_model import TEMPERATURE
-from apportion.environments.agents.timeout import TimeLimitedAgent
 from apportion.environments.collect_episodes import EpisodePlan
 from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GameKind

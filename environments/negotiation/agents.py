@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.agent import Agent, ReplayAgent
 from apportion.environments.agents.language_model import TEMPERATURE
 from apportion.environments.agents.registry import AgentRegistry
-from apportion.environments.agents.replay import ReplayAgent
 from apportion.environments.agents.wrappers import WrappedModel, unwrapped
 from apportion.environments.negotiation.language_model import FORM
 from apportion.environments.negotiation.llm_realization import PROMPTS, WORDED, WORDING, LLMVerbalizedAgent
@@ -30,7 +29,7 @@ AGENTS = Registry(
         "conceding": "apportion.environments.negotiation.scripts:ConcedingAgent",
         "fair": "apportion.environments.negotiation.scripts:FairAgent",
         "tit-for-tat": "apportion.environments.negotiation.scripts:TitForTatAgent",
-        "recorded": "apportion.environments.agents.replay:ReplayAgent",
+        "recorded": "apportion.environments.agents.agent:ReplayAgent",
         # By its place alone: what it is trained with is above this package, and is loaded when somebody names it.
         "learned": "apportion.rlhf.negotiation.agent:LearnedNegotiator",
     },

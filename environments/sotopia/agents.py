@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from apportion.environments.agents.agent import ReplayAgent
 from apportion.environments.agents.registry import AgentRegistry
-from apportion.environments.agents.replay import ReplayAgent
 from apportion.foundation.registry import Registry
 
 AGENTS = Registry(
@@ -14,10 +14,10 @@ AGENTS = Registry(
     "an @ by its `of`",
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
-        "conceding": "apportion.environments.sotopia.scripts:Conceding",
+        "conceding": "apportion.environments.sotopia.scripted_agents:Conceding",
         "moody": "apportion.environments.sotopia.scripted_agents:WordSensitiveAgent",
         "random": "apportion.environments.agents.agent:RandomLegalAgent",
-        "recorded": "apportion.environments.agents.replay:ReplayAgent",
+        "recorded": "apportion.environments.agents.agent:ReplayAgent",
         "talking": "apportion.environments.sotopia.scripted_agents:TalkingAgent",
     },
 )

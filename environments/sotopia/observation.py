@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from apportion.environments.actions import Action
 from apportion.environments.sotopia.goal_checks import PHYSICAL, SeatAct, Terms
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import FIELDS, Visibility, filled_fields, seen
+from apportion.environments.sotopia.tasks import FIELDS, Task, Visibility, filled_fields, seen
 from apportion.llm_client.prompts.data import data_json
 
 SPEAK, NON_VERBAL, NONE, LEAVE = "speak", "non-verbal communication", "none", "leave"

@@ -14,7 +14,7 @@ How to use it::
 Everything is found in `episodes.jsonl` beside the tables: the names of bundled scenarios and characters, or the whole
 task. Agents play on as they were called: scripts and a package's by their names; language models by ``base@MODEL``,
 asked through ``complete`` with the temperature of the corpus. Who cannot play again (a person) is an error only when
-asked. Scores are those of the judge ``rules`` unless another `apportion.environments.scoring.Judge` is handed in. A run
+asked. Scores are those of the judge ``rules`` unless another `Judge` is handed in. A run
 names both, and how models are asked, by an `apportion.environments.role_assignment.RoleAssignment`:
 ``SIMULATOR.recast(cast).open(session, folder, complete)``.
 """
@@ -40,8 +40,7 @@ from apportion.environments.episode_replay import (
     temperature_of,
 )
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.role_assignment import RoleAssignment
-from apportion.environments.scoring import BY_RULES, Judge
+from apportion.environments.role_assignment import BY_RULES, Judge, RoleAssignment
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.evaluation.language_model import PROMPTS as JUDGES
 from apportion.environments.sotopia.evaluation.language_model import ModelJudge

@@ -17,8 +17,8 @@ from typing import Any
 
 from apportion.environments.actions import Action
 from apportion.environments.agents.agent import Agent
+from apportion.environments.collect_episodes import MOST_STEPS
 from apportion.environments.environment import Environment, Observation
-from apportion.environments.run_episode import MOST_STEPS
 from apportion.foundation.errors import InputError, UnitError
 
 OVER = "It is over. Nothing more can be done."

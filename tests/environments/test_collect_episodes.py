@@ -18,7 +18,7 @@ from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import read_log
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, take

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import RandomLegalAgent, ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Environment, InvalidActionError
 from apportion.environments.restored_episode import EpisodeLocation, MissingAgent, RestoredEpisode
-from apportion.environments.run_episode import play
-from apportion.environments.scoring import EpisodeScore
+from apportion.environments.role_assignment import EpisodeScore
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import UnitError
 from tests.environments.games import Countdown, Matching, take

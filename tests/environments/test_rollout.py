@@ -10,8 +10,8 @@ from apportion.environments.agents.agent import RandomLegalAgent, ScriptedAgent
 from apportion.environments.environment import Action
 from apportion.environments.episode_restorer import TerminalState
 from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.role_assignment import EpisodeScore
 from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, RolloutUtility
-from apportion.environments.scoring import EpisodeScore
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown
 from tests.environments.test_restored_episode import played, social

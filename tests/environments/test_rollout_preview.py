@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from apportion.environments.agents.language_model import TOKENS_AN_ACT, LanguageModelAgent
+from apportion.environments.role_assignment import BY_RULES
 from apportion.environments.rollout_preview import NotCachedError, PredictedRequests, kept_alone
-from apportion.environments.scoring import BY_RULES
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.test_restored_episode import social

@@ -3,8 +3,8 @@
 import pytest
 
 from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Step
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown, take
 

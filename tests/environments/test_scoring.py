@@ -1,6 +1,6 @@
 """Who scores an episode."""
 
-from apportion.environments.scoring import BY_RULES, EpisodeScore
+from apportion.environments.role_assignment import BY_RULES, EpisodeScore
 from tests.environments.games import Countdown, take
 
 

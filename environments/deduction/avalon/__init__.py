@@ -2,6 +2,5 @@
 
 From the ground up: `rules` (alone, on seats and plain values), `role_assignments` (who may have which role, by logic),
 `random_baseline` (games of chance on the rules alone), `posterior` (how probable each deal is), `observation` (what a
-player knows), `game` (the environment), `claims` (what scripts say), `scripts` (who plays), `agents` (who can, by
-name), `register` (to those who play any game).
+player knows), `game` (the environment, and who can play it), `claims` (what scripts say), `scripts` (who plays).
 """

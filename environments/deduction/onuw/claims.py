@@ -21,9 +21,9 @@ from apportion.environments.deduction.onuw.rules import (
     VILLAGER,
     WEREWOLF,
     Choice,
+    ClaimedHistory,
     choices_of,
 )
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory
 
 _CLAIM = re.compile(r"I was dealt the [^.]*\.")
 _CARD = re.compile(

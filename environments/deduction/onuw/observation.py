@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from apportion.environments.deduction.events import VOTE, Aim, called
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.onuw.rules import (
     CENTRE,
     INSOMNIAC,
@@ -16,10 +17,9 @@ from apportion.environments.deduction.onuw.rules import (
     VILLAGER,
     WEREWOLF,
     Choice,
+    ClaimedHistory,
     Options,
 )
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory
-from apportion.environments.deduction.private_information import PrivateInformation
 
 LOOK, CENTRES, ROB, SWAP = "look", "centre", "rob", "swap"
 """Kinds of acts of the night."""

@@ -64,7 +64,7 @@ AGENTS = Registry(
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
         **{name: f"apportion.environments.negotiation.bargaining.scripts:{script}" for name, script in _OURS.items()},
-        "recorded": "apportion.environments.agents.replay:ReplayAgent",
+        "recorded": "apportion.environments.agents.agent:ReplayAgent",
     },
 )
 ROSTER = AgentRegistry(AGENTS, FORM)

@@ -34,7 +34,7 @@ AGENTS = Registry(
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
         **{name: f"apportion.environments.negotiation.casino.scripts:{script}" for name, script in _OURS.items()},
-        "recorded": "apportion.environments.agents.replay:ReplayAgent",
+        "recorded": "apportion.environments.agents.agent:ReplayAgent",
     },
 )
 ROSTER = AgentRegistry(AGENTS, FORM)

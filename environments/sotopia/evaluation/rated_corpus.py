@@ -18,8 +18,7 @@ from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
 from apportion.corpus.writer import RECORD, ImportReport, place
 from apportion.environments.episode_replay import MADE_BEFORE
-from apportion.environments.sotopia.evaluation.score_file import VERDICTS, read_verdicts, write_verdicts
-from apportion.environments.sotopia.evaluation.scores import CharacterScores
+from apportion.environments.sotopia.evaluation.scores import VERDICTS, CharacterScores, read_verdicts, write_verdicts
 from apportion.environments.sotopia.simulation import LOG
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import file_digest, write_atomically

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apportion.corpus.sotopia_eval import OVERALL_RANGE, RANGES
-from apportion.environments.report_tables.figures import Figure, Value, mean
-from apportion.environments.report_tables.table import Cell, Table, starred
+from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.judge_human_agreement import APPENDIX_ORDER, NOBODY
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from apportion.environments.report_tables.figures import mean
-from apportion.environments.report_tables.table import Cell, Table
+from apportion.environments.report_tables.table import Cell, Table, mean
 from apportion.environments.sotopia.reports.episode_scores import Seat, TaskId
 from apportion.environments.sotopia.reports.judge_human_agreement import NOBODY
 from apportion.environments.sotopia.reports.models import Score, Scores, with_test

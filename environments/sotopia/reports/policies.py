@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apportion.environments.report_tables.figures import Value
 from apportion.environments.report_tables.report import Report
-from apportion.environments.report_tables.table import Cell, Table
+from apportion.environments.report_tables.table import Cell, Table, Value
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.models import NO_MODELS, SCALES, Score, Scores, best_marked, models_only
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled

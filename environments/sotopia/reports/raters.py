@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.report_tables.people import is_human
-from apportion.environments.scoring import BY_RULES
+from apportion.environments.report_tables.report import is_human
+from apportion.environments.role_assignment import BY_RULES
 from apportion.environments.sotopia.evaluation.human_ratings.log import raters_in
-from apportion.environments.sotopia.evaluation.score_file import read_verdicts
+from apportion.environments.sotopia.evaluation.scores import read_verdicts
 from apportion.environments.sotopia.reports.episode_scores import NOT_NAMED, Seat, annotators, read_scored
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
@@ -36,7 +36,7 @@ class ReportChoice:
         Whose ratings `apportion.environments.sotopia.evaluation.human_ratings` keeps is one anyway.
     humans : tuple of str
         Names of further agents that are people, beside those that the log names and
-        `apportion.environments.report_tables.people.HUMANS`.
+        `apportion.environments.report_tables.report.HUMANS`.
     called : callable
         What a caller calls these, for errors.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from apportion.environments.report_tables.drawing import picture, short, text
+from apportion.environments.report_tables.chart import picture, short, text
 from apportion.foundation.tables.numbers import NO_FIGURE, fixed
 
 LEFT, TOP, CELL_WIDTH, CELL_HEIGHT = 130, 76, 86, 38

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.goal_checks import Deal, OneNumber, Split, Terms
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task
 from apportion.foundation.errors import InputError
 
 

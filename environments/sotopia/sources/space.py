@@ -6,10 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.scenarios import Scenario
-from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, draw_pairs, draw_tasks
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import (
+    PAIRS_A_SCENARIO,
+    Character,
+    Relationship,
+    Scenario,
+    Task,
+    draw_pairs,
+    draw_tasks,
+)
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest

@@ -10,12 +10,11 @@ from random import Random
 from typing import Any
 
 from apportion.environments.sotopia.goal_checks import OneNumber, Terms
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.published import read_published
 from apportion.environments.sotopia.sources.space import TaskSpace, used_by
 from apportion.environments.sotopia.sources.task_file import read_task_file
-from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO
+from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Scenario
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 

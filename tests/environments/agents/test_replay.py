@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.agents.agent import RandomLegalAgent
-from apportion.environments.agents.replay import ReplayAgent
+from apportion.environments.agents.agent import RandomLegalAgent, ReplayAgent
 from apportion.environments.collect_episodes import EpisodePlan, simulate
 from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import read_log
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.simulation import SimulationChoice, seated, simulate_sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError, UnitError

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from apportion.environments.agents.agent import ScriptedAgent
-from apportion.environments.agents.timeout import TIMED_OUT, TimeLimitedAgent
+from apportion.environments.agents.agent import TIMED_OUT, ScriptedAgent, TimeLimitedAgent
 from apportion.environments.collect_episodes import EpisodePlan, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Action, Observation

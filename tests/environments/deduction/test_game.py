@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import UNREVISED, UNUSABLE
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE, Event, Stage, utterance
 from apportion.environments.deduction.game import MOST_WORDS
 from apportion.environments.deduction.scripts import Random
 from apportion.environments.environment import Action, InvalidActionError, Observation
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.toy import MOLE, PEEK, ROLES, Mole
 

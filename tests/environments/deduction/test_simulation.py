@@ -16,7 +16,7 @@ from apportion.environments.deduction.simulation import DeductionChoice, seated
 from apportion.environments.registry import maker_of, open_session
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.role_assignment import RoleAssignment
-from apportion.environments.simulation import cost_estimate, write_corpus
+from apportion.environments.simulation import plan, write_corpus
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply, ChatRequest
@@ -89,9 +89,9 @@ def test_the_price_of_models_that_play_is_told_before(tmp_path: Path) -> None:
     chosen = ModelSpec("m", base_url="http://127.0.0.1:9/v1", prices=None)
     choice = DeductionChoice(MOLE, ("recon",), games=2, chosen=chosen, limit_s=60.0)
     assert choice.record()["limit_s"] == 60.0 and choice.record()["temperature"] == 1.0
-    (priced,) = cost_estimate.price(choice)
+    (priced,) = plan.price(choice)
     assert priced.requests == 2 * 3 * 3 * 2
-    shown = cost_estimate.preview(choice, 1)
+    shown = plan.preview(choice, 1)
     assert "You are Player" in shown.text() and "peek: see the role of one player (players: [1] or" in shown.text()
 
 

@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 from apportion.environments.report_tables.chart import chart
-from apportion.environments.report_tables.figures import Value
+from apportion.environments.report_tables.table import Value
 from apportion.foundation.intervals.estimate import Missing
 
 LINES = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from apportion.environments.report_tables.figures import Value, mean
+from apportion.environments.report_tables.table import Value, mean
 from apportion.foundation.intervals.resampling import Sampling
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apportion.environments.simulation.cost_estimate import preview, price
+from apportion.environments.simulation.plan import preview, price
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.foundation.errors import InputError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apportion.environments.sotopia.characters import Character
+from apportion.environments.sotopia.tasks import Character
 from apportion.foundation.errors import InputError
 
 

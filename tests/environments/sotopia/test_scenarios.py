@@ -2,11 +2,8 @@
 
 import pytest
 
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.scenarios import Scenario
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task
 from apportion.foundation.errors import InputError
 
 

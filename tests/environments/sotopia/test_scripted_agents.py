@@ -2,7 +2,7 @@ import pytest
 
 from apportion.environments.actions import Action
 from apportion.environments.agents.agent import ScriptedAgent
-from apportion.environments.run_episode import play
+from apportion.environments.collect_episodes import play
 from apportion.environments.sotopia.agents import scripted
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.goal_checks import PHYSICAL

@@ -4,11 +4,11 @@ from functools import partial
 
 import pytest
 
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Observation
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.goal_checks import OneNumber, Split
-from apportion.environments.sotopia.scripts import Conceding, worded
+from apportion.environments.sotopia.scripted_agents import Conceding, worded
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.tasks import Task
 

@@ -9,10 +9,10 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Environment
 from apportion.environments.registry import identity_of, maker_of, open_session
-from apportion.environments.run_episode import play
-from apportion.environments.scoring import EpisodeScore
+from apportion.environments.role_assignment import EpisodeScore
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
 from apportion.environments.sotopia.simulator import SIMULATOR

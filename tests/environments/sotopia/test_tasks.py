@@ -2,11 +2,8 @@
 
 import pytest
 
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.environments.sotopia.tasks import Task, draw_tasks, seatings
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task, draw_tasks, seatings
 from apportion.foundation.errors import InputError
 
 SCENARIO = Scenario("s", "x", ("a", "b"), Relationship.STRANGER, ages=((0, 50), (0, 99)))

@@ -6,7 +6,7 @@ import pytest
 
 from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
 from apportion.environments.simulation import write_corpus
-from apportion.environments.stackelberg.bargaining_table import table_7
+from apportion.environments.stackelberg.games import table_7
 from apportion.environments.tournament.results import Result, read_results
 from apportion.foundation.intervals.proportion import wilson
 from apportion.foundation.intervals.resampling import Sampling

@@ -2,11 +2,9 @@
 
 import pytest
 
-from apportion.environments.report_tables.figures import Value
-from apportion.environments.report_tables.table import AnnotatedCell
+from apportion.environments.report_tables.table import AnnotatedCell, Value
 from apportion.environments.stackelberg.curves import figure_4, figure_5, figure_10
-from apportion.environments.stackelberg.games import file_name, table_1, table_2, table_4, table_5
-from apportion.environments.stackelberg.variants import Variants
+from apportion.environments.stackelberg.games import Variants, file_name, table_1, table_2, table_4, table_5
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling

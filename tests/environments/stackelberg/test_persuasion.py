@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.report_tables.figures import Value
-from apportion.environments.stackelberg.persuasion import read_nearness, table_6
+from apportion.environments.report_tables.table import Value
+from apportion.environments.stackelberg.curves import read_nearness, table_6
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling

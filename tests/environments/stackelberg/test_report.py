@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from apportion.environments.deduction.games import game_called
-from apportion.environments.deduction.league.choice import LeagueChoice
+from apportion.environments.deduction.league import LeagueChoice
 from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
 from apportion.environments.negotiation.simulation import NegotiationChoice
 from apportion.environments.simulation import Simulation, write_corpus
 from apportion.environments.sotopia.simulation import SimulationChoice
-from apportion.environments.stackelberg.persuasion import CosineSimilarity
+from apportion.environments.stackelberg.curves import CosineSimilarity
+from apportion.environments.stackelberg.games import Variants
 from apportion.environments.stackelberg.report import StackelbergChoice, stackelberg_report
-from apportion.environments.stackelberg.variants import Variants
-from apportion.environments.tournament.team_games.seating import TEAMS
+from apportion.environments.tournament.team_games.matches import TEAMS
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
 

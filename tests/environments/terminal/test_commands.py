@@ -3,8 +3,8 @@
 import pytest
 
 from apportion.environments.actions import Action
-from apportion.environments.terminal.commands import AGAIN, HELP, STOP, Command, listed, read_line
 from apportion.environments.terminal.console import LineError
+from apportion.environments.terminal.human_agent import AGAIN, HELP, STOP, Command, listed, read_line
 
 COMMANDS = {
     "say": Command("speak", "say it", "TEXT"),

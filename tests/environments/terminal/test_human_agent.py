@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.text_rendering import SotopiaRenderer
 from apportion.environments.terminal.console import Screen
-from apportion.environments.terminal.human_agent import WAITING, HumanAgent
-from apportion.environments.terminal.prompts import PlainTelling, Renderer
+from apportion.environments.terminal.human_agent import WAITING, HumanAgent, PlainTelling, Renderer
 from tests.environments.games import Countdown, take
 
 

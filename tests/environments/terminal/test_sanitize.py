@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.terminal.sanitize import INDENT, block, paragraphs, printable
+from apportion.environments.terminal.console import INDENT, block, paragraphs, printable
 
 NASTY = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp\x00\ud800\x7f"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.tournament.files import write_table
+from apportion.environments.tournament.page import write_table
 from apportion.environments.tournament.results import Result, Results
 from apportion.environments.tournament.standings import standings
 from apportion.foundation.errors import InputError

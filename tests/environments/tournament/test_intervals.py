@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from apportion.environments.tournament.intervals import Mean, mean_over_tasks, paired_test
+from apportion.environments.tournament.standings import Mean, mean_over_tasks, paired_test
 
 
 def test_a_mean_has_the_interval_of_scipy_s_percentile_bootstrap() -> None:

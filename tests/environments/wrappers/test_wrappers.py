@@ -19,7 +19,7 @@ def test_no_trainer_and_no_extra_is_imported_before_it_is_used() -> None:
 
 
 def test_without_the_extra_it_is_told_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("apportion.environments.wrappers.aec", "apportion.environments.wrappers.spaces"):
+    for name in ("apportion.environments.wrappers.aec", "apportion.environments.wrappers.aec"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     for name in ("gymnasium", "pettingzoo"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -16,7 +16,7 @@ from apportion.corpus.files.csvfile import BLANK, inert, original, read_table
 from apportion.corpus.files.textfile import BOM
 from apportion.corpus.session import Session
 from apportion.environments.sotopia.evaluation.human_ratings.sheet import sign_of
-from apportion.environments.terminal.sanitize import printable
+from apportion.environments.terminal.console import printable
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import digest
 from apportion.foundation.truncate import listed

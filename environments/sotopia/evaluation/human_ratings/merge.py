@@ -12,8 +12,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.writer import ImportReport, check_free, claim
 from apportion.environments.sotopia.evaluation.episodes import Episodes, read_episodes
 from apportion.environments.sotopia.evaluation.human_ratings.log import KEPT, RatingLog, check_annotator, left
-from apportion.environments.sotopia.evaluation.human_ratings.render_text import as_text
-from apportion.environments.sotopia.evaluation.human_ratings.sheet import read_sheet, sheet, sign_of
+from apportion.environments.sotopia.evaluation.human_ratings.sheet import as_text, read_sheet, sheet, sign_of
 from apportion.environments.sotopia.evaluation.human_ratings.terminal_form import Asking, Stopped
 from apportion.environments.sotopia.evaluation.rated_corpus import (
     Changes,

@@ -8,19 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.avalon.claims import Claim, claims_in
-from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.game import GAME, Avalon
 from apportion.environments.deduction.avalon.observation import rounds_of
-from apportion.environments.deduction.avalon.register import AVALON
 from apportion.environments.deduction.avalon.scripts import Bayesian, Claims, Script, heard_suspicion
 from apportion.environments.deduction.events import SPEAK, Event, Stage
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from tests.environments.deduction.avalon.exact import reckoned
 from tests.environments.deduction.avalon.plays import begun, until
 
-SCRIPTS = {name: AVALON.roster.scripted(name) for name in ("random", "claims", "bayes")}
-RANDOM_GOOD = float(reckoned(AVALON.options())[1]["merlin hidden"])
+SCRIPTS = {name: GAME.roster.scripted(name) for name in ("random", "claims", "bayes")}
+RANDOM_GOOD = float(reckoned(GAME.options())[1]["merlin hidden"])
 
 
 def team_play(good: str, evil: str, seed: str) -> Avalon:

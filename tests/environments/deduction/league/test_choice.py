@@ -6,12 +6,11 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.environments.deduction.games import GAMES
-from apportion.environments.deduction.league.choice import LeagueChoice
-from apportion.environments.deduction.league.replay import is_league, larger_first, merged, read_matches
+from apportion.environments.deduction.league import LeagueChoice, is_league, larger_first, merged, read_matches
 from apportion.environments.deduction.simulation import DeductionChoice
 from apportion.environments.episode_log import LOG, EpisodeLog, read_log
 from apportion.environments.simulation import write_corpus
-from apportion.environments.tournament.team_games.seating import TEAMS
+from apportion.environments.tournament.team_games.matches import TEAMS
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
 from tests.environments.deduction.toy import MOLE, Mole
@@ -22,7 +21,7 @@ def moles(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is a game like any other."""
     ours = {**GAMES.ours, "mole": "tests.environments.deduction.toy:MOLE"}
     games = Registry(GAMES.what, GAMES.group, GAMES.must_be, GAMES.fits, ours)
-    for place in ("apportion.environments.deduction.games", "apportion.environments.deduction.league.replay"):
+    for place in ("apportion.environments.deduction.games", "apportion.environments.deduction.league"):
         monkeypatch.setattr(f"{place}.GAMES", games)
 
 

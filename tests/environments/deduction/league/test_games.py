@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from apportion.environments.deduction.games import game_called
-from apportion.environments.deduction.league.choice import LeagueChoice
-from apportion.environments.deduction.league.replay import read_matches
+from apportion.environments.deduction.league import LeagueChoice, read_matches
 from apportion.environments.simulation import write_corpus
-from apportion.environments.tournament.team_games.seating import TEAMS
+from apportion.environments.tournament.team_games.matches import TEAMS
 
 
 def played(kind: str, out: Path, **more):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apportion.environments.deduction.onuw.claims import Card, all_accounts, claimed, sentence
-from apportion.environments.deduction.onuw.rules import PLAYERS
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory
+from apportion.environments.deduction.onuw.rules import PLAYERS, ClaimedHistory
 
 
 def test_every_account_is_read_as_it_is_said() -> None:

@@ -12,9 +12,17 @@ from apportion.environments.agents.agent import SILENT
 from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.observation import lived
-from apportion.environments.deduction.onuw.rules import CHOOSING, PLAYERS, Options, dead, winner
+from apportion.environments.deduction.onuw.rules import (
+    CHOOSING,
+    PLAYERS,
+    ClaimedHistory,
+    Options,
+    all_deals,
+    dead,
+    nights_of,
+    winner,
+)
 from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory, all_deals, nights_of
 from apportion.environments.deduction.scripts import Random as Drawn
 from apportion.environments.environment import Action, InvalidActionError
 from apportion.foundation.errors import InputError

@@ -5,9 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from apportion.environments.deduction.onuw.claims import all_accounts
-from apportion.environments.deduction.onuw.heuristic_scores import believable, suspicion
-from apportion.environments.deduction.onuw.rules import WEREWOLF
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory
+from apportion.environments.deduction.onuw.rules import WEREWOLF, ClaimedHistory
+from apportion.environments.deduction.onuw.scripts import believable, suspicion
 
 VILLAGER = ClaimedHistory("villager")
 

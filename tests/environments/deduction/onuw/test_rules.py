@@ -22,14 +22,16 @@ from apportion.environments.deduction.onuw.rules import (
     WEREWOLVES,
     Deal,
     Options,
+    all_deals,
+    all_worlds,
     at_night,
     check_deal,
     choices_of,
     dead,
+    nights_of,
     team_of,
     winner,
 )
-from apportion.environments.deduction.onuw.worlds import all_deals, all_worlds, nights_of
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw import oracle
 

@@ -8,17 +8,15 @@ from statistics import fmean, stdev
 import pytest
 
 from apportion.environments.agents.agent import Agent
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.onuw.claims import Card, claimed
-from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.onuw.game import GAME, OneNight
 from apportion.environments.deduction.onuw.observation import lived
-from apportion.environments.deduction.onuw.register import ONUW
-from apportion.environments.deduction.onuw.rules import WEREWOLF
+from apportion.environments.deduction.onuw.rules import WEREWOLF, ClaimedHistory
 from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming, claims_in
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory
 from apportion.environments.deduction.scripts import Random as Drawn
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
 
@@ -27,9 +25,9 @@ SCRIPTS = (Drawn(), Claiming(), Bayesian())
 
 def test_the_roster() -> None:
     names = ("random", "claims", "bayes")
-    assert [ONUW.roster.scripted(name).called for name in names] == list(names)
+    assert [GAME.roster.scripted(name).called for name in names] == list(names)
     with pytest.raises(InputError, match="RL-instructed"):
-        ONUW.roster.scripted("rl-ins")
+        GAME.roster.scripted("rl-ins")
 
 
 @pytest.mark.parametrize("script", [Claiming(), Bayesian()])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from apportion.environments.deduction.onuw.claims import all_accounts
-from apportion.environments.deduction.onuw.rules import PLAYERS
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory, all_deals, fitting_deals, nights_of
+from apportion.environments.deduction.onuw.rules import PLAYERS, ClaimedHistory, all_deals, fitting_deals, nights_of
 
 
 def test_the_deals_that_fit_are_those_of_the_worlds_that_fit() -> None:

@@ -10,18 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import SPEAK, VOTE
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import Random
-from apportion.environments.deduction.werewolf.bayesian_agent import BayesianAgent
 from apportion.environments.deduction.werewolf.claims import Claim, Talk, claim_in
-from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.heuristic_agent import Claims
+from apportion.environments.deduction.werewolf.game import GAME, Werewolf
 from apportion.environments.deduction.werewolf.posterior import HABITS, deals_of, posterior
-from apportion.environments.deduction.werewolf.register import WEREWOLF as GAME
 from apportion.environments.deduction.werewolf.rules import PAPER, VILLAGE
+from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.werewolf.games import begun, played
 

@@ -4,6 +4,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from apportion.environments.collect_episodes import play
 from apportion.environments.negotiation.action_encoding import act_of
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.contexts import Context, draw_context
@@ -11,7 +12,6 @@ from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.rules import Game
 from apportion.environments.negotiation.vectorized.engine import Pools, VectorizedGames
 from apportion.environments.negotiation.vectorized.scripts import NAMES, RANDOM, WANTED, Drawing, play_scripts, seated
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 
 PAIRS = [(one, other) for one in WANTED for other in WANTED]

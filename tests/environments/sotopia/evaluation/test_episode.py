@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from apportion.corpus.session import Background, Session, Turn
 from apportion.environments.environment import Action, AgentAction
-from apportion.environments.sotopia.evaluation.episode import ReadEpisode
+from apportion.environments.sotopia.evaluation.episodes import ReadEpisode
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.observation import act_of
 from apportion.environments.sotopia.sources import bundled_tasks

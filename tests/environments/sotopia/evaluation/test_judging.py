@@ -18,7 +18,7 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.writer import RECORD
 from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus
-from apportion.environments.sotopia.evaluation.score_file import VERDICTS, read_verdicts
+from apportion.environments.sotopia.evaluation.scores import VERDICTS, read_verdicts
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.foundation.errors import InputError, StoppedError
 from apportion.llm_client.model_spec import CACHE, ModelSpec

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from apportion.corpus.session import Background, Session, Turn
-from apportion.environments.sotopia.evaluation.episode import ReadEpisode
+from apportion.environments.sotopia.evaluation.episodes import ReadEpisode
 from apportion.environments.sotopia.evaluation.language_model import ATTEMPTS, ModelJudge
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, CharacterScores
 from apportion.foundation.errors import InputError, UnitError

@@ -8,11 +8,10 @@ from pathlib import Path
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
 from apportion.environments.agents.agent import RandomLegalAgent
-from apportion.environments.collect_episodes import EpisodePlan, simulate
+from apportion.environments.collect_episodes import EpisodePlan, play, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Action, Environment
-from apportion.environments.run_episode import play
-from apportion.environments.scoring import Judge
+from apportion.environments.role_assignment import Judge
 from apportion.environments.sotopia.evaluation.episodes import read_episodes
 from apportion.environments.sotopia.evaluation.language_model import ModelJudge
 from apportion.environments.sotopia.evaluation.online_judge import JudgedByModel

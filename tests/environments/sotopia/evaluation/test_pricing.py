@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus
-from apportion.environments.sotopia.evaluation.pricing import preview, price
+from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus, preview, price
 from apportion.llm_client.model_spec import ModelSpec
 from tests.environments.sotopia.evaluation.judges import judge, played
 from tests.llm_client.openai_server import OpenAIServer, serving

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.sotopia.evaluation.reply import read_answer, read_whole, reply_schema
+from apportion.environments.sotopia.evaluation.language_model import read_answer, read_whole, reply_schema
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.sotopia.evaluation.score_file import VERDICTS, read_verdicts, write_verdicts
-from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, CharacterScores, DimensionScore
+from apportion.environments.sotopia.evaluation.scores import (
+    DIMENSIONS,
+    VERDICTS,
+    CharacterScores,
+    DimensionScore,
+    read_verdicts,
+    write_verdicts,
+)
 from apportion.foundation.errors import InputError
 
 WORDS = st.text(st.characters(exclude_categories=("Cs",)))

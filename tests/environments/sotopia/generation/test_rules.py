@@ -4,15 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES
-from apportion.environments.sotopia.generation.rules import Rule, findings
+from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES, Rule, findings
 from apportion.environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
 from apportion.environments.sotopia.goal_checks import OneNumber, Terms
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario
 
 SPACE = bundled_tasks.space()
 GOOD = Scenario(

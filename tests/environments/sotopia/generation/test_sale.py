@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from apportion.environments.sotopia.generation.inputs import Item
-from apportion.environments.sotopia.generation.sale import Sale, dollars, sale_of, seller_target
+from apportion.environments.sotopia.generation.scenario_rules import Sale, dollars, sale_of, seller_target
 from apportion.environments.sotopia.goal_checks import OneNumber, Terms
 from apportion.foundation.errors import UnitError
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.environments.sotopia.reports.difficulty import difficulties
 from apportion.environments.sotopia.reports.episode_scores import TaskId
+from apportion.environments.sotopia.reports.hard_tasks import difficulties
 
 GOAL = (0.0, 10.0)
 

@@ -9,8 +9,7 @@ from apportion.environments.episode_log import LOG, EpisodeLog
 from apportion.environments.human_play.sotopia import play_sotopia
 from apportion.environments.human_play.sotopia_roles import PersonChoice
 from apportion.environments.sotopia.evaluation.human_ratings.log import RatedKey, RatingLog
-from apportion.environments.sotopia.evaluation.score_file import write_verdicts
-from apportion.environments.sotopia.evaluation.scores import CharacterScores, DimensionScore
+from apportion.environments.sotopia.evaluation.scores import CharacterScores, DimensionScore, write_verdicts
 from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
 from apportion.environments.sotopia.reports.report import report
 from apportion.foundation.errors import InputError

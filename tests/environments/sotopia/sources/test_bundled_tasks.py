@@ -1,7 +1,7 @@
 """The characters and scenarios that come with the project."""
 
-from apportion.environments.sotopia.characters import BIG_FIVE, DECISION_STYLES, MORAL_VALUES, SCHWARTZ_VALUES
 from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.tasks import BIG_FIVE, DECISION_STYLES, MORAL_VALUES, SCHWARTZ_VALUES
 
 
 def test_twelve_scenarios_of_which_rules_check_eight_and_eight_characters() -> None:

@@ -7,8 +7,7 @@ import pytest
 
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.serialization import bundled_task, is_bundled, task_of, task_record
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Relationship, Task
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json
 

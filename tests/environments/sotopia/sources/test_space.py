@@ -4,12 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task
 from apportion.foundation.errors import InputError
 
 ANN, BOB = Character("Ann", 30), Character("Bob", 60)

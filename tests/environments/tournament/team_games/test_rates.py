@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apportion.environments.report_tables.figures import Value
+from apportion.environments.report_tables.table import Value
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.environments.tournament.team_games.rates import (
     NEVER,

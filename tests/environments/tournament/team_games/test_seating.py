@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.tournament.team_games.seating import POOL, TEAMS, seated
+from apportion.environments.tournament.team_games.matches import POOL, TEAMS, seated
 from apportion.foundation.errors import InputError
 
 SIDES = ("village", "werewolves")

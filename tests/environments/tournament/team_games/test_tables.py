@@ -5,9 +5,14 @@ import json
 import pytest
 
 from apportion.environments.report_tables.table import AnnotatedCell
-from apportion.environments.tournament.team_games.files import league_json, write_league
 from apportion.environments.tournament.team_games.matches import Match, Matches, Seat
-from apportion.environments.tournament.team_games.tables import league_report, pairings, votes
+from apportion.environments.tournament.team_games.tables import (
+    league_json,
+    league_report,
+    pairings,
+    votes,
+    write_league,
+)
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
 from tests.environments.tournament.team_games.made import VILLAGE, WOLVES, league, match

@@ -1,7 +1,7 @@
 """What people are asked."""
 
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.sotopia.evaluation.human_ratings.dimensions import ASKED, asked_line
+from apportion.environments.sotopia.evaluation.human_ratings.sheet import ASKED, asked_line
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS
 
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.sotopia.evaluation.episode import ReadEpisode
-from apportion.environments.sotopia.evaluation.human_ratings.render_text import PARTLY, as_text, labelled
+from apportion.environments.sotopia.evaluation.episodes import ReadEpisode
+from apportion.environments.sotopia.evaluation.human_ratings.sheet import PARTLY, as_text, labelled
 from tests.environments.sotopia.evaluation.test_episode import session
 
 TEXT = st.text(st.characters(exclude_categories=()), min_size=1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from apportion.corpus.files.textfile import BOM
 from apportion.corpus.session import Background, Session, Turn
-from apportion.environments.sotopia.evaluation.episode import ReadEpisode
+from apportion.environments.sotopia.evaluation.episodes import ReadEpisode
 from apportion.environments.sotopia.evaluation.human_ratings.log import RatedKey
 from apportion.environments.sotopia.evaluation.human_ratings.sheet import read_sheet, sheet, sign_of, typed_score
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, DimensionScore
