@@ -9,6 +9,7 @@ from typing import Any
 from apportion.corpus.session import Session
 from apportion.environments.episode_restorer import Rollable, Simulator, SupportsAgentReplacement
 from apportion.environments.role_assignment import RoleAssignment
+from apportion.environments.worlds import WORLDS
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
 from apportion.llm_client.session import Complete
@@ -21,15 +22,7 @@ SIMULATORS = Registry(
     "identity(session, corpus) and open(session, corpus, "
     "complete)",
     fits=lambda thing: isinstance(thing, Simulator) and not isinstance(thing, type),
-    ours={
-        "sotopia": "apportion.environments.sotopia.simulator:SIMULATOR",
-        "negotiation": "apportion.environments.negotiation.simulator:SIMULATOR",
-        "bargaining": "apportion.environments.negotiation.bargaining.simulator:SIMULATOR",
-        "casino": "apportion.environments.negotiation.casino.simulator:SIMULATOR",
-        "werewolf": "apportion.environments.deduction.werewolf.game:SIMULATOR",
-        "avalon": "apportion.environments.deduction.avalon.game:SIMULATOR",
-        "onuw": "apportion.environments.deduction.onuw.game:SIMULATOR",
-    },
+    ours={world.name: world.simulator for world in WORLDS},
 )
 
 

@@ -20,6 +20,18 @@ from apportion.llm_client.session import Complete, LLMSession
 TOO_LONG = "Lower the number of acts, or use a model with a longer context."
 
 
+def agents_by_name(group: str, ours: Mapping[str, str]) -> Registry:
+    """The registry of agents that are no language models: ours by their places, and a package's entry points."""
+    return Registry(
+        what="agent",
+        group=group,
+        must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
+        "stands behind an @ by its `of`",
+        fits=lambda thing: callable(getattr(thing, "act", None)),
+        ours=ours,
+    )
+
+
 @dataclass(frozen=True)
 class AgentRegistry:
     """The agents of one environment.

@@ -9,12 +9,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from apportion.environments.agents.agent import ReplayAgent
-from apportion.environments.agents.registry import AgentRegistry
+from apportion.environments.agents.registry import AgentRegistry, agents_by_name
 from apportion.environments.deduction.events import Deal
 from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.environment import Environment
 from apportion.environments.simulation.rule_scored import GameSimulator
+from apportion.environments.worlds import WORLDS
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
@@ -34,14 +35,9 @@ def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) 
     elsewhere : mapping of str to str
         Published methods with which the Stackelberg Speaker is compared, by the names under which packages bring them.
     """
-    registry = Registry(
-        what="agent",
-        group=f"apportion.{game}_agents",
-        must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
-        "stands "
-        "behind an @ by its `of`",
-        fits=lambda thing: callable(getattr(thing, "act", None)),
-        ours={
+    registry = agents_by_name(
+        f"apportion.{game}_agents",
+        {
             "random": "apportion.environments.deduction.scripts:Random",
             **ours,
             "recorded": "apportion.environments.agents.agent:ReplayAgent",
@@ -136,11 +132,7 @@ GAMES = Registry(
     group="apportion.deduction_games",
     must_be="an apportion.environments.deduction.games.GameKind",
     fits=lambda thing: isinstance(thing, GameKind),
-    ours={
-        "werewolf": "apportion.environments.deduction.werewolf.game:GAME",
-        "avalon": "apportion.environments.deduction.avalon.game:GAME",
-        "onuw": "apportion.environments.deduction.onuw.game:GAME",
-    },
+    ours={world.name: world.game for world in WORLDS if world.game is not None},
 )
 """Every game by its kind; a package's are found by name, too."""
 

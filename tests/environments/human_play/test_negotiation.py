@@ -13,7 +13,7 @@ from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.human_play.episode import PersonPlayed
-from apportion.environments.human_play.negotiation import PersonNegotiates, play_negotiation
+from apportion.environments.human_play.negotiation import PersonNegotiates
 from apportion.environments.negotiation.agents import AGENTS
 from apportion.environments.negotiation.contexts import contexts_of
 from apportion.environments.negotiation.observation import SELECT
@@ -26,7 +26,7 @@ CHOICE = PersonNegotiates(partner="fair", seed=3)
 
 def play(out: Path, *lines: str, choice: PersonNegotiates = CHOICE) -> tuple[PersonPlayed, str]:
     typist = Typist(*lines)
-    return play_negotiation(choice, out, typist.screen), typist.text
+    return choice.play(out, typist.screen), typist.text
 
 
 def everything(choice: PersonNegotiates = CHOICE) -> str:
@@ -134,5 +134,5 @@ def test_whoever_plays_sees_the_whole_game_again(tmp_path: Path) -> None:
     with pytest.raises(EOFError):
         play(tmp_path / "one", f"/propose {everything()}")
     typist = Typist("/agree", "/take")
-    play_negotiation(CHOICE, tmp_path / "one", typist.screen)
+    CHOICE.play(tmp_path / "one", typist.screen)
     assert "You proposed to keep" in typist.text

@@ -12,8 +12,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.writer import claim
 from apportion.environments.episode_log import read_log
 from apportion.environments.human_play.episode import PersonPlayed
-from apportion.environments.human_play.sotopia import RECORD, play_sotopia
-from apportion.environments.human_play.sotopia_roles import PersonChoice, cast
+from apportion.environments.human_play.sotopia import PersonChoice, cast
 from apportion.environments.sotopia.simulation import LOG
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.foundation.errors import InputError, UnitError
@@ -26,7 +25,7 @@ CHOICE = PersonChoice(scenario="used_bicycle")
 
 def play(out: Path, *lines: str, choice: PersonChoice = CHOICE) -> tuple[PersonPlayed, str]:
     typist = Typist(*lines)
-    return play_sotopia(choice, out, typist.screen), typist.text
+    return choice.play(out, typist.screen), typist.text
 
 
 def test_an_episode_is_a_session_as_any_other(tmp_path: Path) -> None:
@@ -136,4 +135,4 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 def test_a_partner_that_cannot_be_asked_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no agent 'concedin'"):
         play(tmp_path / "one", "/leave", choice=replace(CHOICE, partner="concedin"))
-    assert not (tmp_path / "one").exists() and RECORD == {"kind": "play sotopia"}
+    assert not (tmp_path / "one").exists() and CHOICE.kind == "play sotopia"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.human_play.sotopia_roles import PersonChoice, cast
+from apportion.environments.human_play.sotopia import PersonChoice, cast
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import used_by

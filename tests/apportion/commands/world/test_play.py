@@ -13,7 +13,7 @@ from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import read_log
-from apportion.environments.human_play.sotopia_roles import PersonChoice, cast
+from apportion.environments.human_play.sotopia import PersonChoice, cast
 from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import TaskSpace
