@@ -75,10 +75,7 @@ def digest_of(logged: LoggedEpisode, *more: Any) -> str:
 def check_words(session: Session, reopened: RestoredEpisode) -> None:
     """Hold a session's turns to its log.
 
-    Raises
-    ------
-    UnitError
-        The log has other words, so that what would be played on is not what would be credited.
+    Raises UnitError: the log has other words, so that what would be played on is not what would be credited.
     """
     heard = heard_in(reopened.begun, reopened.steps)
     for turn, (told, logged) in enumerate(zip(session.turns, heard, strict=False)):
@@ -183,13 +180,7 @@ class Seats:
 
 
 def check_cast(roster: AgentRegistry, cast: RoleAssignment) -> None:
-    """Whether there is everybody whom a cast names.
-
-    Raises
-    ------
-    InputError
-        There is not, or a prompt cannot be used.
-    """
+    """Whether there is everybody whom a cast names. Raises InputError: there is not, or a prompt cannot be used."""
     for name in sorted({cast.target, cast.partner} - {SELF}):
         asked = roster.asked_by(name, cast.chosen)
         if asked is None:

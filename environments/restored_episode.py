@@ -33,13 +33,7 @@ class MissingAgent:
     paid: bool = False
 
     def act(self, view: Observation) -> Action:
-        """Never acts.
-
-        Raises
-        ------
-        UnitError
-            Always: why it cannot.
-        """
+        """Never acts. Raises UnitError: always: why it cannot."""
         raise UnitError(f"{self.called!r} ({view.agent}) cannot play on: {self.why}")
 
 
@@ -83,10 +77,7 @@ class RestoredEpisode:
     def after(self, steps: int) -> Environment:
         """The environment after that many of its steps, ready to go on; a clone of its own for every call.
 
-        Raises
-        ------
-        UnitError
-            The episode has fewer.
+        Raises UnitError: the episode has fewer.
         """
         if not 0 <= steps <= len(self.steps):
             raise UnitError(f"session {self.session_id}: {steps} steps of {len(self.steps)}")
@@ -104,13 +95,7 @@ class RestoredEpisode:
         return tuple(EpisodeLocation(step, speaker) for step, speaker, _ in self.begun.turns(self.steps))
 
     def turns_of(self, target: str) -> tuple[int, ...]:
-        """Numbers of the turns in which ``target`` speaks.
-
-        Raises
-        ------
-        UnitError
-            Nobody is called so.
-        """
+        """Numbers of the turns in which ``target`` speaks. Raises UnitError: nobody is called so."""
         agents = self.begun.agents
         if target not in agents:
             hint = did_you_mean(target, agents, f"there are {', '.join(agents)}")

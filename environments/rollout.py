@@ -174,10 +174,7 @@ class Rollouts:
     def as_it_stands(self, coalition: frozenset[int]) -> float:
         """The utility of H(S) when nobody goes on: what the acts contributed to what was, and not to what may come.
 
-        Raises
-        ------
-        UnitError
-            As `played_on`.
+        Raises UnitError as `played_on`.
         """
         return self._standing(coalition, self._stand(coalition))
 

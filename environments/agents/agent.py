@@ -146,10 +146,7 @@ class ReplayAgent:
     def of(cls, place: str) -> ReplayAgent:
         """The agent of ``LOG#EPISODE``, or of ``LOG`` where the log has one episode.
 
-        Raises
-        ------
-        InputError
-            There is no such log or episode, or the log has several and none is named.
+        Raises InputError: there is no such log or episode, or the log has several and none is named.
         """
         file, _, episode = place.partition("#")
         path = Path(file)

@@ -58,10 +58,7 @@ class AgentRegistry:
     ) -> StyledModel | None:
         """The language model that an agent's name means (``STYLE`` or ``STYLE@MODEL``); None: it is no such agent.
 
-        Raises
-        ------
-        InputError
-            It is, and no model was chosen; or a setting cannot be used.
+        Raises InputError: it is, and no model was chosen; or a setting cannot be used.
         """
         wrapped = unwrapped(name)
         if wrapped is not None:
@@ -95,10 +92,7 @@ class AgentRegistry:
     def asking(self, name: str, asked: StyledModel, complete: Complete) -> Agent:
         """The agent of a name that asks a language model; ``asked`` as `asked_by` gave it.
 
-        Raises
-        ------
-        InputError
-            Its prompt cannot be used.
+        Raises InputError: its prompt cannot be used.
         """
         if isinstance(asked, WrappedModel) and asked.around is not None:
             inner, around = asked.inner, asked.around
@@ -174,10 +168,7 @@ class AgentRegistry:
     def scripted(self, name: str) -> Agent:
         """The agent of a name that asks no language model; what stands behind an @ is what it is made of.
 
-        Raises
-        ------
-        InputError
-            There is none of this name, or what stands behind it is missing, too much or cannot be used.
+        Raises InputError: there is none of this name, or what stands behind it is missing, too much or cannot be used.
         """
         wrapped = unwrapped(name)
         if wrapped is not None:

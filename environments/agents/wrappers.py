@@ -90,10 +90,7 @@ def unwrapped(name: str) -> WrappedAgent | None:
     Wrapped(inner='base@qwen3', wrapper='refiner', of='runs/refiner')
     >>> unwrapped("base@qwen3+8b")
 
-    Raises
-    ------
-    InputError
-        Nobody stands before the ``+``, or nothing behind the @.
+    Raises InputError: nobody stands before the ``+``, or nothing behind the @.
     """
     names = "|".join(map(re.escape, WRAPPERS.names()))
     marks = list(re.finditer(rf"\{MARK}({names})(?=@|\{MARK}|$)", name))

@@ -75,10 +75,7 @@ class GameKind:
     def options_of(self, given: Iterable[str], called: Called = str) -> Any:
         """The options that ``NAME=VALUE`` texts choose; several values have commas between.
 
-        Raises
-        ------
-        InputError
-            No such option, one twice, or a value that it cannot have.
+        Raises InputError: no such option, one twice, or a value that it cannot have.
         """
         defaults = {field.name: field.default for field in fields(self.options)}
         names = list(defaults)

@@ -72,13 +72,7 @@ class DeductionChoice(Simulation):
 
     @property
     def total(self) -> int:
-        """Games in all.
-
-        Raises
-        ------
-        InputError
-            Nothing to play, or no time for an act.
-        """
+        """Games in all. Raises InputError: nothing to play, or no time for an act."""
         if min(len(self.agents), self.games) < 1 or (self.limit_s is not None and not self.limit_s > 0):
             raise InputError(
                 f"nothing to play: {len(self.agents)} agents, games = {self.games}, limit_s = {self.limit_s}; one at "

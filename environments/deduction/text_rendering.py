@@ -66,10 +66,7 @@ class DeductionRenderer:
     def understood(self, view: Observation, act: Action) -> Action:
         """The act, aimed at the players whose numbers were typed.
 
-        Raises
-        ------
-        LineError
-            There are none; or where one is needed several, or a sign before it.
+        Raises LineError: there are none; or where one is needed several, or a sign before it.
         """
         facts = _facts(view)
         if act.kind == SPEAK:

@@ -109,10 +109,7 @@ class HumanPlay:
     def check_person(self) -> None:
         """Hold what the person is called to what a corpus can name.
 
-        Raises
-        ------
-        InputError
-            It is no such name, or an agent's.
+        Raises InputError: it is no such name, or an agent's.
         """
         name, called = self.person, self.called("person")
         if not _NAMED.fullmatch(name):

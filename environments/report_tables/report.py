@@ -61,10 +61,7 @@ class Report:
     def write(self, folder: Path) -> list[Path]:
         """Write it whole and each table as .txt, .md and .json, figures also as .svg.
 
-        Raises
-        ------
-        InputError
-            The folder cannot be written to.
+        Raises InputError: the folder cannot be written to.
         """
         files = _files(NAME, self.text(), self.markdown(), self.to_json())
         for table in self.tables:

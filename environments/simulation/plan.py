@@ -57,10 +57,7 @@ class Players:
     def called_as(self) -> Mapping[str, str]:
         """By agent its name with its model, as in logs.
 
-        Raises
-        ------
-        InputError
-            Two have the same, there is none of a name, or no model was chosen for it.
+        Raises InputError: two have the same, there is none of a name, or no model was chosen for it.
         """
         names: dict[str, str] = {}
         for agent in self.names:
@@ -182,10 +179,7 @@ class _First:
 def price(simulation: Simulation) -> list[CostUpperBound]:
     """By model, what a choice would take at most; nothing for scripted agents. Asks nobody.
 
-    Raises
-    ------
-    InputError
-        An unknown name, or a price table that cannot be read.
+    Raises InputError: an unknown name, or a price table that cannot be read.
     """
     by_model: dict[str, list[_First]] = {}
     counts: dict[str, int] = {}
@@ -204,10 +198,7 @@ def preview(simulation: Simulation, count: int) -> Preview:
     Seats that act first come first. What the others are asked holds what was said before; the notes say how many of
     those shown are so.
 
-    Raises
-    ------
-    InputError
-        An unknown name, or no language model plays.
+    Raises InputError: an unknown name, or no language model plays.
     """
     asked = sorted(_first_requests(simulation), key=lambda first: not first.begins)
     if not asked:

@@ -56,10 +56,7 @@ class GameSimulator:
     def recast(self, cast: RoleAssignment) -> GameSimulator:
         """The same, whose sessions are played on by ``cast``.
 
-        Raises
-        ------
-        InputError
-            There is no such agent, or another judge than the rules is named.
+        Raises InputError: there is no such agent, or another judge than the rules is named.
         """
         if cast.judge != RULES:
             raise InputError(f"judge = {cast.judge!r}: a {self.kind} is scored by its rules; name the judge {RULES!r}")
@@ -91,10 +88,7 @@ class GameSimulator:
     def open(self, session: Session, corpus: Path, complete: Complete) -> RestoredEpisode:
         """The session, played on by the cast, scored by the rules.
 
-        Raises
-        ------
-        UnitError
-            The log is not there, damaged, holds no such episode, or other words than the session.
+        Raises UnitError: the log is not there, damaged, holds no such episode, or other words than the session.
         """
         try:
             logged = logged_episode(session, corpus)

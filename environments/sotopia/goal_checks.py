@@ -154,10 +154,7 @@ class Terms:
     ``deal`` is what is agreed on; ``keep`` by seat the phrases that its agent must not say (a secret that its goal is
     to keep), and whoever has none wants to hear them.
 
-    Raises
-    ------
-    InputError
-        A phrase without words, which every act would hold.
+    Raises InputError: a phrase without words, which every act would hold.
     """
 
     deal: Deal | None = None

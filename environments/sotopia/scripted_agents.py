@@ -90,10 +90,7 @@ how much more a cold word counts for each warm one before it."""
 def standing(facts: Facts) -> Offers:
     """The offers of an episode so far, for one who has terms.
 
-    Raises
-    ------
-    UnitError
-        Its scenario has nothing to agree on, so that nobody can offer anything.
+    Raises UnitError: its scenario has nothing to agree on, so that nobody can offer anything.
     """
     terms = facts.part.terms
     if terms is None or terms.deal is None:
@@ -119,13 +116,7 @@ class TalkingAgent:
 
     @classmethod
     def of(cls, closing: str) -> TalkingAgent:
-        """The agent that closes at this step.
-
-        Raises
-        ------
-        InputError
-            It is no whole number.
-        """
+        """The agent that closes at this step. Raises InputError: it is no whole number."""
         if not closing.isascii() or not closing.isdecimal():
             raise InputError(f"agent 'talking@{closing}': it closes at a step, a whole number, as {cls.example}")
         return cls(int(closing))

@@ -159,10 +159,7 @@ SIMULATOR = SotopiaSimulator()
 def task_in(logged: LoggedEpisode) -> Task:
     """What was played: as the log holds it, or the bundled task of its names.
 
-    Raises
-    ------
-    InputError
-        The log has none, and no bundled scenario and characters are called so.
+    Raises InputError: the log has none, and no bundled scenario and characters are called so.
     """
     about, names = logged.opening["about"], tuple(name for name, _ in logged.opening["agents"])
     if "task" in about:

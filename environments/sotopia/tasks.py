@@ -224,10 +224,7 @@ class Task:
 
     ``relationships`` holds, for pairs of names, what differs from the scenario's relationship (with more than two).
 
-    Raises
-    ------
-    InputError
-        Two characters of one name, or not one for each goal.
+    Raises InputError: two characters of one name, or not one for each goal.
     """
 
     scenario: Scenario
@@ -247,10 +244,7 @@ class Task:
     def check(self) -> None:
         """Hold the characters to the scenario's constraints, which a tenth of the published tasks break.
 
-        Raises
-        ------
-        InputError
-            Somebody is too young, too old, or has another occupation.
+        Raises InputError: somebody is too young, too old, or has another occupation.
         """
         broken = self.scenario.broken(self.characters)
         if broken is not None:

@@ -34,10 +34,7 @@ class CosineSimilarity:
 def read_nearness(path: Path) -> tuple[CosineSimilarity, ...]:
     """A file of JSON Lines with ``epoch``, ``session``, ``turn`` and ``similarity``; further fields are passed over.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, is empty, or a line has something else, by number.
+    Raises InputError: it cannot be read, is empty, or a line has something else, by number.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -60,13 +60,7 @@ class Variants:
         return (*self.against, *self.rewards, *self.intents, *self.instances, *self.models)
 
     def check(self, known: Collection[str]) -> None:
-        """Hold the names to those who play.
-
-        Raises
-        ------
-        InputError
-            Nobody is called so.
-        """
+        """Hold the names to those who play. Raises InputError: nobody is called so."""
         for name in self.named:
             if name not in known:
                 there = f"there are {', '.join(sorted(known))}" if known else "nobody plays"

@@ -78,13 +78,7 @@ class Played:
 
 
 def stackelberg_report(choice: StackelbergChoice, sampling: Sampling) -> Report:
-    """Make all tables.
-
-    Raises
-    ------
-    InputError
-        What `read_played` raises; nobody plays who is named as a variant.
-    """
+    """Make all tables. Raises InputError: what `read_played` raises; nobody plays who is named as a variant."""
     played = read_played(choice)
     variants, named = choice.variants, choice.variants.against
     variants.check(played.agents)
@@ -107,10 +101,7 @@ def stackelberg_report(choice: StackelbergChoice, sampling: Sampling) -> Report:
 def read_played(choice: StackelbergChoice) -> Played:
     """Read the corpora, each by what its log says was played.
 
-    Raises
-    ------
-    InputError
-        No corpus, one whose log holds something else, a damaged log, social episodes that nobody rated.
+    Raises InputError: no corpus, one whose log holds something else, a damaged log, social episodes that nobody rated.
     """
     if not choice.corpora and not choice.instances:
         raise InputError(f"nothing to report; give {choice.called('corpora')}")

@@ -147,10 +147,7 @@ class Screen:
 def terminal() -> Screen:
     """The terminal in which this process runs, with lines that can be edited where the system lets them.
 
-    Raises
-    ------
-    InputError
-        The standard input is no terminal.
+    Raises InputError: the standard input is no terminal.
     """
     if not sys.stdin.isatty():
         raise InputError(

@@ -186,10 +186,7 @@ class HumanAgent:
     def act(self, view: Observation) -> Action:
         """What the person does: shows what is new, and asks until a line means something that is allowed.
 
-        Raises
-        ------
-        EOFError
-            The person stops here, or the input has ended.
+        Raises EOFError: the person stops here, or the input has ended.
         """
         self._tell(view)
         while True:

@@ -124,10 +124,7 @@ def table_paths(folder: Path) -> tuple[Path, Path]:
 def write_table(folder: Path, table: Standings, title: str) -> tuple[Path, Path]:
     """Write the table as JSON and as Markdown; equal results give equal bytes.
 
-    Raises
-    ------
-    InputError
-        The folder cannot be written.
+    Raises InputError: the folder cannot be written.
     """
     document, text = table_paths(folder)
     try:

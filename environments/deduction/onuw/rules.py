@@ -79,13 +79,7 @@ def team_of(role: str) -> str:
 
 
 def check_deal(deal: Sequence[str]) -> None:
-    """Hold a deal to A.3.
-
-    Raises
-    ------
-    InputError
-        Not the seven cards, or no Werewolf among the players.
-    """
+    """Hold a deal to A.3. Raises InputError: not the seven cards, or no Werewolf among the players."""
     if len(deal) != len(CARDS) or Counter(deal) != Counter(CARDS):
         raise InputError(
             f"onuw: dealt {', '.join(map(str, deal)) or 'nothing'}; {PLAYERS} players and the centre share "

@@ -58,13 +58,7 @@ class ReadEpisode:
 
     @classmethod
     def of(cls, session: Session) -> Self:
-        """Read a session.
-
-        Raises
-        ------
-        UnitError
-            Nobody acts in it, or the goal of somebody who does is not known.
-        """
+        """Read a session. Raises UnitError: nobody acts in it, or the goal of somebody who does is not known."""
         names = list(dict.fromkeys(turn.speaker for turn in session.turns))
         if not names:
             raise UnitError("nobody does anything in it, so there is nothing to judge")
@@ -116,10 +110,7 @@ class Episodes:
 def read_episodes(corpus: Corpus) -> Episodes:
     """Read every session.
 
-    Raises
-    ------
-    InputError
-        The corpus has no social episodes, or a fault that belongs to no session.
+    Raises InputError: the corpus has no social episodes, or a fault that belongs to no session.
     """
     _check_social(corpus)
     faults: dict[str, str] = {}

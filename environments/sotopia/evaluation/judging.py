@@ -77,13 +77,7 @@ class JudgingChoice:
 
     @cached_property
     def models(self) -> tuple[ModelJudge, ...]:
-        """The judges.
-
-        Raises
-        ------
-        InputError
-            None is named, one twice, or one that there is not.
-        """
+        """The judges. Raises InputError: none is named, one twice, or one that there is not."""
         models = tuple(ModelJudge.of(name, self.chosen, self.calls, self.called) for name in self.judges)
         names = [model.called for model in models]
         for name in names:
@@ -226,10 +220,7 @@ def _unscored(verdicts: Sequence[CharacterScores]) -> list[SkippedSession]:
 def price(choice: JudgingChoice, out: Path) -> list[CostEstimate]:
     """By model, what a choice would take; replies that are kept in ``out`` count as answered. Asks nobody.
 
-    Raises
-    ------
-    InputError
-        As `JudgingChoice.models` and `episodes`; a price table or a file of replies that cannot be read.
+    Raises InputError as `JudgingChoice.models` and `episodes`; a price table or a file of replies that cannot be read.
     """
     priced = []
     for questions in _by_model(choice):

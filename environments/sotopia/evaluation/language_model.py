@@ -60,10 +60,7 @@ class Answer:
 def read_answer(reply: ChatReply, labels: Sequence[str]) -> Answer:
     """Everything that a reply says of the persons of these labels, whole or not.
 
-    Raises
-    ------
-    ReplyMistakeError
-        It is cut off, declined, or no JSON object.
+    Raises ReplyMistakeError: it is cut off, declined, or no JSON object.
     """
     check_finished(reply, "give shorter reasoning")
     document = strict_json(reply.text)
@@ -77,13 +74,7 @@ def read_answer(reply: ChatReply, labels: Sequence[str]) -> Answer:
 
 
 def read_whole(reply: ChatReply, labels: Sequence[str]) -> Answer:
-    """`read_answer` of a reply without a mistake.
-
-    Raises
-    ------
-    ReplyMistakeError
-        There is one; the text says which.
-    """
+    """`read_answer` of a reply without a mistake. Raises ReplyMistakeError: there is one; the text says which."""
     answer = read_answer(reply, labels)
     if answer.mistakes:
         raise ReplyMistakeError(answer.mistake)

@@ -72,13 +72,7 @@ def made_before(corpus: Corpus) -> dict[str, Any]:
 
 
 def check_out(corpus: Corpus, out: Path) -> None:
-    """Refuse to write a corpus over the one that it is made from.
-
-    Raises
-    ------
-    InputError
-        Both are the same folder.
-    """
+    """Refuse to write a corpus over the one that it is made from. Raises InputError: both are the same folder."""
     if out.resolve() == corpus.root.resolve():
         raise InputError(f"{out}: the corpus that is judged is not written over; name another folder")
 
@@ -86,10 +80,7 @@ def check_out(corpus: Corpus, out: Path) -> None:
 def check_judges(corpus: Corpus, judges: Sequence[str], without: Sequence[str]) -> None:
     """Find out before anything is paid whether the ratings of ``judges`` can be added.
 
-    Raises
-    ------
-    InputError
-        A judge's ratings are there already and are not left out, or nobody is called so in ``without``.
+    Raises InputError: a judge's ratings are there already and are not left out, or nobody is called so in ``without``.
     """
     known = set(corpus.ratings["annotator"].drop_null().to_pylist())
     for name in without:

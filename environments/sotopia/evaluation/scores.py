@@ -83,10 +83,7 @@ VERDICTS = "verdicts.jsonl"
 def write_verdicts(folder: Path, verdicts: Iterable[CharacterScores]) -> None:
     """Write the file; by session, judge and person, dimensions in the order of Appendix D.
 
-    Raises
-    ------
-    OSError
-        The folder cannot be written to.
+    Raises OSError: the folder cannot be written to.
     """
     ordered = sorted(verdicts, key=lambda verdict: (verdict.session_id, verdict.judge, verdict.target))
     lines = [json_line(row) + "\n" for verdict in ordered for row in _rows(verdict)]
@@ -96,10 +93,7 @@ def write_verdicts(folder: Path, verdicts: Iterable[CharacterScores]) -> None:
 def read_verdicts(folder: Path) -> list[CharacterScores]:
     """What `write_verdicts` wrote; nothing where there is no such file.
 
-    Raises
-    ------
-    InputError
-        A line that is damaged, by number; or a person without all dimensions.
+    Raises InputError: a line that is damaged, by number; or a person without all dimensions.
     """
     path = folder / VERDICTS
     if not path.exists():

@@ -228,10 +228,7 @@ def _all(jobs: Sequence[Callable[[], _Result]], concurrency: int) -> Iterator[_R
 def price(choice: GenerationChoice, cache: Path) -> CostEstimate:
     """How many requests there are, how many of them have a reply already, and what the others would cost.
 
-    Raises
-    ------
-    InputError
-        The choice cannot be used, or kept replies or a price table cannot be read.
+    Raises InputError: the choice cannot be used, or kept replies or a price table cannot be read.
     """
     settings = choice.questions.settings
     asked = [(question.request, question.tokens) for question in every_question(choice)]

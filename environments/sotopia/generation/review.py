@@ -107,10 +107,7 @@ def _candidate(candidate: Candidate) -> Iterator[str]:
 def read_review(path: Path) -> ReviewFile:
     """Read a list that a person has gone through.
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or is no such list: what is wrong is named.
+    Raises InputError: a file that cannot be read, or is no such list: what is wrong is named.
     """
     try:
         return ReviewFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

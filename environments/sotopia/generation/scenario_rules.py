@@ -58,10 +58,7 @@ def seller_target(price: float, draws: Random) -> float:
 def sale_of(item: Item, seed: int | str) -> Sale:
     """The sale of an item; ``seed`` and the item decide the draw.
 
-    Raises
-    ------
-    UnitError
-        The seller's target is not above what the seller would never go below.
+    Raises UnitError: the seller's target is not above what the seller would never go below.
     """
     draws = Random(f"{seed}/{item.title}/{item.price:g}")
     target = seller_target(item.price, draws)

@@ -43,13 +43,7 @@ class PolicyComparison:
 
 
 def trained_report(rated: RatedEpisodes, compared: PolicyComparison, sampling: Sampling) -> Report:
-    """All of these tables.
-
-    Raises
-    ------
-    InputError
-        Nobody plays who is called as the partner, or as an agent with a size.
-    """
+    """All of these tables. Raises InputError: nobody plays who is called as the partner, or as an agent with a size."""
     found = models_only(rated)
     for name in (*([compared.partner] if compared.partner else []), *compared.sizes):
         if name not in found:

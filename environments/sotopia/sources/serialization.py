@@ -37,10 +37,7 @@ def task_record(task: Task) -> dict[str, Any]:
 def task_of(record: Any) -> Task:
     """The task that `task_record` has written.
 
-    Raises
-    ------
-    InputError
-        It is none, or one that cannot be played; the text says why.
+    Raises InputError: it is none, or one that cannot be played; the text says why.
     """
     try:
         scenario = dict(record["scenario"])

@@ -85,10 +85,7 @@ def _completed(space: TaskSpace) -> TaskSpace:
 def chosen_space(place: Path | None, named: str | None) -> TaskSpace:
     """The task space of a place, or a named set out of it.
 
-    Raises
-    ------
-    InputError
-        As `open_space`; no set of that name (with the nearest); or what the set needs is not there.
+    Raises InputError as `open_space`; no set of that name (with the nearest); or what the set needs is not there.
     """
     space = open_space(place)
     if named is None:

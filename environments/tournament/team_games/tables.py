@@ -177,10 +177,7 @@ def _dealt(team: str) -> Callable[[Seat], bool]:
 def write_league(folder: Path, report: Report) -> tuple[Path, Path]:
     """Write all tables as JSON and as Markdown; equal results give equal bytes.
 
-    Raises
-    ------
-    InputError
-        The folder cannot be written.
+    Raises InputError: the folder cannot be written.
     """
     document, text = table_paths(folder)
     try:

@@ -160,10 +160,7 @@ class CreditStudy:
 def rewards_in(path: Path, methods: Sequence[str]) -> dict[str, dict[tuple[str, str], dict[int, float]]]:
     """The rewards of these methods in a table of a run (`rewards`, `scores`); of several seeds and ratings the mean.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read as such a table, or has no rewards by one of the methods.
+    Raises InputError: the file cannot be read as such a table, or has no rewards by one of the methods.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
