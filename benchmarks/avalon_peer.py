@@ -35,7 +35,6 @@ from typing import Any, NamedTuple
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from apportion.environments.deduction.avalon.random_baseline import ballots, dealt, hands, random_game, targets, teams
 from apportion.environments.deduction.avalon.rules import (
     MERLIN_FOUND,
     MERLIN_HIDDEN,
@@ -48,6 +47,7 @@ from apportion.environments.deduction.avalon.rules import (
     Game,
     Options,
 )
+from tests.environments.deduction.avalon.exact import ballots, dealt, hands, random_game, targets, teams
 
 SEED, GAMES, ROUNDS = 2023, 10_000, 5
 ENGINE = Path("avalonbench_dev") / "avalon" / "engine.py"
@@ -148,7 +148,7 @@ class AvalonBench:
         return int(not game.choose_assassination_target(game.get_assassin(), values[0])[2])
 
     def random_game(self, draws: Random) -> None:
-        """Deal a game, as they do, and play it as `apportion.environments.deduction.avalon.random_baseline` does."""
+        """Deal a game, as they do, and play it as `tests.environments.deduction.avalon.exact` does."""
         game = self.game
         game.reset()
         while not game.done:

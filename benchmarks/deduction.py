@@ -29,10 +29,10 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.avalon import rules as avalon
-from apportion.environments.deduction.avalon.random_baseline import random_game
 from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.werewolf import rules as werewolf
 from benchmarks.measure import tell
+from tests.environments.deduction.avalon.exact import random_game
 
 CORE_A_S, BAYES_A_S, TIMES_PEER, ROUNDS = 300, 20, 2, 3
 PEER = """

@@ -45,36 +45,6 @@ class Renderer(Protocol):
         """The act that a command and its words mean here; raises LineError where they mean none."""
 
 
-class PlainTelling:
-    """Any environment: its observation as it is, and a command for each kind of act."""
-
-    def opening(self, view: Observation) -> Sequence[Rendered]:
-        """Nothing: it is part of what is told at every step."""
-        return ()
-
-    def events(self, view: Observation) -> Sequence[Rendered]:
-        """The observation of this step; those of the steps before are no more."""
-        return [*([Rendered("")] * view.step), Rendered("", view.text)]
-
-    def prompt(self, view: Observation) -> str:
-        """A sign that it is the person's turn."""
-        return "> "
-
-    def commands(self, view: Observation) -> Mapping[str, Command]:
-        """Each kind of act that is allowed, with or without words."""
-        meaning = "one of the acts that are allowed"
-        return {kind.casefold().replace(" ", "-"): Command(kind, meaning, "[TEXT]") for kind in view.legal}
-
-    def plain(self, view: Observation) -> str | None:
-        """The only kind there is."""
-        (only, *others) = self.commands(view)
-        return None if others else only
-
-    def understood(self, view: Observation, act: Action) -> Action:
-        """The act as it is."""
-        return act
-
-
 HELP, AGAIN, STOP = "help", "again", "stop"
 WISHES = {
     HELP: "this list",

@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from apportion.environments.actions import Action
 from apportion.environments.environment import Environment
 from apportion.foundation.errors import InputError
+
+try:
+    from gymnasium import spaces
+    from pettingzoo import AECEnv
+except ImportError as error:
+    raise ImportError(f"{error}. Install it with `pip install 'apportion[pettingzoo]'`.") from None
 
 MOST_LETTERS = 40
 """Letters of a text that is drawn; those that are said may have `MOST_CHARACTERS`."""
@@ -94,14 +99,6 @@ class ActionSpace(spaces.Space):  # type: ignore[misc]
     def __repr__(self) -> str:
         return f"Acts({list(self.kinds)})"
 
-
-try:
-    from gymnasium import spaces
-    from pettingzoo import AECEnv
-
-    from apportion.environments.wrappers.aec import ActionSpace, Text, Words
-except ImportError as error:
-    raise ImportError(f"{error}. Install it with `pip install 'apportion[pettingzoo]'`.") from None
 
 Reward = Callable[[Mapping[str, float | None]], float | None]
 """From an agent's outcome to its reward; None is not known."""

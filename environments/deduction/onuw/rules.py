@@ -223,12 +223,6 @@ def nights_of(deal: Deal) -> Iterator[World]:
     yield from (World(deal, choices) for choices in product(*(_choices(deal, role) for role in CHOOSING)))
 
 
-def all_worlds() -> Iterator[World]:
-    """Every night of every deal."""
-    for deal in all_deals():
-        yield from nights_of(deal)
-
-
 def fitting_deals(seat: int, lived: ClaimedHistory, shown: Sequence[tuple[int, str]] = ()) -> Iterator[Deal]:
     """The deals that a player cannot rule out, in the order of `all_deals`.
 

@@ -11,11 +11,11 @@ from itertools import combinations
 import numpy as np
 
 from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.report_tables.chart import Span, histogram, spans
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import Seat
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
 from apportion.environments.sotopia.reports.statistics import binned, pearson, randolph
-from apportion.environments.sotopia.reports.svg import Span, histogram, spans
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apportion.corpus.sotopia_eval import OVERALL_RANGE, RANGES
+from apportion.environments.report_tables.chart import Map, maps
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.judge_human_agreement import APPENDIX_ORDER, NOBODY
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
 from apportion.environments.sotopia.reports.statistics import students_t
-from apportion.environments.sotopia.reports.svg import Map, maps
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
 

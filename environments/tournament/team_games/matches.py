@@ -133,7 +133,6 @@ class Matches:
 
 
 POOL, TEAMS = "pool", "teams"
-MODES = (POOL, TEAMS)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.deduction.avalon.game import GAME
-from apportion.environments.deduction.avalon.random_baseline import play_randomly
 from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     EVIL_ROLES,
@@ -26,6 +25,7 @@ from apportion.environments.deduction.avalon.rules import (
 )
 from apportion.foundation.errors import InputError
 from benchmarks.avalon_peer import AvalonBench, ours, table_of
+from tests.environments.deduction.avalon.exact import play_randomly
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
 TABLE = Path(__file__).with_name("avalonbench.json")

@@ -24,7 +24,9 @@ from apportion.environments.deduction.onuw.rules import (
 )
 from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming
 from apportion.environments.deduction.scripts import Random as Drawn
-from apportion.environments.environment import Action, InvalidActionError
+from apportion.environments.deduction.text_rendering import DeductionRenderer
+from apportion.environments.environment import Action, InvalidActionError, Observation
+from apportion.environments.terminal.console import LineError
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk, vote
 
@@ -233,3 +235,28 @@ def test_words_are_heard_and_never_read_by_the_rules() -> None:
         ]
         assert secret[0] == secret[1]
         assert winner(other._night.cards, other._killed) == winner(whole._night.cards, whole._killed)
+
+
+TOLD_DEAL = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")
+
+
+def test_the_words_behind_each_command() -> None:
+    game, telling = OneNight(ONE_ROUND, TOLD_DEAL), DeductionRenderer(OneNight)
+    words = [
+        {name: one.words for name, one in telling.commands(Observation(game, seat)).items()} for seat in game.agents[:3]
+    ]
+    assert words == [
+        {"look": "NUMBER", "centre": "", "nothing": ""},
+        {"rob": "NUMBER", "nothing": ""},
+        {"swap": "NUMBERS", "nothing": ""},
+    ]
+
+
+def test_two_players_are_swapped_by_their_numbers_in_any_order() -> None:
+    view, telling = Observation(OneNight(ONE_ROUND, TOLD_DEAL), "Player 3"), DeductionRenderer(OneNight)
+    for line in ("4 1", "Player 4 and player 1"):
+        act = telling.understood(view, Action("swap", line))
+        assert act == Action("swap", "", [4, 1]) and view.problem(act) is None
+    assert "may not swap" in (view.problem(telling.understood(view, Action("swap", "3 1"))) or "")
+    with pytest.raises(LineError, match="which player"):
+        telling.understood(view, Action("swap", "everybody"))
