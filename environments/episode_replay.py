@@ -72,12 +72,12 @@ def digest_of(logged: LoggedEpisode, *more: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def check_words(session: Session, reopened: RestoredEpisode) -> None:
+def check_words(session: Session, restored: RestoredEpisode) -> None:
     """Hold a session's turns to its log.
 
     Raises UnitError: the log has other words, so that what would be played on is not what would be credited.
     """
-    heard = heard_in(reopened.begun, reopened.steps)
+    heard = heard_in(restored.begun, restored.steps)
     for turn, (told, logged) in enumerate(zip(session.turns, heard, strict=False)):
         if (told.speaker, told.text) != (logged[0], whole_text(logged[1], IN_TABLES)):
             raise UnitError(

@@ -2,9 +2,9 @@
 
 How to use it::
 
-    reopened = SIMULATOR.reopen(session, folder, complete)       # any apportion.environments.episode_restorer.Rollable
-    turns = reopened.turns_of("Ann Lee")
-    rollouts = Rollouts(reopened, "Ann Lee", turns, Utility({"GOAL": 1.0}), rollouts=2)
+    restored = SIMULATOR.restore(session, folder, complete)       # any apportion.environments.episode_restorer.Rollable
+    turns = restored.turns_of("Ann Lee")
+    rollouts = Rollouts(restored, "Ann Lee", turns, Utility({"GOAL": 1.0}), rollouts=2)
     rollouts.played_on(frozenset({0, 2}))                        # with her first and third act: two utilities
     shapley_values(rollouts.played_on, len(turns))               # decompose.shapley.values
     shapley_values(Together(rollouts.all_played_on), len(turns)) # the same beside each other: decompose.shapley.worth

@@ -253,7 +253,7 @@ def table_3(
                 cells.append([NO_HARD] * len(found))
                 continue
             scores = {
-                agent: Scores.of(_beside(seats, partner, chosen), dimension, lambda seat, d: seat.score(rated.judge, d))
+                agent: Scores.of(_beside(seats, partner, chosen), dimension, rated.judged)
                 for agent, seats in found.items()
             }
             cells.append(best_marked(scores, sampling))

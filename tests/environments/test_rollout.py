@@ -104,24 +104,24 @@ def test_players_are_the_acts_turns_and_every_coalition_draws_alike_unless_it_is
 
 
 def test_histories_that_have_ended_are_scored_and_the_others_played_on() -> None:
-    whole, reopened = social()
+    whole, restored = social()
     target = whole.agents[0]
-    turns = reopened.turns_of(target)
-    rollouts = Rollouts(reopened, target, turns, GOAL, rollouts=3)
+    turns = restored.turns_of(target)
+    rollouts = Rollouts(restored, target, turns, GOAL, rollouts=3)
     everything = frozenset(range(len(turns)))
     assert rollouts.played_on(everything) == [whole.outcome()[target]["GOAL"]] * 3
     assert (rollouts.so_far.coalitions, rollouts.so_far.ended, rollouts.so_far.plays) == (1, 1, 0)
     found = rollouts.played_on(frozenset())
-    assert found == [ending.scores["GOAL"] for ending in reopened.play_on(target, (), rollouts._seeds(frozenset()))]
+    assert found == [ending.scores["GOAL"] for ending in restored.play_on(target, (), rollouts._seeds(frozenset()))]
     assert (rollouts.so_far.coalitions, rollouts.so_far.ended, rollouts.so_far.plays) == (2, 1, 3)
     assert rollouts.so_far.acts > 3 and rollouts.as_it_stands(frozenset()) == 0.0
 
 
 def test_scales_come_from_the_environment() -> None:
-    whole, reopened = social()
+    whole, restored = social()
     target = whole.agents[0]
-    turns = reopened.turns_of(target)
-    plain, scaled = (Rollouts(reopened, target, turns, RolloutUtility({"FIN": 1.0}, s)) for s in (False, True))
+    turns = restored.turns_of(target)
+    plain, scaled = (Rollouts(restored, target, turns, RolloutUtility({"FIN": 1.0}, s)) for s in (False, True))
     everything = frozenset(range(len(turns)))
     (value, _), (brought, _) = plain.played_on(everything), scaled.played_on(everything)
     assert value > 0 and brought == pytest.approx(value + 5)
@@ -129,10 +129,10 @@ def test_scales_come_from_the_environment() -> None:
 
 def test_acts_that_are_not_allowed_without_others_are_counted() -> None:
     taking = ScriptedAgent("takes", lambda view: Action("take", "3"))
-    _, reopened = played(Countdown(["a", "b"]), taking)
-    rollouts = Rollouts(reopened, "a", reopened.turns_of("a"), RolloutUtility({"points": 1.0}))
+    _, restored = played(Countdown(["a", "b"]), taking)
+    rollouts = Rollouts(restored, "a", restored.turns_of("a"), RolloutUtility({"points": 1.0}))
     rollouts.played_on(frozenset({1}))
-    assert rollouts.so_far.dropped == reopened.history("a", {reopened.turns_of("a")[1]})[1]
+    assert rollouts.so_far.dropped == restored.history("a", {restored.turns_of("a")[1]})[1]
 
 
 class Endless(Countdown):
@@ -147,8 +147,8 @@ def test_play_that_never_ends_is_told() -> None:
     game.reset(1)
     begun = game.clone()
     game.do(Action("pass", "I pass"))
-    reopened = RestoredEpisode("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, RandomLegalAgent()))
-    passing = reopened.played_by(dict.fromkeys(game.agents, ScriptedAgent("p", lambda view: Action("pass", "I pass"))))
+    restored = RestoredEpisode("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, RandomLegalAgent()))
+    passing = restored.played_by(dict.fromkeys(game.agents, ScriptedAgent("p", lambda view: Action("pass", "I pass"))))
     with pytest.raises(UnitError, match="endless: not over after 10000 steps"):
         Rollouts(passing, "a", (0,), RolloutUtility({"points": 1.0})).played_on(frozenset())
 
@@ -176,9 +176,9 @@ class FailsOnce:
 
 
 def test_a_judge_that_fails_is_told_with_its_coalition() -> None:
-    whole, reopened = social()
+    whole, restored = social()
     target = whole.agents[0]
-    failing = Rollouts(replace(reopened, judge=FailsOnce()), target, reopened.turns_of(target), GOAL)
+    failing = Rollouts(replace(restored, judge=FailsOnce()), target, restored.turns_of(target), GOAL)
     with pytest.raises(UnitError, match=r"turns \[0\] alone: GOAL is not known \(no reply\)"):
         failing.played_on(frozenset({0}))
 
@@ -191,11 +191,11 @@ def test_who_plays_on_reads_nothing_of_acts_that_were_left_out() -> None:
         read.append(view.text)
         return Action("speak", f"canary-{view.step}-{view.number:x}.")
 
-    game, reopened = social(ScriptedAgent("canaries", says))
+    game, restored = social(ScriptedAgent("canaries", says))
     said = [move.act.text for moves in game.steps for move in moves]
     target = game.agents[1]  # The other one speaks first: that is in every history.
-    turns = reopened.turns_of(target)
-    rollouts = Rollouts(reopened, target, turns, GOAL)
+    turns = restored.turns_of(target)
+    rollouts = Rollouts(restored, target, turns, GOAL)
     for coalition in (frozenset(), frozenset({0}), frozenset({1, 4}), frozenset({0, 2, 3, 8})):
         read.clear()
         rollouts.played_on(coalition)

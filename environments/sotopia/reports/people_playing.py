@@ -19,11 +19,7 @@ HUMAN = "Human"
 def table_3(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:
     """A model with people, people with it, and people with people, by the judge; on hard tasks where these are told."""
     title = f"Table 3: people and models who play with people, {_on(hard)}, by judge {titled(rated.judge)}"
-
-    def judged(seat: Seat, dimension: str) -> float | None:
-        return seat.score(rated.judge, dimension)
-
-    return _with_people("table_3", title, TABLE_3, rated, judged, sampling, hard)
+    return _with_people("table_3", title, TABLE_3, rated, rated.judged, sampling, hard)
 
 
 def table_g4(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:

@@ -84,6 +84,10 @@ class RatedEpisodes:
         scores = (seat.score(person, dimension) for person in self.people)
         return [score for score in scores if score is not None]
 
+    def judged(self, seat: Seat, dimension: str) -> float | None:
+        """The judge's score of a part."""
+        return seat.score(self.judge, dimension)
+
     def human_score(self, seat: Seat, dimension: str) -> float | None:
         """The mean over people (section 5.1); None where nobody rated it."""
         scores = self.by_people(seat, dimension)

@@ -47,13 +47,13 @@ def test_a_game_is_a_session_that_can_be_played_on(kind: str, tmp_path: Path) ->
         assert known == seats and sum(one.kind == "rules" for one in session.backgrounds) == 1
         found = maker_of(session, tmp_path / "c", RoleAssignment())
         assert found is not None and found[0] == kind
-        reopened = open_session(session, tmp_path / "c", nobody)
-        assert isinstance(reopened, RestoredEpisode)
+        restored = open_session(session, tmp_path / "c", nobody)
+        assert isinstance(restored, RestoredEpisode)
         target = sorted(seats)[0]
-        turns = reopened.turns_of(target)
+        turns = restored.turns_of(target)
         scores = {one.name: one.score for one in session.ratings if one.target == target}
-        assert reopened.as_it_stands(target, turns).scores == scores
-        (one, other) = reopened.play_on(target, turns[:1], (1, 2))
+        assert restored.as_it_stands(target, turns).scores == scores
+        (one, other) = restored.play_on(target, turns[:1], (1, 2))
         assert {one.scores["win"], other.scores["win"]} <= {0.0, 1.0} and one.dropped == other.dropped
     assert set(corpus.ratings["annotator"].to_pylist()) == {RULES}
     again = write_corpus(choice, tmp_path / "c")

@@ -42,10 +42,10 @@ def test_an_episode_is_a_session_as_any_other(tmp_path: Path) -> None:
     assert played.acts == 5 and played.begun == 0 and not played.again and played.report.problems == ()
     scores = {row["name"]: row["score"] for row in corpus.tables["ratings"].to_pylist() if row["target"] == own()}
     assert scores == played.scores and scores["GOAL"] == 0.0
-    reopened = SIMULATOR.open(corpus.session(session["session_id"]), tmp_path / "one", lambda request: completion(""))
-    assert reopened.as_it_stands(own(), {0}).scores["GOAL"] == 0.0
+    restored = SIMULATOR.open(corpus.session(session["session_id"]), tmp_path / "one", lambda request: completion(""))
+    assert restored.as_it_stands(own(), {0}).scores["GOAL"] == 0.0
     with pytest.raises(UnitError, match=r"'person' .* cannot play on"):
-        reopened.play_on(own(), {0}, [0])
+        restored.play_on(own(), {0}, [0])
 
 
 def own() -> str:

@@ -74,8 +74,8 @@ def test_sessions_are_played_on_under_a_model_as_judge(tmp_path: Path) -> None:
     simulate_sotopia(SimulationChoice(("conceding",), ("used_bicycle",), pairs=1), tmp_path / "one")
     session = next(iter(Corpus.open(tmp_path / "one").iter_sessions()))
     asked = Asked()
-    reopened = SIMULATOR.reopen(session, tmp_path / "one", asked, judge=JudgedByModel(MODEL, asked))
+    restored = SIMULATOR.restore(session, tmp_path / "one", asked, judge=JudgedByModel(MODEL, asked))
     target = session.turns[0].speaker
-    ending = reopened.as_it_stands(target, set(reopened.turns_of(target)))
+    ending = restored.as_it_stands(target, set(restored.turns_of(target)))
     assert ending.scores["BEL"] == SCORES["BEL"] and len(asked.requests) == 1
-    assert isinstance(reopened.begun, Environment)
+    assert isinstance(restored.begun, Environment)
