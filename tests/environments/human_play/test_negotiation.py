@@ -65,17 +65,6 @@ def test_stopped_at_any_line_the_same_call_goes_on_and_asks_for_nothing_twice(tm
     assert (tmp_path / "cut" / LOG).read_bytes() == (tmp_path / "whole" / LOG).read_bytes()
 
 
-def test_more_games_go_into_one_folder(tmp_path: Path) -> None:
-    lines = (f"/propose {everything()}", "/agree", "/take")
-    play(tmp_path / "one", *lines)
-    second = replace(CHOICE, seat=2, seed=4)
-    with pytest.raises(EOFError):
-        play(tmp_path / "one", choice=second)
-    played, _ = play(tmp_path / "one", *lines, choice=replace(CHOICE, partner="conceding"))
-    assert played.begun <= 1
-    assert played.report.rows["sessions"] == 2
-
-
 def test_nothing_of_the_other_s_values_is_on_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What its values change is what a partner does: this one does the same, whatever they are."""
     context = CHOICE.context
@@ -115,24 +104,3 @@ STILL = ScriptedAgent("still", _still)
 def test_what_cannot_be_played_is_told(tmp_path: Path, changed: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         play(tmp_path / "one", choice=replace(CHOICE, **changed))  # type: ignore[arg-type]
-
-
-def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="not empty"):
-        play(tmp_path / "one")
-    lines = (f"/propose {everything()}", "/agree", "/take")
-    play(tmp_path / "two", *lines)
-    log = tmp_path / "two" / LOG
-    log.write_text(log.read_text().replace('"context":[[', '"context":[[9,'))
-    with pytest.raises((InputError, UnitError), match=r"cannot be played again|is .* in the log"):
-        play(tmp_path / "two", *lines)
-
-
-def test_whoever_plays_sees_the_whole_game_again(tmp_path: Path) -> None:
-    with pytest.raises(EOFError):
-        play(tmp_path / "one", f"/propose {everything()}")
-    typist = Typist("/agree", "/take")
-    CHOICE.play(tmp_path / "one", typist.screen)
-    assert "You proposed to keep" in typist.text
