@@ -99,7 +99,6 @@ def read_matches(folder: Path, is_person: IsPerson = lambda agent: False) -> lis
     ----------
     folder : Path
         What `tournament`, `simulate` or `play` has written of games of hidden roles.
-    is_person : callable
 
     Raises
     ------

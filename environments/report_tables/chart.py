@@ -66,7 +66,6 @@ def chart(
 
     Parameters
     ----------
-    title : str
     places : sequence of str
         Along the axis, from the left.
     lines : mapping of str to sequence of Figure

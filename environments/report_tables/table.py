@@ -86,7 +86,6 @@ class Table:
         Its name as a file: ``table_1``, ``figure_g4``.
     title : str
         Which one of the paper it is, of what.
-    columns : tuple of str
     rows : tuple of tuple
         A cell a column; without rows, ``absent`` says why.
     notes : tuple of str

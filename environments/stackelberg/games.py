@@ -189,7 +189,6 @@ def table_7(bargains: Sequence[Result], named: Sequence[str], sampling: Sampling
         Scored by the rules; ``share`` is there where there was a deal.
     named : sequence of str
         Whom agents are held against: the first of them that sells here, else who sold to most buyers.
-    sampling : Sampling
     """
     title = "Table 7 of the Stackelberg Speaker: bargaining, the buyer's side"
     if not bargains:
@@ -235,7 +234,6 @@ def table_3(
         Which tasks count as hard; None: not told.
     named : sequence of str
         Whom agents are held against: the first of them that plays here is the partner, else whom most others met.
-    sampling : Sampling
     """
     title = "Table 3 of the Stackelberg Speaker: SOTOPIA"
     if rated is None:

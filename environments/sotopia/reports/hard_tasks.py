@@ -33,7 +33,6 @@ class Difficulty:
 
     Parameters
     ----------
-    task : TaskId
     most : float
         The highest estimate of any model, ``best``: its mean plus three standard deviations, at most the range's end.
     least : float

@@ -170,8 +170,6 @@ def seated(
         The two.
     players : int
         Seats.
-    matches : int
-    seed : int
 
     Raises
     ------

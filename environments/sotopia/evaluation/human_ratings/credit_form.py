@@ -54,7 +54,6 @@ class CreditStudy:
 
     Parameters
     ----------
-    sessions : sequence of Session
     rewards : mapping of str to mapping
         Two ways of credit by name, each the rewards of turns; who has rewards by both is asked about.
     seed : int
