@@ -18,10 +18,10 @@ class Action(NamedTuple):
     ``data`` is a JSON value (an offer, a vote), None where the words are all. Rules read ``kind`` and ``data``; where
     they read ``text``, the environment says how.
 
-    >>> Act("speak", "Hello, Bob!").record()
+    >>> Action("speak", "Hello, Bob!").record()
     ['speak', 'Hello, Bob!']
     >>> Act.of(["propose", "", [1, 0, 2]])
-    Act(kind='propose', text='', data=[1, 0, 2])
+    Action(kind='propose', text='', data=[1, 0, 2])
     """
 
     kind: str
@@ -57,7 +57,7 @@ Step = tuple[AgentAction, ...]
 def in_order(acts: Mapping[str, Action], acting: tuple[str, ...]) -> Step:
     """The moves of one step, one of every agent whose turn it is.
 
-    Raises ActError: somebody acts out of turn, or does not act.
+    Raises InvalidActionError: somebody acts out of turn, or does not act.
     """
     if len(acting) == 1 == len(acts) and acting[0] in acts:
         return (AgentAction(acting[0], acts[acting[0]]),)

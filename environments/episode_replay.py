@@ -105,9 +105,9 @@ class Seats:
 
     Parameters
     ----------
-    roster : Roster
+    roster : AgentRegistry
         The environment's agents.
-    cast : Cast
+    cast : RoleAssignment
         Who is named.
     made : mapping of str to str
         By the environment's agents, who made the session.

@@ -37,7 +37,7 @@ def maker_of(
         One of the corpus.
     corpus : Path
         The corpus' folder.
-    cast : Cast, optional
+    cast : RoleAssignment, optional
         Who plays on and scores; None: who made the session, and its own judge.
 
     Raises

@@ -39,7 +39,7 @@ class MissingAgent:
 
 @dataclass(frozen=True)
 class RestoredEpisode:
-    """An episode that can be placed after any prefix of its acts; a `Playable`.
+    """An episode that can be placed after any prefix of its acts; a `Rollable`.
 
     Safe to use from several threads at once: every play has a clone of its own.
 
@@ -160,7 +160,7 @@ class RestoredEpisode:
         return placed, dropped
 
     def play_on(self, target: str, kept: Collection[int], seeds: Sequence[int]) -> list[TerminalState]:
-        """As `Playable.play_on`; what is drawn after the history is drawn by the seed alone."""
+        """As `Rollable.play_on`; what is drawn after the history is drawn by the seed alone."""
         placed, dropped = self.history(target, kept)
         if placed.over:
             return [self._ending(placed, target, 0, dropped)] * len(seeds)
@@ -174,7 +174,7 @@ class RestoredEpisode:
         return endings
 
     def as_it_stands(self, target: str, kept: Collection[int]) -> TerminalState:
-        """As `Playable.as_it_stands`."""
+        """As `Rollable.as_it_stands`."""
         placed, dropped = self.history(target, kept)
         return self._ending(placed, target, 0, dropped)
 

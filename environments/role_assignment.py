@@ -68,7 +68,7 @@ class RoleAssignment:
         ``rules``, or a language model's by the name of its prompt, ``STYLE`` or ``STYLE@MODEL``.
     temperature : float, optional
         Of agents that are language models; None is that of the corpus.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model of names without one, and how every model is asked.
     plays : bool
         Whether anybody plays on at all; a history that is scored as it stands needs the judge alone.
@@ -94,7 +94,8 @@ class RoleAssignment:
     def named(self, made: str, *, target: bool) -> str:
         """Who plays on in a seat whose acts ``made`` did, the ``target``'s or another's.
 
-        >>> Cast(partner="conceding").named("base@m", target=False), Cast(partner="conceding").named("x", target=True)
+        >>> cast = RoleAssignment(partner="conceding")
+        >>> cast.named("base@m", target=False), cast.named("x", target=True)
         ('conceding', 'x')
         """
         name = self.target if target else self.partner

@@ -118,7 +118,7 @@ class Rollouts:
 
     Parameters
     ----------
-    played : Playable
+    played : Rollable
         The session.
     target : str
         Whose acts they are.

@@ -45,7 +45,7 @@ class Agent(Protocol):
 class ScriptedAgent:
     """An agent made of a function of its view.
 
-    >>> Scripted("silent", lambda view: Act("none")).paid
+    >>> ScriptedAgent("silent", lambda view: Action("none")).paid
     False
     """
 

@@ -86,7 +86,7 @@ class LanguageModelAgent:
         The model; its temperature is used as it is.
     complete : callable
         Asks it (`apportion.llm_client.session.LLMSession.complete`).
-    form : ActForm
+    form : ActionFormat
         How acts are asked for.
     """
 

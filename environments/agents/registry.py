@@ -40,7 +40,7 @@ class AgentRegistry:
     ----------
     registry : Registry
         Those that are no language models.
-    form : ActForm
+    form : ActionFormat
         How language models are asked.
     made_of : tuple of str
         How those of the registry are written that are made of what stands behind an @, for errors.
@@ -126,7 +126,7 @@ class AgentRegistry:
         names : sequence of str
             Of the registry, with what they are made of behind an @ where they need it; or a language model's:
             ``STYLE``, ``STYLE@MODEL``.
-        chosen : ChosenModel
+        chosen : ModelSpec
             The model, its server and limits, for those that are language models.
         cache : Path
             Where replies are kept.

@@ -58,7 +58,7 @@ class GameKind:
         Its rules' options, a frozen dataclass with a default for each.
     make : callable
         The environment of options and, where it is fixed, a deal.
-    roster : Roster
+    roster : AgentRegistry
         Who can play it.
     """
 

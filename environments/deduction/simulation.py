@@ -37,7 +37,7 @@ class DeductionChoice(Simulation):
         The game's options; None: their defaults.
     limit_s : float, optional
         Seconds for an act, after which the silent one stands in its place; None: no limit.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits, for agents that are language models.
     temperature : float
         Of language models.

@@ -35,11 +35,11 @@ class Players:
 
     Parameters
     ----------
-    roster : Roster
+    roster : AgentRegistry
         The agents that there are.
     names : tuple of str
         Those that play.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits, for agents that are language models.
     temperature : float
         Of language models.

@@ -42,7 +42,7 @@ class GameSimulator:
         The environment's.
     game : callable
         The game that a log's opening says; raises InputError, KeyError, TypeError or ValueError where it says none.
-    roster : Roster
+    roster : AgentRegistry
         Who plays on.
     """
 

@@ -185,7 +185,7 @@ SeatAct = tuple[int, Action]
 def offered(deal: Deal, act: Action) -> Offer | None:
     """The offer that an act makes; None: it makes none.
 
-    >>> offered(OneNumber((60.0,), (100.0,)), Act(PHYSICAL, "Offer: $85"))
+    >>> offered(OneNumber((60.0,), (100.0,)), Action(PHYSICAL, "Offer: $85"))
     85.0
     """
     words = _OFFER.fullmatch(act.text.strip()) if act.kind == PHYSICAL else None

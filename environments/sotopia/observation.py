@@ -101,7 +101,7 @@ def in_words(part: RoleInformation, acts: Sequence[SeatAct], most_acts: int, leg
 def done(act: Action) -> str:
     """An act in words, what was said as JSON.
 
-    >>> done(Act("speak", "Hi!")), done(Act("none"))
+    >>> done(Action("speak", "Hi!")), done(Action("none"))
     ('said: "Hi!"', 'did nothing')
     """
     if act.kind == SPEAK:

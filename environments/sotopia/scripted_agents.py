@@ -157,7 +157,8 @@ class WordSensitiveAgent:
 def mood(heard: list[SeatAct]) -> float:
     """What words have come to: each warm one counts less than the last, a cold one more after warm ones.
 
-    >>> [mood([(0, Act(SPEAK, words[0])) for words in said]) for said in ((), (WARM, WARM), (WARM, COLD), (COLD, CHAT))]
+    >>> said = ((), (WARM, WARM), (WARM, COLD), (COLD, CHAT))
+    >>> [mood([(0, Action(SPEAK, words[0])) for words in one]) for one in said]
     [0.0, 1.8, 0.25, -0.5]
     """
     total, warm = 0.0, 0

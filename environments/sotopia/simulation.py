@@ -49,7 +49,7 @@ class SimulationChoice(Simulation):
         Of everything that is drawn.
     rules : Rules
         Visibility, and when an episode ends.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits, for agents that are language models.
     temperature : float
         Of language models.

@@ -5,7 +5,7 @@ How to use it::
     session = Corpus.open(folder).session("used_bicycle-0-conceding-conceding-0")
     restored = SIMULATOR.restore(session, folder, complete)     # or environments.simulators.open_session(...)
     game = restored.before_turn(4)                             # a Sotopia of your own, four turns in
-    play(game, restored.agents)                                # environments.play; or act by act: game.do(Act(...))
+    play(game, restored.agents)                                # environments.play; or act by act: game.do(Action(...))
     game.outcome()["Ann Lee"]["GOAL"]
     restored.play_on("Ann Lee", {0, 4}, seeds=(0, 1))          # H(S) of SAVOIR, played on twice: two `Ending`s
     restored.as_it_stands("Ann Lee", {0, 4})                   # the same history, scored and not played on

@@ -51,7 +51,7 @@ def table_6(instances: tuple[CosineSimilarity, ...], sampling: Sampling) -> Tabl
 
     Parameters
     ----------
-    instances : tuple of Nearness
+    instances : tuple of CosineSimilarity
         None at all: the table says that it is not there.
     sampling : Sampling
         Sessions are drawn whole.

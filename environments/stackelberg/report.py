@@ -42,7 +42,7 @@ class StackelbergChoice:
         Names of further agents that are people.
     hard : collection of TaskId, optional
         Social tasks that count as hard.
-    instances : tuple of Nearness
+    instances : tuple of CosineSimilarity
         For Table 6.
     called : callable
         What a caller calls these, for errors.

@@ -190,7 +190,7 @@ class AEC(AECEnv):  # type: ignore[misc]
         ------
         InputError
             The action is no act.
-        ActError
+        InvalidActionError
             The rules do not allow it.
         """
         agent = self.agent_selection

@@ -60,7 +60,7 @@ class JudgingChoice:
         Names of judges: a prompt (``paper``, ``fine-grained``, a path), each also as ``NAME@MODEL``.
     calls : str
         ``episode`` asks about everybody at once, ``agent`` about each person alone.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits.
     without : tuple of str
         Whose ratings the new corpus leaves out.

@@ -42,7 +42,7 @@ class GenerationChoice:
         The file of vignettes (``scenarios``) or of things for sale (``sales``).
     seed : int
         Of what is drawn; another one asks for other replies.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits.
     temperature : float
         Of the model.
