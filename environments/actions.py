@@ -20,7 +20,7 @@ class Action(NamedTuple):
 
     >>> Action("speak", "Hello, Bob!").record()
     ['speak', 'Hello, Bob!']
-    >>> Act.of(["propose", "", [1, 0, 2]])
+    >>> Action.of(["propose", "", [1, 0, 2]])
     Action(kind='propose', text='', data=[1, 0, 2])
     """
 

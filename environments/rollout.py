@@ -50,7 +50,7 @@ class RolloutUtility:
     InputError
         No weight, or one that is not finite.
 
-    >>> Utility(PAPER_WEIGHTS).of(Ending({"GOAL": 8.0, "REL": -2.0, "KNO": 3.0}))
+    >>> RolloutUtility(PAPER_WEIGHTS).of(TerminalState({"GOAL": 8.0, "REL": -2.0, "KNO": 3.0}))
     4.0
     """
 

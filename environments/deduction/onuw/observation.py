@@ -91,7 +91,7 @@ def act_in_words(kind: str, aim: Aim) -> str:
 def seen_in_words(known: ClaimedHistory) -> str:
     """What a player was shown at night.
 
-    >>> seen_in_words(Account("seer", (5, 6), ("robber", "villager")))
+    >>> seen_in_words(ClaimedHistory("seer", (5, 6), ("robber", "villager")))
     'The cards of the centre are the Robber and the Villager.'
     """
     first = known.seen[0].title()

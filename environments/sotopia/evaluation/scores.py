@@ -39,9 +39,11 @@ class CharacterScores:
     def overall(self) -> float | None:
         """The mean of the seven (section 6); None as soon as one of them is, never 0.
 
-        >>> PersonVerdict("s", "m", "ann", dict.fromkeys(DIMENSIONS, Given(0)) | {"GOAL": Given(7)}).overall
+        >>> scores = dict.fromkeys(DIMENSIONS, DimensionScore(0)) | {"GOAL": DimensionScore(7)}
+        >>> CharacterScores("s", "m", "ann", scores).overall
         1.0
-        >>> PersonVerdict("s", "m", "ann", dict.fromkeys(DIMENSIONS, Given(None, cause="no reply"))).overall is None
+        >>> failed = dict.fromkeys(DIMENSIONS, DimensionScore(None, cause="no reply"))
+        >>> CharacterScores("s", "m", "ann", failed).overall is None
         True
         """
         scores = [self.given[dimension].score for dimension in DIMENSIONS]
