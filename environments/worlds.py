@@ -35,7 +35,7 @@ class World:
 
 
 def _negotiation(folder: str) -> str:
-    return f"apportion.environments.negotiation.{folder}simulator:SIMULATOR"
+    return f"apportion.environments.negotiation.{folder}simulation:SIMULATOR"
 
 
 def hidden_roles(name: str, title: str, module: str) -> World:

@@ -19,8 +19,7 @@ from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.contexts import SEATS, Context, all_contexts, read_contexts
 from apportion.environments.negotiation.game import NAMES, Negotiation
 from apportion.environments.negotiation.rules import MOST_ACTS
-from apportion.environments.negotiation.simulation import about_game
-from apportion.environments.negotiation.simulator import game_of
+from apportion.environments.negotiation.simulation import about_game, game_of
 from apportion.environments.negotiation.text_rendering import NegotiationRenderer
 from apportion.environments.terminal.human_agent import HumanAgent
 from apportion.foundation.errors import InputError

@@ -19,7 +19,7 @@ from apportion.llm_client.session import Complete
 
 @dataclass(frozen=True)
 class JudgedByModel:
-    """An `apportion.environments.role_assignment.Judge` that asks a model, as `apportion judge` does of a corpus.
+    """A `role_assignment.Judge` that asks a model, as `apportion world evaluate` does of a corpus.
 
     Parameters
     ----------
