@@ -38,7 +38,7 @@ def to_corpus(simulated: CollectionResult, *, judge: str = RULES, language: str 
 
     Returns
     -------
-    corpus : NewCorpus
+    corpus : CorpusBuild
         ``source`` of every session names the environment, the agents and the judge, and says that it is simulated.
     """
     rows = CorpusRows()

@@ -35,13 +35,13 @@ class Changes:
 
     Parameters
     ----------
-    verdicts : tuple of PersonVerdict
+    verdicts : tuple of CharacterScores
         What was said of its episodes.
     named : tuple of str
         Of those who have rated, the judges that the sessions' source is to name; people are none.
     without : tuple of str
         Whose earlier ratings are left out.
-    broken : tuple of LeftOut
+    broken : tuple of SkippedSession
         Sessions that are not brought along, and why: what breaks the rules of a corpus cannot be written.
     along : tuple of str
         Names of further files of the old corpus that the new one gets where they are there.

@@ -35,7 +35,7 @@ class Asking:
     ----------
     screen : Screen
         Where the person reads and types.
-    ratings : KeptRatings
+    ratings : RatingLog
         What was rated before, and where it is written down.
     annotator : str
         Who rates.

@@ -160,7 +160,7 @@ from apportion.environments.sotopia.evaluation.judging import JudgingChoice, jud
 from apportion.llm_client.model_spec import ModelSpec
 corpus, out, url = sys.argv[1:]
 judge_corpus(JudgingChoice(Corpus.open(corpus), ("paper", "fine-grained"), "agent",
-    ChosenModel("m", base_url=url, concurrency=4)), Path(out))
+    ModelSpec("m", base_url=url, concurrency=4)), Path(out))
 """
 
 
