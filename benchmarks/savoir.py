@@ -31,11 +31,11 @@ from apportion.decompose.shapley.coalitions import Bools, all_coalitions
 from apportion.decompose.shapley.marginal import by_prefix, leave_one_out
 from apportion.decompose.shapley.value_function import NoisyValueFunction, Value
 from apportion.decompose.shapley.values import default_budget, shapley_values
+from apportion.environments.collect_episodes import play
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.rollout import Rollouts, RolloutUtility
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.arrays import Floats
 from benchmarks.measure import tell

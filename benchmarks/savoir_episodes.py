@@ -17,10 +17,9 @@ import pyarrow.compute as pc
 from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.writer import check_free, claim, folder_for, place
-from apportion.environments.collect_episodes import EpisodePlan, simulate
+from apportion.environments.collect_episodes import EpisodePlan, play, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.scripted_agents import TalkingAgent, WordSensitiveAgent
 from apportion.environments.sotopia.simulation import LOG

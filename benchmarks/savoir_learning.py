@@ -18,10 +18,10 @@ import numpy as np
 from apportion.decompose.shapley.value_function import NoisyValueFunction
 from apportion.decompose.shapley.values import shapley_values
 from apportion.environments.actions import Action
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Observation
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.rollout import Rollouts, RolloutUtility
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.observation import SPEAK
 from apportion.environments.sotopia.scripted_agents import CHAT, COLD, WARM, TalkingAgent, WordSensitiveAgent, mood

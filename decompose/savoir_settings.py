@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from apportion.environments.role_assignment import SELF
-from apportion.environments.scoring import BY_RULES
+from apportion.environments.role_assignment import BY_RULES, SELF
 from apportion.foundation.settings import Settings
 
 

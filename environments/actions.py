@@ -18,10 +18,10 @@ class Action(NamedTuple):
     ``data`` is a JSON value (an offer, a vote), None where the words are all. Rules read ``kind`` and ``data``; where
     they read ``text``, the environment says how.
 
-    >>> Act("speak", "Hello, Bob!").record()
+    >>> Action("speak", "Hello, Bob!").record()
     ['speak', 'Hello, Bob!']
-    >>> Act.of(["propose", "", [1, 0, 2]])
-    Act(kind='propose', text='', data=[1, 0, 2])
+    >>> Action.of(["propose", "", [1, 0, 2]])
+    Action(kind='propose', text='', data=[1, 0, 2])
     """
 
     kind: str
@@ -36,10 +36,7 @@ class Action(NamedTuple):
     def of(cls, record: Any) -> Action:
         """Read what `record` has written.
 
-        Raises
-        ------
-        ValueError
-            The record is no list of a kind, words and perhaps data.
+        Raises ValueError: the record is no list of a kind, words and perhaps data.
         """
         if not isinstance(record, list) or not 2 <= len(record) <= 3 or not all(isinstance(v, str) for v in record[:2]):
             raise ValueError(f"an act is [kind, text] or [kind, text, data], this is {record!r:.200}")
@@ -60,10 +57,7 @@ Step = tuple[AgentAction, ...]
 def in_order(acts: Mapping[str, Action], acting: tuple[str, ...]) -> Step:
     """The moves of one step, one of every agent whose turn it is.
 
-    Raises
-    ------
-    ActError
-        Somebody acts out of turn, or does not act.
+    Raises InvalidActionError: somebody acts out of turn, or does not act.
     """
     if len(acting) == 1 == len(acts) and acting[0] in acts:
         return (AgentAction(acting[0], acts[acting[0]]),)

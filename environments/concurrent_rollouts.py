@@ -56,10 +56,7 @@ def side_by_side(
 def mapped(work: Callable[[_Given], _Result], given: Sequence[_Given], at_once: int) -> list[_Result]:
     """``work`` of each of ``given``, in their order, on threads of their own: it may call `side_by_side`.
 
-    Raises
-    ------
-    Exception
-        The first in their order, once all are done.
+    Raises Exception: the first in their order, once all are done.
     """
     if at_once <= 1:
         return [work(one) for one in given]

@@ -8,11 +8,10 @@ from collections.abc import Iterable
 
 from apportion.corpus.builder import CorpusBuild, CorpusRows
 from apportion.corpus.session import ENVIRONMENT
-from apportion.environments.agents.agent import UNREVISED, UNUSABLE
-from apportion.environments.agents.timeout import TIMED_OUT
+from apportion.environments.agents.agent import TIMED_OUT, UNREVISED, UNUSABLE
 from apportion.environments.collect_episodes import CollectedEpisode, CollectionResult
 from apportion.environments.environment import Environment, Step
-from apportion.environments.scoring import BY_RULES
+from apportion.environments.role_assignment import BY_RULES
 
 RULES = BY_RULES.called
 INSTEAD = {
@@ -39,7 +38,7 @@ def to_corpus(simulated: CollectionResult, *, judge: str = RULES, language: str 
 
     Returns
     -------
-    corpus : NewCorpus
+    corpus : CorpusBuild
         ``source`` of every session names the environment, the agents and the judge, and says that it is simulated.
     """
     rows = CorpusRows()

@@ -180,10 +180,7 @@ class Environment(ABC):
     def allowed(self, acts: Mapping[str, Action]) -> Step:
         """The moves of one step, if the rules allow them; nothing is done.
 
-        Raises
-        ------
-        ActError
-            Somebody acts out of turn or not at all, or an act is not allowed.
+        Raises InvalidActionError: somebody acts out of turn or not at all, or an act is not allowed.
         """
         moves = in_order(acts, self.acting())
         for agent, act in moves:
@@ -191,13 +188,7 @@ class Environment(ABC):
         return moves
 
     def check(self, agent: str, act: Action) -> None:
-        """Hold one agent's act to the rules, whatever others do.
-
-        Raises
-        ------
-        ActError
-            It is not allowed now.
-        """
+        """Hold one agent's act to the rules, whatever others do. Raises InvalidActionError: it is not allowed now."""
         legal = self.legal(agent)
         if act.kind not in legal:
             hint = did_you_mean(act.kind, legal, f"allowed now: {', '.join(legal)}")
@@ -217,13 +208,7 @@ class Environment(ABC):
         self.steps.append(moves)
 
     def step(self, acts: Mapping[str, Action]) -> None:
-        """Do what every agent whose turn it is does.
-
-        Raises
-        ------
-        ActError
-            As `allowed`; nothing was done then.
-        """
+        """Do what every agent whose turn it is does. Raises InvalidActionError as `allowed`; nothing was done then."""
         self.advance(self.allowed(acts))
 
     def do(self, act: Action) -> None:
@@ -297,10 +282,7 @@ class Environment(ABC):
     def replay(self, seed: int | str, steps: Iterable[Step]) -> None:
         """Begin anew and do again what a log holds.
 
-        Raises
-        ------
-        ActError
-            The log holds an act that these rules do not allow at its place.
+        Raises InvalidActionError: the log holds an act that these rules do not allow at its place.
         """
         self.reset(seed)
         for moves in steps:

@@ -147,10 +147,7 @@ def _take(line: dict[str, Any], episodes: dict[str, LoggedEpisode]) -> None:
 def check_same(name: str, logged: LoggedEpisode, opening: Mapping[str, Any]) -> None:
     """Refuse to go on with an episode that is another one in the log.
 
-    Raises
-    ------
-    UnitError
-        The log's episode was begun with other values.
+    Raises UnitError: the log's episode was begun with other values.
     """
     for key in {**logged.opening, **opening}:
         was, now = logged.opening.get(key), opening.get(key)

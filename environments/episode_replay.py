@@ -72,15 +72,12 @@ def digest_of(logged: LoggedEpisode, *more: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def check_words(session: Session, reopened: RestoredEpisode) -> None:
+def check_words(session: Session, restored: RestoredEpisode) -> None:
     """Hold a session's turns to its log.
 
-    Raises
-    ------
-    UnitError
-        The log has other words, so that what would be played on is not what would be credited.
+    Raises UnitError: the log has other words, so that what would be played on is not what would be credited.
     """
-    heard = heard_in(reopened.begun, reopened.steps)
+    heard = heard_in(restored.begun, restored.steps)
     for turn, (told, logged) in enumerate(zip(session.turns, heard, strict=False)):
         if (told.speaker, told.text) != (logged[0], whole_text(logged[1], IN_TABLES)):
             raise UnitError(
@@ -108,9 +105,9 @@ class Seats:
 
     Parameters
     ----------
-    roster : Roster
+    roster : AgentRegistry
         The environment's agents.
-    cast : Cast
+    cast : RoleAssignment
         Who is named.
     made : mapping of str to str
         By the environment's agents, who made the session.
@@ -183,13 +180,7 @@ class Seats:
 
 
 def check_cast(roster: AgentRegistry, cast: RoleAssignment) -> None:
-    """Whether there is everybody whom a cast names.
-
-    Raises
-    ------
-    InputError
-        There is not, or a prompt cannot be used.
-    """
+    """Whether there is everybody whom a cast names. Raises InputError: there is not, or a prompt cannot be used."""
     for name in sorted({cast.target, cast.partner} - {SELF}):
         asked = roster.asked_by(name, cast.chosen)
         if asked is None:

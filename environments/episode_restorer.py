@@ -75,10 +75,7 @@ class Simulator(Protocol):
     def open(self, session: Session, corpus: Path, complete: Complete) -> Rollable:
         """A session of its own, ready to be played on; ``complete`` asks the language model that the run lends.
 
-        Raises
-        ------
-        UnitError
-            What the environment kept of the session cannot be read.
+        Raises UnitError: what the environment kept of the session cannot be read.
         """
         ...
 
@@ -90,10 +87,7 @@ class SupportsAgentReplacement(Simulator, Protocol):
     def recast(self, cast: RoleAssignment) -> Self:
         """The same, whose `identity` and `open` mean sessions played on and scored by ``cast``.
 
-        Raises
-        ------
-        InputError
-            There is no such agent or judge.
+        Raises InputError: there is no such agent or judge.
         """
         ...
 

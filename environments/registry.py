@@ -9,6 +9,7 @@ from typing import Any
 from apportion.corpus.session import Session
 from apportion.environments.episode_restorer import Rollable, Simulator, SupportsAgentReplacement
 from apportion.environments.role_assignment import RoleAssignment
+from apportion.environments.worlds import WORLDS
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
 from apportion.llm_client.session import Complete
@@ -21,15 +22,7 @@ SIMULATORS = Registry(
     "identity(session, corpus) and open(session, corpus, "
     "complete)",
     fits=lambda thing: isinstance(thing, Simulator) and not isinstance(thing, type),
-    ours={
-        "sotopia": "apportion.environments.sotopia.simulator:SIMULATOR",
-        "negotiation": "apportion.environments.negotiation.simulation:SIMULATOR",
-        "bargaining": "apportion.environments.negotiation.bargaining.simulation:SIMULATOR",
-        "casino": "apportion.environments.negotiation.casino.simulation:SIMULATOR",
-        "werewolf": "apportion.environments.deduction.werewolf.register:SIMULATOR",
-        "avalon": "apportion.environments.deduction.avalon.register:SIMULATOR",
-        "onuw": "apportion.environments.deduction.onuw.register:SIMULATOR",
-    },
+    ours={world.name: world.simulator for world in WORLDS},
 )
 
 
@@ -44,7 +37,7 @@ def maker_of(
         One of the corpus.
     corpus : Path
         The corpus' folder.
-    cast : Cast, optional
+    cast : RoleAssignment, optional
         Who plays on and scores; None: who made the session, and its own judge.
 
     Raises

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from apportion.environments.agents.agent import Agent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Environment, InvalidActionError, Observation, Step
 from apportion.environments.episode_restorer import TerminalState
+from apportion.environments.role_assignment import BY_RULES, Judge
 from apportion.environments.rollout_preview import AsksForVerdicts, NotCachedError, PlannedRollouts, Prompt, prompts_of
-from apportion.environments.run_episode import play
-from apportion.environments.scoring import BY_RULES, Judge
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import UnitError
 
@@ -33,19 +33,13 @@ class MissingAgent:
     paid: bool = False
 
     def act(self, view: Observation) -> Action:
-        """Never acts.
-
-        Raises
-        ------
-        UnitError
-            Always: why it cannot.
-        """
+        """Never acts. Raises UnitError: always: why it cannot."""
         raise UnitError(f"{self.called!r} ({view.agent}) cannot play on: {self.why}")
 
 
 @dataclass(frozen=True)
 class RestoredEpisode:
-    """An episode that can be placed after any prefix of its acts; a `Playable`.
+    """An episode that can be placed after any prefix of its acts; a `Rollable`.
 
     Safe to use from several threads at once: every play has a clone of its own.
 
@@ -83,10 +77,7 @@ class RestoredEpisode:
     def after(self, steps: int) -> Environment:
         """The environment after that many of its steps, ready to go on; a clone of its own for every call.
 
-        Raises
-        ------
-        UnitError
-            The episode has fewer.
+        Raises UnitError: the episode has fewer.
         """
         if not 0 <= steps <= len(self.steps):
             raise UnitError(f"session {self.session_id}: {steps} steps of {len(self.steps)}")
@@ -104,13 +95,7 @@ class RestoredEpisode:
         return tuple(EpisodeLocation(step, speaker) for step, speaker, _ in self.begun.turns(self.steps))
 
     def turns_of(self, target: str) -> tuple[int, ...]:
-        """Numbers of the turns in which ``target`` speaks.
-
-        Raises
-        ------
-        UnitError
-            Nobody is called so.
-        """
+        """Numbers of the turns in which ``target`` speaks. Raises UnitError: nobody is called so."""
         agents = self.begun.agents
         if target not in agents:
             hint = did_you_mean(target, agents, f"there are {', '.join(agents)}")
@@ -175,7 +160,7 @@ class RestoredEpisode:
         return placed, dropped
 
     def play_on(self, target: str, kept: Collection[int], seeds: Sequence[int]) -> list[TerminalState]:
-        """As `Playable.play_on`; what is drawn after the history is drawn by the seed alone."""
+        """As `Rollable.play_on`; what is drawn after the history is drawn by the seed alone."""
         placed, dropped = self.history(target, kept)
         if placed.over:
             return [self._ending(placed, target, 0, dropped)] * len(seeds)
@@ -189,7 +174,7 @@ class RestoredEpisode:
         return endings
 
     def as_it_stands(self, target: str, kept: Collection[int]) -> TerminalState:
-        """As `Playable.as_it_stands`."""
+        """As `Rollable.as_it_stands`."""
         placed, dropped = self.history(target, kept)
         return self._ending(placed, target, 0, dropped)
 

@@ -16,7 +16,7 @@ class EpisodeRNG:
     seed : int or str
         The same seed gives the same numbers on every machine.
 
-    >>> chance = Chance(7)
+    >>> chance = EpisodeRNG(7)
     >>> copied = chance.copy()
     >>> chance.draws.random() == copied.draws.random() == Random(7).random()
     True

@@ -2,10 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from apportion.environments.scoring import BY_RULES
+from apportion.environments.environment import Environment
 from apportion.llm_client.model_spec import ModelSpec
+
+
+@dataclass(frozen=True)
+class EpisodeScore:
+    """What a judge says of one episode: by agent and dimension a score, None where it failed, with ``problem`` why."""
+
+    scores: Mapping[str, Mapping[str, float | None]]
+    problem: str | None = None
+
+
+class Judge(Protocol):
+    """Scores an episode as it stands, which need not be over; safe to use from several threads at once."""
+
+    @property
+    def called(self) -> str:
+        """The ratings' annotator, as in a corpus."""
+
+    def verdict(self, environment: Environment) -> EpisodeScore:
+        """What the agents have reached.
+
+        Raises
+        ------
+        InputError
+            No episode can be scored before a person changes something.
+        StoppedError
+            The budget of what is asked is used up.
+        """
+
+
+@dataclass(frozen=True)
+class RuleScorer:
+    """The environment's own outcome; asks nobody."""
+
+    called: str = "rules"
+
+    def verdict(self, environment: Environment) -> EpisodeScore:
+        """The outcome."""
+        return EpisodeScore(environment.outcome())
+
+
+BY_RULES = RuleScorer()
+
 
 SELF = "self"
 """In place of an agent's name: who played the seat when the session was made."""
@@ -24,7 +68,7 @@ class RoleAssignment:
         ``rules``, or a language model's by the name of its prompt, ``STYLE`` or ``STYLE@MODEL``.
     temperature : float, optional
         Of agents that are language models; None is that of the corpus.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model of names without one, and how every model is asked.
     plays : bool
         Whether anybody plays on at all; a history that is scored as it stands needs the judge alone.
@@ -50,7 +94,8 @@ class RoleAssignment:
     def named(self, made: str, *, target: bool) -> str:
         """Who plays on in a seat whose acts ``made`` did, the ``target``'s or another's.
 
-        >>> Cast(partner="conceding").named("base@m", target=False), Cast(partner="conceding").named("x", target=True)
+        >>> cast = RoleAssignment(partner="conceding")
+        >>> cast.named("base@m", target=False), cast.named("x", target=True)
         ('conceding', 'x')
         """
         name = self.target if target else self.partner

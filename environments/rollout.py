@@ -2,9 +2,9 @@
 
 How to use it::
 
-    reopened = SIMULATOR.reopen(session, folder, complete)       # any apportion.environments.episode_restorer.Rollable
-    turns = reopened.turns_of("Ann Lee")
-    rollouts = Rollouts(reopened, "Ann Lee", turns, Utility({"GOAL": 1.0}), rollouts=2)
+    restored = SIMULATOR.restore(session, folder, complete)       # any apportion.environments.episode_restorer.Rollable
+    turns = restored.turns_of("Ann Lee")
+    rollouts = Rollouts(restored, "Ann Lee", turns, Utility({"GOAL": 1.0}), rollouts=2)
     rollouts.played_on(frozenset({0, 2}))                        # with her first and third act: two utilities
     shapley_values(rollouts.played_on, len(turns))               # decompose.shapley.values
     shapley_values(Together(rollouts.all_played_on), len(turns)) # the same beside each other: decompose.shapley.worth
@@ -50,7 +50,7 @@ class RolloutUtility:
     InputError
         No weight, or one that is not finite.
 
-    >>> Utility(PAPER_WEIGHTS).of(Ending({"GOAL": 8.0, "REL": -2.0, "KNO": 3.0}))
+    >>> RolloutUtility(PAPER_WEIGHTS).of(TerminalState({"GOAL": 8.0, "REL": -2.0, "KNO": 3.0}))
     4.0
     """
 
@@ -118,7 +118,7 @@ class Rollouts:
 
     Parameters
     ----------
-    played : Playable
+    played : Rollable
         The session.
     target : str
         Whose acts they are.
@@ -174,10 +174,7 @@ class Rollouts:
     def as_it_stands(self, coalition: frozenset[int]) -> float:
         """The utility of H(S) when nobody goes on: what the acts contributed to what was, and not to what may come.
 
-        Raises
-        ------
-        UnitError
-            As `played_on`.
+        Raises UnitError as `played_on`.
         """
         return self._standing(coalition, self._stand(coalition))
 

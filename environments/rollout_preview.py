@@ -2,9 +2,9 @@
 
 How to use it::
 
-    reopened = simulator.open(session, folder, kept_alone(find))       # find: the kept reply to a request, or None
-    reopened.ahead("Ann Lee", {0, 4}, seed=3)                          # an `PlannedRollouts`
-    reopened.prompts("Ann Lee")                                        # what each act of the session itself would ask
+    restored = simulator.open(session, folder, kept_alone(find))       # find: the kept reply to a request, or None
+    restored.ahead("Ann Lee", {0, 4}, seed=3)                          # an `PlannedRollouts`
+    restored.prompts("Ann Lee")                                        # what each act of the session itself would ask
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class LanguageModelAgent:
         The model; its temperature is used as it is.
     complete : callable
         Asks it (`apportion.llm_client.session.LLMSession.complete`).
-    form : ActForm
+    form : ActionFormat
         How acts are asked for.
     """
 
@@ -127,10 +127,7 @@ class LanguageModelAgent:
     def request(self, view: Observation) -> ChatRequest:
         """What is asked first for the next act: for the act, or for its draft in the words of the revised prompt.
 
-        Raises
-        ------
-        InputError
-            The prompt cannot be used.
+        Raises InputError: the prompt cannot be used.
         """
         return self._request(revised(self.style, self.form.prompts) or self.style, view)
 
@@ -169,10 +166,7 @@ class LanguageModelAgent:
 def revised(style: str, prompts: PromptKind = PROMPTS) -> str | None:
     """The prompt by which a style is asked for a draft first (its header's ``revises``); None: it acts at once.
 
-    Raises
-    ------
-    InputError
-        There is no such prompt, it cannot be used, or what it revises is itself a revision.
+    Raises InputError: there is no such prompt, it cannot be used, or what it revises is itself a revision.
     """
     draft = prompts.header_of(style).get("revises")
     if draft is not None and "revises" in prompts.header_of(draft):
@@ -185,10 +179,7 @@ def revised(style: str, prompts: PromptKind = PROMPTS) -> str | None:
 def read_act(reply: ChatReply, view: Observation, form: ActionFormat = WORDS) -> Action:
     """The act of a reply; a thought is dropped.
 
-    Raises
-    ------
-    ReplyMistakeError
-        The reply cannot be used; the text says why.
+    Raises ReplyMistakeError: the reply cannot be used; the text says why.
     """
     check_finished(reply, "say less")
     document = strict_json(reply.text)

@@ -7,9 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.agent import Agent, ReplayAgent
 from apportion.environments.agents.language_model import TEMPERATURE, WORDS, ActionFormat, LanguageModelAgent, revised
-from apportion.environments.agents.replay import ReplayAgent
 from apportion.environments.agents.wrappers import WRAPPERS, WrappedAgent, WrappedModel, unwrapped
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
@@ -21,6 +20,18 @@ from apportion.llm_client.session import Complete, LLMSession
 TOO_LONG = "Lower the number of acts, or use a model with a longer context."
 
 
+def agents_by_name(group: str, ours: Mapping[str, str]) -> Registry:
+    """The registry of agents that are no language models: ours by their places, and a package's entry points."""
+    return Registry(
+        what="agent",
+        group=group,
+        must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
+        "stands behind an @ by its `of`",
+        fits=lambda thing: callable(getattr(thing, "act", None)),
+        ours=ours,
+    )
+
+
 @dataclass(frozen=True)
 class AgentRegistry:
     """The agents of one environment.
@@ -29,7 +40,7 @@ class AgentRegistry:
     ----------
     registry : Registry
         Those that are no language models.
-    form : ActForm
+    form : ActionFormat
         How language models are asked.
     made_of : tuple of str
         How those of the registry are written that are made of what stands behind an @, for errors.
@@ -47,10 +58,7 @@ class AgentRegistry:
     ) -> StyledModel | None:
         """The language model that an agent's name means (``STYLE`` or ``STYLE@MODEL``); None: it is no such agent.
 
-        Raises
-        ------
-        InputError
-            It is, and no model was chosen; or a setting cannot be used.
+        Raises InputError: it is, and no model was chosen; or a setting cannot be used.
         """
         wrapped = unwrapped(name)
         if wrapped is not None:
@@ -84,10 +92,7 @@ class AgentRegistry:
     def asking(self, name: str, asked: StyledModel, complete: Complete) -> Agent:
         """The agent of a name that asks a language model; ``asked`` as `asked_by` gave it.
 
-        Raises
-        ------
-        InputError
-            Its prompt cannot be used.
+        Raises InputError: its prompt cannot be used.
         """
         if isinstance(asked, WrappedModel) and asked.around is not None:
             inner, around = asked.inner, asked.around
@@ -121,7 +126,7 @@ class AgentRegistry:
         names : sequence of str
             Of the registry, with what they are made of behind an @ where they need it; or a language model's:
             ``STYLE``, ``STYLE@MODEL``.
-        chosen : ChosenModel
+        chosen : ModelSpec
             The model, its server and limits, for those that are language models.
         cache : Path
             Where replies are kept.
@@ -163,10 +168,7 @@ class AgentRegistry:
     def scripted(self, name: str) -> Agent:
         """The agent of a name that asks no language model; what stands behind an @ is what it is made of.
 
-        Raises
-        ------
-        InputError
-            There is none of this name, or what stands behind it is missing, too much or cannot be used.
+        Raises InputError: there is none of this name, or what stands behind it is missing, too much or cannot be used.
         """
         wrapped = unwrapped(name)
         if wrapped is not None:

@@ -87,13 +87,10 @@ def unwrapped(name: str) -> WrappedAgent | None:
     """The parts of a wrapped agent's name, the outermost wrapper first; None: nothing is around it.
 
     >>> unwrapped("base@qwen3+refiner@runs/refiner")
-    Wrapped(inner='base@qwen3', wrapper='refiner', of='runs/refiner')
+    WrappedAgent(inner='base@qwen3', wrapper='refiner', of='runs/refiner')
     >>> unwrapped("base@qwen3+8b")
 
-    Raises
-    ------
-    InputError
-        Nobody stands before the ``+``, or nothing behind the @.
+    Raises InputError: nobody stands before the ``+``, or nothing behind the @.
     """
     names = "|".join(map(re.escape, WRAPPERS.names()))
     marks = list(re.finditer(rf"\{MARK}({names})(?=@|\{MARK}|$)", name))

@@ -46,8 +46,7 @@ from apportion.environments.deduction.events import (
     numbers_in,
     utterance,
 )
-from apportion.environments.deduction.observation import in_text
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import PrivateInformation, in_text
 from apportion.environments.environment import Action, AgentAction, Environment, InvalidActionError, Step
 from apportion.foundation.errors import InputError
 

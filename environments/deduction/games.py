@@ -8,16 +8,42 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from apportion.environments.agents.registry import AgentRegistry
+from apportion.environments.agents.agent import ReplayAgent
+from apportion.environments.agents.registry import AgentRegistry, agents_by_name
 from apportion.environments.deduction.events import Deal
 from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.language_model import FORM
 from apportion.environments.environment import Environment
 from apportion.environments.simulation.rule_scored import GameSimulator
+from apportion.environments.worlds import WORLDS
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
 from apportion.foundation.settings import problems
 from apportion.llm_client.model_spec import Called
+
+
+def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) -> AgentRegistry:
+    """The roster of a game: ``random``, ``recorded@LOG#EPISODE``, the game's own scripts, a package's, and models.
+
+    Parameters
+    ----------
+    game : str
+        Its kind; packages bring agents as entry points of ``apportion.GAME_agents``.
+    ours : mapping of str to str
+        By name the place of the game's own scripts.
+    elsewhere : mapping of str to str
+        Published methods with which the Stackelberg Speaker is compared, by the names under which packages bring them.
+    """
+    registry = agents_by_name(
+        f"apportion.{game}_agents",
+        {
+            "random": "apportion.environments.deduction.scripts:Random",
+            **ours,
+            "recorded": "apportion.environments.agents.agent:ReplayAgent",
+        },
+    )
+    return AgentRegistry(registry, FORM, (ReplayAgent.example,), elsewhere)
 
 
 @dataclass(frozen=True)
@@ -32,7 +58,7 @@ class GameKind:
         Its rules' options, a frozen dataclass with a default for each.
     make : callable
         The environment of options and, where it is fixed, a deal.
-    roster : Roster
+    roster : AgentRegistry
         Who can play it.
     """
 
@@ -49,10 +75,7 @@ class GameKind:
     def options_of(self, given: Iterable[str], called: Called = str) -> Any:
         """The options that ``NAME=VALUE`` texts choose; several values have commas between.
 
-        Raises
-        ------
-        InputError
-            No such option, one twice, or a value that it cannot have.
+        Raises InputError: no such option, one twice, or a value that it cannot have.
         """
         defaults = {field.name: field.default for field in fields(self.options)}
         names = list(defaults)
@@ -106,11 +129,7 @@ GAMES = Registry(
     group="apportion.deduction_games",
     must_be="an apportion.environments.deduction.games.GameKind",
     fits=lambda thing: isinstance(thing, GameKind),
-    ours={
-        "werewolf": "apportion.environments.deduction.werewolf.register:WEREWOLF",
-        "avalon": "apportion.environments.deduction.avalon.register:AVALON",
-        "onuw": "apportion.environments.deduction.onuw.register:ONUW",
-    },
+    ours={world.name: world.game for world in WORLDS if world.game is not None},
 )
 """Every game by its kind; a package's are found by name, too."""
 

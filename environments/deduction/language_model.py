@@ -40,13 +40,7 @@ def fields(view: Observation) -> Mapping[str, Any]:
 
 
 def aim_in(kind: str, document: Mapping[str, Any], view: Observation) -> Any:
-    """The data of a reply.
-
-    Raises
-    ------
-    ReplyMistakeError
-        It is no list of numbers; which are allowed, the rules say.
-    """
+    """The data of a reply. Raises ReplyMistakeError: it is no list of numbers; which are allowed, the rules say."""
     aims = view.facts.choices.get(kind, ())
     if not aims:
         return None

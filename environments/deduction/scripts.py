@@ -6,7 +6,7 @@ from random import Random as Draws
 from typing import Any, ClassVar
 
 from apportion.environments.deduction.events import SPEAK, Aim
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.environment import Action, Observation
 
 SMALL_TALK = (

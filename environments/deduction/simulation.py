@@ -8,9 +8,8 @@ from functools import cached_property, partial
 from random import Random
 from typing import Any
 
-from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.agent import Agent, TimeLimitedAgent
 from apportion.environments.agents.language_model import TEMPERATURE
-from apportion.environments.agents.timeout import TimeLimitedAgent
 from apportion.environments.collect_episodes import EpisodePlan
 from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GameKind
@@ -38,7 +37,7 @@ class DeductionChoice(Simulation):
         The game's options; None: their defaults.
     limit_s : float, optional
         Seconds for an act, after which the silent one stands in its place; None: no limit.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits, for agents that are language models.
     temperature : float
         Of language models.
@@ -73,13 +72,7 @@ class DeductionChoice(Simulation):
 
     @property
     def total(self) -> int:
-        """Games in all.
-
-        Raises
-        ------
-        InputError
-            Nothing to play, or no time for an act.
-        """
+        """Games in all. Raises InputError: nothing to play, or no time for an act."""
         if min(len(self.agents), self.games) < 1 or (self.limit_s is not None and not self.limit_s > 0):
             raise InputError(
                 f"nothing to play: {len(self.agents)} agents, games = {self.games}, limit_s = {self.limit_s}; one at "

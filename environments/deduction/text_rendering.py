@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from apportion.environments.agents.agent import SILENT
 from apportion.environments.deduction.events import SPEAK, done, numbers_in
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.observation import SAY, instead, listed
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import SAY, PrivateInformation, instead, listed
 from apportion.environments.environment import Action, Observation
-from apportion.environments.terminal.commands import Command
 from apportion.environments.terminal.console import LineError
-from apportion.environments.terminal.prompts import Rendered
+from apportion.environments.terminal.human_agent import Command, Rendered
 
 NOTHING = "nothing"
 """The command of the silent act."""
@@ -68,10 +66,7 @@ class DeductionRenderer:
     def understood(self, view: Observation, act: Action) -> Action:
         """The act, aimed at the players whose numbers were typed.
 
-        Raises
-        ------
-        LineError
-            There are none; or where one is needed several, or a sign before it.
+        Raises LineError: there are none; or where one is needed several, or a sign before it.
         """
         facts = _facts(view)
         if act.kind == SPEAK:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from abc import abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
-from apportion.corpus.writer import ImportReport, claim, place
+from apportion.corpus.writer import ImportReport, check_free, claim, folder_for, place
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.collect_episodes import CollectedEpisode, CollectionResult, EpisodePlan, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Environment, Observation
 from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
 from apportion.environments.restored_episode import MissingAgent
-from apportion.environments.terminal.human_agent import HumanAgent
+from apportion.environments.terminal.console import Screen
+from apportion.environments.terminal.human_agent import HumanAgent, Renderer
 from apportion.foundation.errors import ApportionError, InputError, UnitError
-from apportion.llm_client.model_spec import Called
+from apportion.llm_client.model_spec import Called, ModelSpec
 
 _NAMED = re.compile(r"[\w.-]{1,40}")
 
@@ -36,104 +43,148 @@ class PersonPlayed:
     report: ImportReport
 
 
-@dataclass(frozen=True)
-class PersonsEpisode:
-    """One episode in which a person takes part.
+@dataclass(frozen=True, kw_only=True)
+class HumanPlay:
+    """What a person plays, and with whom; a subclass for each environment.
 
     Parameters
     ----------
-    kind : str
-        What makes the corpus, as ``play sotopia``.
-    plan : EpisodePlan
-        The episode, the person among its agents.
-    person : Person
-        Who is asked.
-    seat : str
-        The environment's agent whom the person plays.
-    note : str
-        What is said of the corpus.
-    made_again : callable
-        The environment of any episode of the kind, from what its log says; raises as `_again` has it.
+    person : str
+        What the person is called in the log and the corpus; no agent's name.
+    seed : int
+        Of everything that is drawn; another one gives another episode.
+    chosen, temperature, called
+        The language model of agents that are one; what a caller calls these fields, for errors.
     """
 
-    kind: str
-    plan: EpisodePlan
-    person: HumanAgent
-    seat: str
-    note: str
-    made_again: Callable[[LoggedEpisode], Environment]
+    person: str = "person"
+    seed: int = 0
+    chosen: ModelSpec = field(default_factory=ModelSpec)
+    temperature: float = TEMPERATURE
+    called: Called = str
+    note: ClassVar[str]
+    """What is said of the corpus."""
 
     @property
-    def record(self) -> dict[str, str]:
-        """What such a corpus is made by; any episode that a person plays may be added."""
-        return {"kind": self.kind}
+    @abstractmethod
+    def kind(self) -> str:
+        """What makes the corpus, as ``play sotopia``."""
 
-    def play(self, out: Path) -> PersonPlayed:
-        """Let the person play to the end, from where the episode stands in the log of ``out``; the corpus of all there.
+    @property
+    @abstractmethod
+    def agents(self) -> AgentRegistry:
+        """Who can play the other seats."""
+
+    @property
+    @abstractmethod
+    def partners(self) -> tuple[str, ...]:
+        """The names of those who do."""
+
+    @property
+    @abstractmethod
+    def renderer(self) -> Renderer:
+        """How the environment is shown to the person."""
+
+    @property
+    @abstractmethod
+    def seat_name(self) -> str:
+        """The environment's agent whom the person plays."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise InputError where this cannot be played."""
+
+    @abstractmethod
+    def plan(self, person: HumanAgent, agents: Mapping[str, Agent]) -> EpisodePlan:
+        """The episode, with everybody in their seats."""
+
+    @abstractmethod
+    def environment_of(self, logged: LoggedEpisode) -> Environment:
+        """The environment of any episode of the kind; raises as `_replayed` has it."""
+
+    def hidden(self) -> AbstractContextManager[None]:
+        """Within it errors name nobody whom the person may not know."""
+        return nullcontext()
+
+    def check_person(self) -> None:
+        """Hold what the person is called to what a corpus can name.
+
+        Raises InputError: it is no such name, or an agent's.
+        """
+        name, called = self.person, self.called("person")
+        if not _NAMED.fullmatch(name):
+            raise InputError(f"{called} {name!r}: give 1 to 40 letters, digits, dots, hyphens or underscores")
+        if name in (*self.agents.registry.names(), *self.agents.form.prompts.names()):
+            raise InputError(f"{called} {name!r} is an agent's name; a person needs another one")
+
+    def play(self, out: Path, screen: Screen) -> PersonPlayed:
+        """Let the person play to the end, from where the episode stands in the log of ``out``.
 
         An act of the person, as every reply that is paid for, is on the disk before it is used: stopped or killed at
         any moment, the same call goes on, and nobody is asked again for what was done.
 
+        Parameters
+        ----------
+        out : Path
+            The corpus' folder: a new one, or one in which people have played the same kind before.
+        screen : Screen
+            Where the person reads and types; shows nothing that the seat may not know.
+
         Raises
         ------
         InputError
-            The folder's log is damaged, or holds another kind of episode.
+            It cannot be played (`check`); the folder holds something else, its log is damaged, or an agent cannot be
+            asked.
         EOFError
             The person stops, or the input has ended.
         StoppedError
-            The partner's budget is spent.
+            The budget of a language model is spent.
         UnitError
-            The partner failed; the same call goes on with the episode.
+            An agent failed; the same call goes on with the episode.
         """
-        logged = read_log(out / LOG).get(self.plan.name)
-        again = logged is not None and logged.closing is not None
-        claim(out, self.record)
-        begun = self.plan.make()
-        begun.reset(self.plan.seed)
-        self.person.see_the_beginning(Observation(begun, self.seat))
-        played = _played(self.plan, out / LOG)
-        self.person.see_the_end(Observation(played.environment, self.seat))
-        over, unfinished = self._in_the_folder(out / LOG)
-        made = to_corpus(CollectionResult(over))
-        outcome = played.environment.outcome()[self.seat]
-        scores = {name: value for name, value in outcome.items() if value is not None}
-        report = place(self.kind, out, replace(made, notes=(self.note, *made.notes)), self.record)
-        return PersonPlayed(again, len(played.environment.steps), scores, unfinished, report)
+        self.check()
+        record = {"kind": self.kind}
+        check_free(out, record)
+        cache = self.chosen.cache_in(out)
+        asked = self.agents.agents_of(self.partners, self.chosen, cache, self.called, self.temperature)
+        with folder_for(out), asked as agents, self.hidden():
+            person = HumanAgent(screen, self.renderer, self.person)
+            plan = self.plan(person, agents)
+            logged = read_log(out / LOG).get(plan.name)
+            again = logged is not None and logged.closing is not None
+            claim(out, record)
+            begun = plan.make()
+            begun.reset(plan.seed)
+            person.see_the_beginning(Observation(begun, self.seat_name))
+            played = _played(plan, out / LOG)
+            person.see_the_end(Observation(played.environment, self.seat_name))
+            over, unfinished = self._in_the_folder(out / LOG)
+            made = to_corpus(CollectionResult(over))
+            outcome = played.environment.outcome()[self.seat_name]
+            scores = {name: value for name, value in outcome.items() if value is not None}
+            report = place(self.kind, out, replace(made, notes=(self.note, *made.notes)), record)
+            return PersonPlayed(again, len(played.environment.steps), scores, unfinished, report)
 
     def _in_the_folder(self, log: Path) -> tuple[tuple[CollectedEpisode, ...], int]:
-        """The episodes of a log that are over, played again without asking anybody, and how many are not."""
+        """The episodes of a log that are over, replayed without asking anybody, and how many are not."""
         over, begun = [], 0
         for name, logged in read_log(log).items():
             if logged.closing is None:
                 begun += 1
                 continue
             try:
-                over.append(self._again(name, logged))
+                over.append(self._replayed(name, logged))
             except (ApportionError, KeyError, TypeError, ValueError) as error:
                 raise InputError(
                     f"{log}: episode {name!r} cannot be played again ({error}). Name another folder"
                 ) from None
         return tuple(over), begun
 
-    def _again(self, name: str, logged: LoggedEpisode) -> CollectedEpisode:
-        environment, seed = self.made_again(logged), logged.opening["seed"]
+    def _replayed(self, name: str, logged: LoggedEpisode) -> CollectedEpisode:
+        environment, seed = self.environment_of(logged), logged.opening["seed"]
         agents = {seat: MissingAgent(called, "its episode is over") for seat, called in logged.opening["agents"]}
         environment.replay(seed, logged.steps)
         return CollectedEpisode(EpisodePlan(name, lambda: environment, agents, seed), environment)
-
-
-def check_person(name: str, taken: Iterable[str], called: Called) -> None:
-    """Hold what a person is called to what a corpus can name.
-
-    Raises
-    ------
-    InputError
-        It is no such name, or one of the agents' (``taken``).
-    """
-    if not _NAMED.fullmatch(name):
-        raise InputError(f"{called('person')} {name!r}: give 1 to 40 letters, digits, dots, hyphens or underscores")
-    if name in taken:
-        raise InputError(f"{called('person')} {name!r} is an agent's name; a person needs another one")
 
 
 def _played(plan: EpisodePlan, log: Path) -> CollectedEpisode:

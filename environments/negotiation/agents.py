@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.agent import Agent, ReplayAgent
 from apportion.environments.agents.language_model import TEMPERATURE
 from apportion.environments.agents.registry import AgentRegistry
-from apportion.environments.agents.replay import ReplayAgent
 from apportion.environments.agents.wrappers import WrappedModel, unwrapped
 from apportion.environments.negotiation.language_model import FORM, script_registry
 from apportion.environments.negotiation.llm_realization import PROMPTS, WORDED, WORDING, LLMVerbalizedAgent

@@ -199,7 +199,7 @@ class Negotiation(Environment):
         return solve(self.context).points[deal]
 
     def _code(self, act: Action) -> int:
-        """`observation.number_of`; raises ActError: its data is no split, or is missing, or should be."""
+        """`observation.number_of`; raises InvalidActionError: its data is no split, or is missing, or should be."""
         try:
             return number_of(act)
         except CodeError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.environments.agents.language_model import ActionFormat
+from apportion.environments.agents.registry import agents_by_name
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.action_encoding import WITH_SPLIT
 from apportion.environments.negotiation.contexts import ITEMS, MOST
@@ -37,18 +38,9 @@ PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.negotiati
 
 def script_registry(entry_points: str, module: str, scripts: Mapping[str, str], **others: str) -> Registry:
     """Agents by name: the scripts of a module by their classes, ``recorded``, ``others``, and those of packages."""
-    return Registry(
-        what="agent",
-        group=entry_points,
-        must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
-        "stands behind "
-        "an @ by its `of`",
-        fits=lambda thing: callable(getattr(thing, "act", None)),
-        ours={
-            **{name: f"{module}:{script}" for name, script in scripts.items()},
-            "recorded": "apportion.environments.agents.replay:ReplayAgent",
-            **others,
-        },
+    recorded = {"recorded": "apportion.environments.agents.agent:ReplayAgent"}
+    return agents_by_name(
+        entry_points, {**{name: f"{module}:{script}" for name, script in scripts.items()}, **recorded, **others}
     )
 
 

@@ -139,7 +139,7 @@ def in_text(
 def done(act: Action, part: Part, seat: int) -> str:
     """An act in words, as the seat of ``part`` reads it, ``seat`` being who did it.
 
-    >>> done(Act("insist", "", [0, 2, 1]), Part(0, ("Alice", "Bob"), (1, 3, 1), (3, 1, 4), 20), 1)
+    >>> done(Action("insist", "", [0, 2, 1]), Part(0, ("Alice", "Bob"), (1, 3, 1), (3, 1, 4), 20), 1)
     'insisted on keeping 2 hats and 1 ball (which leaves 1 book and 1 hat to you)'
     """
     if act.data is None:

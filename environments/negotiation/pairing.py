@@ -37,7 +37,7 @@ class PairChoice(Simulation):
         Of everything that is drawn.
     most_acts : int
         Of a game.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits, for agents that are language models.
     temperature : float
         Of language models.

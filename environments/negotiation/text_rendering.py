@@ -20,9 +20,8 @@ from apportion.environments.negotiation.observation import (
 )
 from apportion.environments.negotiation.realization import in_words
 from apportion.environments.negotiation.scripts import own_proposals
-from apportion.environments.terminal.commands import Command
 from apportion.environments.terminal.console import LineError
-from apportion.environments.terminal.prompts import Rendered
+from apportion.environments.terminal.human_agent import Command, Rendered
 
 SAY, TAKE = "say", "take"
 SPLIT = " ".join(f"{item.upper()}S" for item in ITEMS)

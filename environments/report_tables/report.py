@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from apportion.environments.report_tables.table import SIMULATED, Table, safe
-from apportion.environments.terminal.sanitize import printable
+from apportion.environments.terminal.console import printable
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
+
+HUMANS = ("person", "human")
+"""What a person who plays is called as an agent; behind it may follow ``:``, ``@`` or ``-`` and more."""
+
+
+def is_human(agent: str | None, called: Sequence[str] = ()) -> bool:
+    """Whether an agent is a person, by its name: one of `HUMANS`, or of ``called``.
+
+    >>> is_human("person"), is_human("human-7"), is_human("gpt-4"), is_human("ann", ["ann"])
+    (True, True, False, True)
+    """
+    if agent is None:
+        return False
+    first = agent.casefold()
+    for mark in ":@- ":
+        first = first.split(mark)[0]
+    return first in HUMANS or agent in called
+
 
 NAME = "report"
 """Of the files that hold everything."""
@@ -42,10 +61,7 @@ class Report:
     def write(self, folder: Path) -> list[Path]:
         """Write it whole and each table as .txt, .md and .json, figures also as .svg.
 
-        Raises
-        ------
-        InputError
-            The folder cannot be written to.
+        Raises InputError: the folder cannot be written to.
         """
         files = _files(NAME, self.text(), self.markdown(), self.to_json())
         for table in self.tables:

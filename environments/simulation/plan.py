@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from apportion.corpus.writer import ImportReport, check_free, claim, folder_for, place
 from apportion.environments.agents.agent import Agent
-from apportion.environments.agents.language_model import TEMPERATURE
+from apportion.environments.agents.language_model import TEMPERATURE, TOKENS_AN_ACT
 from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.collect_episodes import EpisodePlan, simulate
 from apportion.environments.corpus_export import to_corpus
-from apportion.environments.environment import Environment
+from apportion.environments.environment import Environment, Observation
 from apportion.environments.episode_log import LOG
 from apportion.foundation.errors import InputError
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.cost.tokens import estimated_input_tokens
+from apportion.llm_client.cost.upper_bound import CostUpperBound
+from apportion.llm_client.errors import prefixed
 from apportion.llm_client.model_spec import Called, ModelSpec
+from apportion.llm_client.preview import Preview
+from apportion.llm_client.request import ChatReply, ChatRequest
+from apportion.llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)
@@ -28,11 +35,11 @@ class Players:
 
     Parameters
     ----------
-    roster : Roster
+    roster : AgentRegistry
         The agents that there are.
     names : tuple of str
         Those that play.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits, for agents that are language models.
     temperature : float
         Of language models.
@@ -50,10 +57,7 @@ class Players:
     def called_as(self) -> Mapping[str, str]:
         """By agent its name with its model, as in logs.
 
-        Raises
-        ------
-        InputError
-            Two have the same, there is none of a name, or no model was chosen for it.
+        Raises InputError: two have the same, there is none of a name, or no model was chosen for it.
         """
         names: dict[str, str] = {}
         for agent in self.names:
@@ -136,3 +140,118 @@ def write_corpus(
     made = to_corpus(simulated)
     notes = ("simulated, not recorded: no person spoke", *simulation.notes, *made.notes)
     return place(simulation.kind, out, replace(made, notes=notes), record)
+
+
+MEASURED = 100
+"""Episodes, at most, whose first request is measured; the rest are taken to be as long."""
+
+
+@runtime_checkable
+class Asking(Agent, Protocol):
+    """An agent that asks a language model for its acts."""
+
+    @property
+    def settings(self) -> LLMSettings:
+        """The model, and how it is asked."""
+
+    @property
+    def requests_an_act(self) -> int:
+        """How often it is asked for one act, where every reply can be used."""
+
+    def request(self, view: Observation) -> ChatRequest:
+        """What is asked first for the next act."""
+
+
+@dataclass(frozen=True)
+class _First:
+    """The first request of a seat: to whom, what, how many there are at most, and acts of the whole episode.
+
+    ``begins``: whether it is this seat's turn at the beginning, so that exactly this is sent.
+    """
+
+    settings: LLMSettings
+    request: ChatRequest
+    count: int
+    acts: int
+    begins: bool
+
+
+def price(simulation: Simulation) -> list[CostUpperBound]:
+    """By model, what a choice would take at most; nothing for scripted agents. Asks nobody.
+
+    Raises InputError: an unknown name, or a price table that cannot be read.
+    """
+    by_model: dict[str, list[_First]] = {}
+    counts: dict[str, int] = {}
+    for first in _first_requests(simulation):
+        model = first.settings.model
+        counts[model] = counts.get(model, 0) + first.count
+        measured = by_model.setdefault(model, [])
+        if len(measured) < MEASURED:
+            measured.append(first)
+    return [_priced(simulation, measured, counts[model]) for model, measured in by_model.items()]
+
+
+def preview(simulation: Simulation, count: int) -> Preview:
+    """The first ``count`` requests: of each seat of a language model, what it would be asked before anybody has acted.
+
+    Seats that act first come first. What the others are asked holds what was said before; the notes say how many of
+    those shown are so.
+
+    Raises InputError: an unknown name, or no language model plays.
+    """
+    asked = sorted(_first_requests(simulation), key=lambda first: not first.begins)
+    if not asked:
+        raise InputError("no language model plays, so nothing would be sent")
+    called, llm = simulation.players.called, asked[0].settings
+    notes = ["first requests alone: later ones hold what was said before"]
+    shown = asked[:count]
+    waiting = sum(not first.begins for first in shown)
+    if waiting:
+        notes.append(
+            f"{waiting} of those shown are of seats whose turn it is not yet: theirs will hold what was said, too"
+        )
+    consent = f"{called('allow_host')} {llm.consent_host or llm.host}"
+    requests = tuple(first.request for first in shown)
+    return Preview(llm, requests, len(asked), consent, called("preview"), tuple(notes))
+
+
+def _first_requests(simulation: Simulation) -> Iterator[_First]:
+    """Of every seat of a language model: its settings, its first request, and how many there are at most."""
+    for plan in simulation.plans(_agents(simulation)):
+        environment = plan.make()
+        environment.reset(plan.seed)
+        acts = [simulation.acts_of(environment, seat) for seat in range(len(environment.agents))]
+        for seat, name in enumerate(environment.agents):
+            agent = plan.agents[name]
+            if isinstance(agent, Asking):
+                request = agent.request(Observation(environment, name))
+                most, begins = acts[seat] * agent.requests_an_act, name in environment.acting()
+                yield _First(agent.settings, request, most, sum(acts), begins)
+
+
+def _agents(simulation: Simulation) -> Mapping[str, Agent]:
+    """Those that play, language models without a client: nobody acts."""
+    players = simulation.players
+    found: dict[str, Agent] = {}
+    for name in players.called_as:
+        asked = players.roster.asked_by(name, players.chosen, players.called, players.temperature)
+        found[name] = players.roster.scripted(name) if asked is None else players.roster.asking(name, asked, _nobody)
+    return found
+
+
+def _priced(simulation: Simulation, first: list[_First], count: int) -> CostUpperBound:
+    opening = sum(estimated_input_tokens(one.request) for one in first) / len(first)
+    acts = sum(one.acts for one in first) / len(first)
+    # On average half of the acts are there to be read.
+    input_tokens = round(count * (opening + acts / 2 * TOKENS_AN_ACT))
+    output_tokens = count * TOKENS_AN_ACT
+    players, llm = simulation.players, first[0].settings
+    with prefixed(players.called("model")):
+        paid = find_price(llm.model, players.chosen.prices)
+    usd = None if paid is None else paid.usd(input_tokens, output_tokens)
+    return CostUpperBound(llm.model, count, input_tokens, output_tokens, usd, llm.provider == "recorded")
+
+
+def _nobody(request: ChatRequest) -> ChatReply:
+    raise AssertionError("a look before the work asks nobody")

@@ -6,15 +6,16 @@ by ``STYLE@MODEL``, asked through ``complete`` with the temperature of the corpu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from apportion.corpus.session import Session
 from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.corpus_export import RULES
 from apportion.environments.environment import Environment
+from apportion.environments.episode_log import LoggedEpisode
 from apportion.environments.episode_replay import (
     Seats,
     check_cast,
@@ -25,7 +26,7 @@ from apportion.environments.episode_replay import (
     temperature_of,
 )
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.role_assignment import RoleAssignment
+from apportion.environments.role_assignment import BY_RULES, Judge, RoleAssignment
 from apportion.foundation.errors import ApportionError, InputError, UnitError
 from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
@@ -41,7 +42,7 @@ class GameSimulator:
         The environment's.
     game : callable
         The game that a log's opening says; raises InputError, KeyError, TypeError or ValueError where it says none.
-    roster : Roster
+    roster : AgentRegistry
         Who plays on.
     """
 
@@ -51,15 +52,12 @@ class GameSimulator:
     version: int = 1
     """Of the rules by which a session plays on; another one makes finished work stale."""
     cast: RoleAssignment = field(default_factory=RoleAssignment)
-    """Who plays on; the rules score."""
+    """Who plays on and scores."""
 
-    def recast(self, cast: RoleAssignment) -> GameSimulator:
-        """The same, whose sessions are played on by ``cast``.
+    def recast(self, cast: RoleAssignment) -> Self:
+        """The same, whose sessions are played on and scored by ``cast``.
 
-        Raises
-        ------
-        InputError
-            There is no such agent, or another judge than the rules is named.
+        Raises InputError: there is no such agent, or another judge than the rules is named.
         """
         if cast.judge != RULES:
             raise InputError(f"judge = {cast.judge!r}: a {self.kind} is scored by its rules; name the judge {RULES!r}")
@@ -73,37 +71,58 @@ class GameSimulator:
         ours = {"environment": self.kind, "version": self.version, "judge": RULES}
         try:
             logged = logged_episode(session, corpus)
+            played = digest_of(logged, *self._context(logged))
         except ApportionError:
             return {**ours, "episode": None}  # Told when it is opened.
-        made = {**ours, "temperature": temperature_of(corpus), "episode": digest_of(logged)}
+        made = {**ours, "temperature": temperature_of(corpus), "episode": played}
         if not self.cast.changes and not self.asked(session, corpus):
-            return made
-        return {**made, "cast": Seats.of(logged, corpus, self.roster, self.cast).identity()}
+            return made  # As sessions were known before others could play on.
+        return {**made, "cast": {**self._seats(logged, corpus).identity(), **self._judge_identity()}}
 
     def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
         """As `apportion.environments.episode_restorer.SupportsAgentReplacement.asked`."""
         try:
-            seats = Seats.of(logged_episode(session, corpus), corpus, self.roster, self.cast)
+            seats = self._seats(logged_episode(session, corpus), corpus)
         except ApportionError:
             return ()
-        return tuple({one.settings.model: one.settings for one in seats.models().values()}.values())
+        models = [*self._judge_settings(), *(one.settings for one in seats.models().values())]
+        return tuple({model.model: model for model in models}.values())
 
     def open(self, session: Session, corpus: Path, complete: Complete) -> RestoredEpisode:
-        """The session, played on by the cast, scored by the rules.
+        """The session, played on and scored by the cast.
 
-        Raises
-        ------
-        UnitError
-            The log is not there, damaged, holds no such episode, or other words than the session.
+        Raises UnitError: the log is not there, damaged, holds no such episode, or other words than the session.
         """
+        return self._restored(session, corpus, complete, self._scorer(complete))
+
+    def _restored(self, session: Session, corpus: Path, complete: Complete, judge: Judge) -> RestoredEpisode:
         try:
             logged = logged_episode(session, corpus)
-            game = self.game(logged.opening["about"])
+            game = self._environment(logged)
             game.reset(logged.opening["seed"])
         except (InputError, KeyError, TypeError, ValueError) as error:
             raise UnitError(f"session {session.session_id}: {error}") from None
-        seats = Seats.of(logged, corpus, self.roster, self.cast)
-        others = seats.others(complete)
-        reopened = RestoredEpisode(session.session_id, game, tuple(logged.steps), seats.again(complete), others=others)
-        check_words(session, reopened)
-        return reopened
+        seats = self._seats(logged, corpus)
+        agents, others = seats.again(complete), seats.others(complete)
+        restored = RestoredEpisode(session.session_id, game, tuple(logged.steps), agents, judge, others)
+        check_words(session, restored)
+        return restored
+
+    def _seats(self, logged: LoggedEpisode, corpus: Path) -> Seats:
+        return Seats.of(logged, corpus, self.roster, self.cast)
+
+    def _environment(self, logged: LoggedEpisode) -> Environment:
+        return self.game(logged.opening["about"])
+
+    def _context(self, logged: LoggedEpisode) -> tuple[Any, ...]:
+        """What decides how an episode plays on besides its log."""
+        return ()
+
+    def _scorer(self, complete: Complete) -> Judge:
+        return BY_RULES
+
+    def _judge_identity(self) -> Mapping[str, Any]:
+        return {}
+
+    def _judge_settings(self) -> Sequence[LLMSettings]:
+        return ()

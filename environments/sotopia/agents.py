@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from apportion.environments.agents.registry import AgentRegistry
-from apportion.environments.agents.replay import ReplayAgent
-from apportion.foundation.registry import Registry
+from apportion.environments.agents.agent import ReplayAgent
+from apportion.environments.agents.registry import AgentRegistry, agents_by_name
 
-AGENTS = Registry(
-    what="agent",
-    group="apportion.agents",
-    must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
-    "stands behind "
-    "an @ by its `of`",
-    fits=lambda thing: callable(getattr(thing, "act", None)),
-    ours={
-        "conceding": "apportion.environments.sotopia.scripts:Conceding",
+AGENTS = agents_by_name(
+    "apportion.agents",
+    {
+        "conceding": "apportion.environments.sotopia.scripted_agents:Conceding",
         "moody": "apportion.environments.sotopia.scripted_agents:WordSensitiveAgent",
         "random": "apportion.environments.agents.agent:RandomLegalAgent",
-        "recorded": "apportion.environments.agents.replay:ReplayAgent",
+        "recorded": "apportion.environments.agents.agent:ReplayAgent",
         "talking": "apportion.environments.sotopia.scripted_agents:TalkingAgent",
     },
 )

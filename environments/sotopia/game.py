@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.environment import Action, AgentAction, Environment, InvalidActionError, Step
-from apportion.environments.sotopia.characters import field_words
 from apportion.environments.sotopia.goal_checks import SeatAct
 from apportion.environments.sotopia.observation import (
     KINDS,
@@ -22,8 +21,7 @@ from apportion.environments.sotopia.observation import (
     part_of,
 )
 from apportion.environments.sotopia.rule_evaluator import judge_by_rules
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Visibility
+from apportion.environments.sotopia.tasks import Task, Visibility, field_words
 from apportion.foundation.errors import InputError
 
 _BEGINNINGS = tuple(f"[{kind}]" for kind in KINDS)

@@ -154,10 +154,7 @@ class Terms:
     ``deal`` is what is agreed on; ``keep`` by seat the phrases that its agent must not say (a secret that its goal is
     to keep), and whoever has none wants to hear them.
 
-    Raises
-    ------
-    InputError
-        A phrase without words, which every act would hold.
+    Raises InputError: a phrase without words, which every act would hold.
     """
 
     deal: Deal | None = None
@@ -188,7 +185,7 @@ SeatAct = tuple[int, Action]
 def offered(deal: Deal, act: Action) -> Offer | None:
     """The offer that an act makes; None: it makes none.
 
-    >>> offered(OneNumber((60.0,), (100.0,)), Act(PHYSICAL, "Offer: $85"))
+    >>> offered(OneNumber((60.0,), (100.0,)), Action(PHYSICAL, "Offer: $85"))
     85.0
     """
     words = _OFFER.fullmatch(act.text.strip()) if act.kind == PHYSICAL else None

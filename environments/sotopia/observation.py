@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from apportion.environments.actions import Action
 from apportion.environments.sotopia.goal_checks import PHYSICAL, SeatAct, Terms
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import FIELDS, Visibility, filled_fields, seen
+from apportion.environments.sotopia.tasks import FIELDS, Task, Visibility, filled_fields, seen
 from apportion.llm_client.prompts.data import data_json
 
 SPEAK, NON_VERBAL, NONE, LEAVE = "speak", "non-verbal communication", "none", "leave"
@@ -102,7 +101,7 @@ def in_words(part: RoleInformation, acts: Sequence[SeatAct], most_acts: int, leg
 def done(act: Action) -> str:
     """An act in words, what was said as JSON.
 
-    >>> done(Act("speak", "Hi!")), done(Act("none"))
+    >>> done(Action("speak", "Hi!")), done(Action("none"))
     ('said: "Hi!"', 'did nothing')
     """
     if act.kind == SPEAK:

@@ -7,15 +7,77 @@ finds the credit: `docs/savoir.md`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from math import exp
 from typing import ClassVar
 
 from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.game import Facts
-from apportion.environments.sotopia.goal_checks import PHYSICAL, Offers, SeatAct
+from apportion.environments.sotopia.goal_checks import PHYSICAL, Deal, Offers, OneNumber, SeatAct, Split, offered
 from apportion.environments.sotopia.observation import LEAVE, SPEAK
-from apportion.environments.sotopia.scripts import worded
 from apportion.foundation.errors import InputError, UnitError
+
+GREETINGS = ("Good to see you.", "Hello! Do you have a moment?", "So, shall we talk about it?")
+SMALL_TALK = (
+    "I see what you mean.",
+    "Tell me more about that.",
+    "Let me think about it.",
+    "That is fair.",
+    "How was your day?",
+)
+
+
+@dataclass(frozen=True)
+class Conceding:
+    """Greets, asks for the best it can think of, and concedes in equal steps; leaves after an agreement.
+
+    ``patience`` is how many of its own offers it takes until it asks for no more than ``least`` (0: what is just
+    acceptable, 1: all). Where there is nothing to agree on it chats.
+    """
+
+    patience: int = 6
+    least: float = 0.2
+    called: str = "conceding"
+    paid: bool = False
+
+    def act(self, view: Observation) -> Action:
+        """The next act."""
+        facts: Facts = view.facts
+        seat, terms = facts.part.seat, facts.part.terms
+        deal = None if terms is None else terms.deal
+        own = [act for other, act in facts.acts if other == seat]
+        if not own:
+            return Action(SPEAK, view.draws.choice(GREETINGS))
+        if deal is None:
+            return Action(SPEAK, view.draws.choice(SMALL_TALK)) if len(own) < self.patience else Action(LEAVE)
+        offers = Offers(deal, len(facts.part.profiles))
+        for by, act in facts.acts:
+            offers.take(by, act)
+        if offers.agreed:
+            return Action(LEAVE)
+        standing = offers.standing
+        made = sum(offered(deal, act) is not None for act in own)
+        wanted = max(1.0 - (1.0 - self.least) * made / self.patience, self.least)
+        if standing is not None and standing.by != seat and deal.worth(standing.offer, 0, 1) >= wanted - 1e-9:
+            return Action(PHYSICAL, "accept")
+        return Action(PHYSICAL, f"offer: {worded(deal, wanted)}")
+
+
+def worded(deal: Deal, wanted: float) -> str:
+    """The offer that is worth ``wanted`` to its speaker, or as little more as there is; ``deal`` is its side alone.
+
+    >>> worded(OneNumber((60.0,), (110.0,)), 0.5)
+    '85'
+    """
+    if isinstance(deal, OneNumber):
+        value = deal.worst[0] + wanted * (deal.best[0] - deal.worst[0])
+        return f"{int(value) // 60:02d}:{int(value) % 60:02d}" if deal.clock else f"{round(value, 2):g}"
+    assert isinstance(deal, Split)
+    kept = [offer for offer in product(*(range(n + 1) for n in deal.counts.values())) if any(offer)]
+    enough = [offer for offer in kept if deal.worth(offer, 0, 0) >= wanted - 1e-9]
+    best = min(enough, key=lambda offer: (deal.worth(offer, 0, 0), offer))
+    return ", ".join(f"{n} {thing}" for thing, n in zip(deal.counts, best, strict=True) if n)
+
 
 WARM = ("I like how you think.", "It is a pleasure to talk to you.", "You have been more than fair to me.")
 COLD = ("You waste my time.", "Frankly, that is nonsense.", "I have met nicer people at the tax office.")
@@ -28,10 +90,7 @@ how much more a cold word counts for each warm one before it."""
 def standing(facts: Facts) -> Offers:
     """The offers of an episode so far, for one who has terms.
 
-    Raises
-    ------
-    UnitError
-        Its scenario has nothing to agree on, so that nobody can offer anything.
+    Raises UnitError: its scenario has nothing to agree on, so that nobody can offer anything.
     """
     terms = facts.part.terms
     if terms is None or terms.deal is None:
@@ -57,13 +116,7 @@ class TalkingAgent:
 
     @classmethod
     def of(cls, closing: str) -> TalkingAgent:
-        """The agent that closes at this step.
-
-        Raises
-        ------
-        InputError
-            It is no whole number.
-        """
+        """The agent that closes at this step. Raises InputError: it is no whole number."""
         if not closing.isascii() or not closing.isdecimal():
             raise InputError(f"agent 'talking@{closing}': it closes at a step, a whole number, as {cls.example}")
         return cls(int(closing))
@@ -104,7 +157,8 @@ class WordSensitiveAgent:
 def mood(heard: list[SeatAct]) -> float:
     """What words have come to: each warm one counts less than the last, a cold one more after warm ones.
 
-    >>> [mood([(0, Act(SPEAK, words[0])) for words in said]) for said in ((), (WARM, WARM), (WARM, COLD), (COLD, CHAT))]
+    >>> said = ((), (WARM, WARM), (WARM, COLD), (COLD, CHAT))
+    >>> [mood([(0, Action(SPEAK, words[0])) for words in one]) for one in said]
     [0.0, 1.8, 0.25, -0.5]
     """
     total, warm = 0.0, 0

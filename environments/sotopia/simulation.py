@@ -49,7 +49,7 @@ class SimulationChoice(Simulation):
         Of everything that is drawn.
     rules : Rules
         Visibility, and when an episode ends.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits, for agents that are language models.
     temperature : float
         Of language models.
@@ -141,10 +141,7 @@ class SimulationChoice(Simulation):
 def seated(choice: SimulationChoice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
     """Every episode of a choice: its name, its task, and which agent sits where; by scenario, task, seating, repeat.
 
-    Raises
-    ------
-    InputError
-        A scenario or set of a name that there is not, tasks that cannot be read, or nothing to play.
+    Raises InputError: a scenario or set of a name that there is not, tasks that cannot be read, or nothing to play.
     """
     nothing = True
     tasks = choice.space.draw(pairs=choice.pairs, seed=choice.seed)

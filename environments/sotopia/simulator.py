@@ -3,45 +3,38 @@
 How to use it::
 
     session = Corpus.open(folder).session("used_bicycle-0-conceding-conceding-0")
-    reopened = SIMULATOR.reopen(session, folder, complete)     # or environments.simulators.open_session(...)
-    game = reopened.before_turn(4)                             # a Sotopia of your own, four turns in
-    play(game, reopened.agents)                                # environments.play; or act by act: game.do(Act(...))
+    restored = SIMULATOR.restore(session, folder, complete)     # or environments.simulators.open_session(...)
+    game = restored.before_turn(4)                             # a Sotopia of your own, four turns in
+    play(game, restored.agents)                                # environments.play; or act by act: game.do(Action(...))
     game.outcome()["Ann Lee"]["GOAL"]
-    reopened.play_on("Ann Lee", {0, 4}, seeds=(0, 1))          # H(S) of SAVOIR, played on twice: two `Ending`s
-    reopened.as_it_stands("Ann Lee", {0, 4})                   # the same history, scored and not played on
-    SIMULATOR.reopen(session, folder, complete, agents={"Bob": "react@qwen3"}, judge=my_judge)
+    restored.play_on("Ann Lee", {0, 4}, seeds=(0, 1))          # H(S) of SAVOIR, played on twice: two `Ending`s
+    restored.as_it_stands("Ann Lee", {0, 4})                   # the same history, scored and not played on
+    SIMULATOR.restore(session, folder, complete, agents={"Bob": "react@qwen3"}, judge=my_judge)
 
 Everything is found in `episodes.jsonl` beside the tables: the names of bundled scenarios and characters, or the whole
 task. Agents play on as they were called: scripts and a package's by their names; language models by ``base@MODEL``,
 asked through ``complete`` with the temperature of the corpus. Who cannot play again (a person) is an error only when
-asked. Scores are those of the judge ``rules`` unless another `apportion.environments.scoring.Judge` is handed in. A run
+asked. Scores are those of the judge ``rules`` unless another `Judge` is handed in. A run
 names both, and how models are asked, by an `apportion.environments.role_assignment.RoleAssignment`:
 ``SIMULATOR.recast(cast).open(session, folder, complete)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from apportion.corpus.session import Session
+from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.corpus_export import RULES
+from apportion.environments.environment import Environment
 from apportion.environments.episode_log import LoggedEpisode
-from apportion.environments.episode_replay import (
-    Seats,
-    asking_identity,
-    check_cast,
-    check_words,
-    digest_of,
-    logged_episode,
-    made_by,
-    temperature_of,
-)
+from apportion.environments.episode_replay import asking_identity, check_cast, logged_episode
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.role_assignment import RoleAssignment
-from apportion.environments.scoring import BY_RULES, Judge
+from apportion.environments.role_assignment import BY_RULES, Judge, RoleAssignment
+from apportion.environments.simulation.rule_scored import GameSimulator
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.evaluation.language_model import PROMPTS as JUDGES
 from apportion.environments.sotopia.evaluation.language_model import ModelJudge
@@ -49,64 +42,35 @@ from apportion.environments.sotopia.evaluation.online_judge import JudgedByModel
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources.serialization import bundled_task, task_of, task_record
 from apportion.environments.sotopia.tasks import Task
-from apportion.foundation.errors import ApportionError, InputError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
 
 
+def _unnamed(about: Mapping[str, Any]) -> Environment:
+    raise AssertionError("a social episode is made of its log, which names who plays")
+
+
 @dataclass(frozen=True)
-class SotopiaSimulator:
-    """A `Simulator`; keeps nothing but what it last read of a log."""
+class SotopiaSimulator(GameSimulator):
+    """A `GameSimulator` whose sessions a language model may score, too."""
 
-    version: int = 1
-    """Of the rules by which a session plays on; another one makes finished work stale."""
-    cast: RoleAssignment = field(default_factory=RoleAssignment)
-    """Who plays on and scores."""
+    kind: str = Sotopia.kind
+    game: Callable[[Mapping[str, Any]], Environment] = _unnamed
+    roster: AgentRegistry = ROSTER
 
-    def recast(self, cast: RoleAssignment) -> SotopiaSimulator:
-        """The same, whose sessions are played on and scored by ``cast``; raises as `Recastable.recast`."""
+    def recast(self, cast: RoleAssignment) -> Self:
+        """The same, whose sessions are played on and scored by ``cast``.
+
+        Raises InputError: there is no such agent or judge.
+        """
         check_cast(ROSTER, cast)
         recast = replace(self, cast=cast)
         if recast._judge is not None:
             JUDGES.header_of(recast._judge.style)
         return recast
 
-    def identity(self, session: Session, corpus: Path) -> Mapping[str, Any] | None:
-        """Version, judge, agents, and a digest of what was done in which task; None for sessions of others."""
-        if not made_by(session, Sotopia.kind):
-            return None
-        ours = {"environment": Sotopia.kind, "version": self.version, "judge": RULES}
-        try:
-            logged = logged_episode(session, corpus)
-            played = digest_of(logged, task_record(task_in(logged)))
-        except ApportionError:
-            return {**ours, "episode": None}  # Told when it is opened.
-        made = {**ours, "temperature": temperature_of(corpus), "episode": played}
-        if not self.cast.changes and not self.asked(session, corpus):
-            return made  # As sessions were known before others could play on.
-        judge, by = self._judge, Seats.of(logged, corpus, ROSTER, self.cast).identity()
-        if judge is not None:
-            by["judge"] = [judge.called, asking_identity([JUDGES.find(judge.style)], judge.settings)]
-        return {**made, "cast": by}
-
-    def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
-        """As `apportion.environments.episode_restorer.SupportsAgentReplacement.asked`."""
-        try:
-            seats = Seats.of(logged_episode(session, corpus), corpus, ROSTER, self.cast)
-        except ApportionError:
-            return ()
-        models = [self._judge.settings] if self._judge is not None else []
-        models += [one.settings for one in seats.models().values()]
-        return tuple({model.model: model for model in models}.values())
-
-    def open(self, session: Session, corpus: Path, complete: Complete) -> RestoredEpisode:
-        """The session, played on and scored by the cast; raises as `reopen`."""
-        judge: Judge = BY_RULES if self._judge is None else JudgedByModel(self._judge, complete)
-        reopened = self.reopen(session, corpus, complete, judge=judge)
-        seats = Seats.of(logged_episode(session, corpus), corpus, ROSTER, self.cast)
-        return replace(reopened, others=seats.others(complete))
-
-    def reopen(
+    def restore(
         self,
         session: Session,
         corpus: Path,
@@ -137,21 +101,33 @@ class SotopiaSimulator:
         UnitError
             The log is not there, damaged, holds no such episode, or other words than the session.
         """
-        try:
-            logged = logged_episode(session, corpus)
-            task = task_in(logged)
-            game = Sotopia(task, Rules(**logged.opening["about"]["rules"]))
-            game.reset(logged.opening["seed"])
-        except (InputError, TypeError) as error:
-            raise UnitError(f"session {session.session_id}: {error}") from None
-        seats = Seats.of(logged, corpus, ROSTER, self.cast)
-        reopened = RestoredEpisode(session.session_id, game, tuple(logged.steps), seats.again(complete), judge)
-        check_words(session, reopened)
-        return reopened.played_by({seat: seats.agent(called, complete) for seat, called in (agents or {}).items()})
+        restored = replace(self._restored(session, corpus, complete, judge), others={})
+        seats = self._seats(logged_episode(session, corpus), corpus)
+        return restored.played_by({seat: seats.agent(called, complete) for seat, called in (agents or {}).items()})
 
     @property
     def _judge(self) -> ModelJudge | None:
         return None if self.cast.judge == RULES else ModelJudge.of(self.cast.judge, self.cast.chosen)
+
+    def _environment(self, logged: LoggedEpisode) -> Environment:
+        return Sotopia(task_in(logged), Rules(**logged.opening["about"]["rules"]))
+
+    def _context(self, logged: LoggedEpisode) -> tuple[Any, ...]:
+        return (task_record(task_in(logged)),)
+
+    def _scorer(self, complete: Complete) -> Judge:
+        return BY_RULES if self._judge is None else JudgedByModel(self._judge, complete)
+
+    def _judge_identity(self) -> Mapping[str, Any]:
+        judge = self._judge
+        return (
+            {}
+            if judge is None
+            else {"judge": [judge.called, asking_identity([JUDGES.find(judge.style)], judge.settings)]}
+        )
+
+    def _judge_settings(self) -> Sequence[LLMSettings]:
+        return () if self._judge is None else (self._judge.settings,)
 
 
 SIMULATOR = SotopiaSimulator()
@@ -160,10 +136,7 @@ SIMULATOR = SotopiaSimulator()
 def task_in(logged: LoggedEpisode) -> Task:
     """What was played: as the log holds it, or the bundled task of its names.
 
-    Raises
-    ------
-    InputError
-        The log has none, and no bundled scenario and characters are called so.
+    Raises InputError: the log has none, and no bundled scenario and characters are called so.
     """
     about, names = logged.opening["about"], tuple(name for name, _ in logged.opening["agents"])
     if "task" in about:

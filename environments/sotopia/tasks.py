@@ -2,15 +2,217 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from itertools import permutations, product
 from random import Random
+from typing import Literal
 
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.scenarios import Scenario
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.corpus.sotopia_markup import EVERYBODY, seat_viewer, shown_to
+from apportion.environments.sotopia.goal_checks import Terms
 from apportion.foundation.errors import InputError
+
+Visibility = Literal["paper", "released"]
+
+
+class Relationship(IntEnum):
+    """How two characters know each other, with the numbers of the published profiles."""
+
+    STRANGER = 0
+    KNOW_BY_NAME = 1
+    ACQUAINTANCE = 2
+    FRIEND = 3
+    ROMANTIC = 4
+    FAMILY = 5
+
+    @property
+    def words(self) -> str:
+        """As in a sentence.
+
+        >>> Relationship.KNOW_BY_NAME.words
+        'know by name'
+        """
+        return self.name.lower().replace("_", " ")
+
+
+FIELDS = (
+    "name", "age", "gender", "pronouns", "occupation", "public_info", "big_five", "moral_values", "schwartz_values",
+    "decision_style", "personality", "secret",
+)  # fmt: skip
+"""Of a character, what may be told; ``secret`` is told to nobody else."""
+ALL_BUT_SECRETS = FIELDS[:-1]
+
+_CLOSE = dict.fromkeys((Relationship.FRIEND, Relationship.ROMANTIC, Relationship.FAMILY), ALL_BUT_SECRETS)
+VISIBLE: dict[Visibility, dict[Relationship, tuple[str, ...]]] = {
+    "paper": {
+        # 2.1 has five relationships: somebody known by name alone is none of them, and is as hidden as a stranger.
+        Relationship.STRANGER: (),
+        Relationship.KNOW_BY_NAME: (),
+        Relationship.ACQUAINTANCE: ("name", "pronouns", "occupation", "public_info"),
+        **_CLOSE,
+    },
+    "released": {
+        Relationship.STRANGER: (),
+        Relationship.KNOW_BY_NAME: ("name",),
+        Relationship.ACQUAINTANCE: ("name", "age", "gender", "pronouns", "occupation", "public_info"),
+        **_CLOSE,
+    },
+}
+"""By rule and relationship, the fields of the other that are seen; ``released`` is what version 0.1.4 shows."""
+
+
+def seen(character: Character, relationship: Relationship, rule: Visibility) -> dict[str, object]:
+    """What somebody in this relationship knows of a character: by field, without those that say nothing.
+
+    >>> seen(Character("Ann Lee", age=40, occupation="baker"), Relationship.ACQUAINTANCE, "paper")
+    {'name': 'Ann Lee', 'occupation': 'baker'}
+    """
+    return filled_fields(character, VISIBLE[rule][relationship])
+
+
+def filled_fields(character: Character, fields: tuple[str, ...]) -> dict[str, object]:
+    """Fields of a character, without those that say nothing."""
+    return {field: value for field in fields if (value := getattr(character, field)) not in ("", (), None)}
+
+
+BIG_FIVE = ("openness to experience", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
+MORAL_VALUES = ("care", "fairness", "loyalty", "authority", "purity")
+SCHWARTZ_VALUES = (
+    "self-direction", "stimulation", "hedonism", "achievement", "power", "security", "conformity", "tradition",
+    "benevolence", "universalism",
+)  # fmt: skip
+DECISION_STYLES = ("directive", "analytical", "conceptual", "behavioral")
+MOST_NAME = 100
+_TAKEN = re.compile(r"you|the other person|person \d+|environment|nobody", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Character:
+    """A profile; texts are data that somebody wrote or a model made up.
+
+    ``big_five``, ``moral_values``, ``schwartz_values`` and ``decision_style`` are in free words, because the published
+    profiles use more than the types of C.2.1 (`BIG_FIVE`, …), which generation asks for. ``secret_words`` are the
+    phrases by which rules tell that the secret was given away; empty where only a judge can tell.
+
+    Raises
+    ------
+    InputError
+        A name that is empty, longer than 100 characters, holds a line break, a quotation mark or a bracket, or is
+        a word that stands for somebody unnamed; or a phrase of ``secret_words`` without words.
+    """
+
+    name: str
+    age: int | None = None
+    gender: str = ""
+    pronouns: str = ""
+    occupation: str = ""
+    public_info: str = ""
+    big_five: str = ""
+    moral_values: tuple[str, ...] = ()
+    schwartz_values: tuple[str, ...] = ()
+    decision_style: str = ""
+    personality: str = ""
+    secret: str = ""
+    secret_words: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        name = self.name
+        if _TAKEN.fullmatch(name.strip()):
+            raise InputError(f"character {name!r}: observations call somebody without a name so; choose another name")
+        if not name.strip() or len(name) > MOST_NAME or not name.isprintable() or set(name) & set('"<>[]{}'):
+            raise InputError(
+                f"character {name!r:.120}: a name has 1 to {MOST_NAME} printable characters, "
+                'and neither line breaks nor any of "<>[]{}'
+            )
+        if not all(phrase.strip() for phrase in self.secret_words):
+            raise InputError(f"character {name!r}: a phrase of secret_words is empty; write words, or take it out")
+
+
+def field_words(value: object) -> str:
+    """A field of a profile as it is read: several values with commas between them.
+
+    >>> field_words(("care", "loyalty")), field_words(37)
+    ('care, loyalty', '37')
+    """
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What everybody knows, and each seat's goal.
+
+    Parameters
+    ----------
+    name : str
+        Its id.
+    context : str
+        Place, time and whatever everybody knows; parts may be marked for one reader
+        (`apportion.corpus.sotopia_markup`).
+    goals : tuple of str
+        By seat; private.
+    relationship : Relationship
+        How the characters have to know each other.
+    ages : tuple of (int, int), optional
+        By seat, the youngest and the oldest that it suits.
+    occupations : tuple of tuple of str
+        By seat, the occupations that it suits; an empty one suits all.
+    terms : Terms, optional
+        What rules can check of the goals.
+    source : str
+        Where it comes from.
+
+    Raises
+    ------
+    InputError
+        Fewer than two goals, an empty one, or an empty context.
+    """
+
+    name: str
+    context: str
+    goals: tuple[str, ...]
+    relationship: Relationship
+    ages: tuple[tuple[int, int], ...] = ()
+    occupations: tuple[tuple[str, ...], ...] = ()
+    terms: Terms | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.public.strip():
+            raise InputError(f"scenario {self.name!r}: the context is empty; say where and why they meet")
+        if len(self.goals) < 2:
+            raise InputError(f"scenario {self.name!r}: {len(self.goals)} goals; every agent has one, two at least")
+        for seat, goal in enumerate(self.goals):
+            if not shown_to(goal, seat_viewer(seat)).strip():
+                raise InputError(f"scenario {self.name!r}: the goal of agent {seat + 1} is empty; every agent has one")
+
+    def goal(self, seat: int) -> str:
+        """A seat's goal as its agent reads it, without the marks around hints."""
+        return shown_to(self.goals[seat], seat_viewer(seat))
+
+    def seen_by(self, seat: int) -> str:
+        """The context as the agent of a seat reads it."""
+        return shown_to(self.context, seat_viewer(seat))
+
+    @property
+    def public(self) -> str:
+        """The context as everybody reads it."""
+        return shown_to(self.context, EVERYBODY)
+
+    def broken(self, characters: Sequence[Character]) -> str | None:
+        """Which constraint characters in these seats break, in words; None: none."""
+        return next(self._broken(characters), None)
+
+    def _broken(self, characters: Sequence[Character]) -> Iterator[str]:
+        for seat, (character, (youngest, oldest)) in enumerate(zip(characters, self.ages, strict=False), 1):
+            if character.age is not None and not youngest <= character.age <= oldest:
+                yield f"agent {seat}, {character.name}, is {character.age}; allowed are {youngest} to {oldest}"
+        for seat, (character, suits) in enumerate(zip(characters, self.occupations, strict=False), 1):
+            own = character.occupation.casefold()
+            if suits and not any(occupation.casefold() in own for occupation in suits):
+                yield f"agent {seat}, {character.name}, is {character.occupation!r}; allowed are {', '.join(suits)}"
+
 
 PAIRS_A_SCENARIO = 5
 """Section 4: 5 pairs of characters for each of 90 scenarios are 450 tasks."""
@@ -22,10 +224,7 @@ class Task:
 
     ``relationships`` holds, for pairs of names, what differs from the scenario's relationship (with more than two).
 
-    Raises
-    ------
-    InputError
-        Two characters of one name, or not one for each goal.
+    Raises InputError: two characters of one name, or not one for each goal.
     """
 
     scenario: Scenario
@@ -45,10 +244,7 @@ class Task:
     def check(self) -> None:
         """Hold the characters to the scenario's constraints, which a tenth of the published tasks break.
 
-        Raises
-        ------
-        InputError
-            Somebody is too young, too old, or has another occupation.
+        Raises InputError: somebody is too young, too old, or has another occupation.
         """
         broken = self.scenario.broken(self.characters)
         if broken is not None:

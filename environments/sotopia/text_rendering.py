@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from apportion.environments.environment import Action, Observation
-from apportion.environments.sotopia.characters import field_words
 from apportion.environments.sotopia.game import Facts, Rules
 from apportion.environments.sotopia.goal_checks import PHYSICAL
 from apportion.environments.sotopia.observation import LEAVE, NON_VERBAL, NONE, SPEAK, RoleInformation
-from apportion.environments.terminal.commands import Command
-from apportion.environments.terminal.prompts import Rendered
-from apportion.environments.terminal.sanitize import printable
+from apportion.environments.sotopia.tasks import field_words
+from apportion.environments.terminal.console import printable
+from apportion.environments.terminal.human_agent import Command, Rendered
 
 SAY = "say"
 COMMANDS: Mapping[str, Command] = {

@@ -1,5 +1,5 @@
 """The tables and figures of the Stackelberg Speaker, of leagues, social episodes and bargains.
 
-From the ground up: `variants` (which agent is what), `games` (Tables 1, 2, 4, 5), `curves` (Figures 4, 5, 10), `social`
-(Table 3), `persuasion` (Table 6), `bargaining_table` (Table 7), `report` (all of them, from corpora).
+From the ground up: `games` (which agent is what; Tables 1 to 5 and 7), `curves` (Table 6, Figures 4, 5, 10), `report`
+(all of them, from corpora).
 """

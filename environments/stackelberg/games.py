@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from apportion.environments.report_tables.figures import Figure, Value
-from apportion.environments.report_tables.table import Cell, Table, starred
-from apportion.environments.stackelberg.variants import Variants
+from apportion.environments.negotiation.bargaining.scenario import BUYER, SELLER
+from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
+from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
+from apportion.environments.sotopia.reports.models import NO_MODELS, Scores, best_marked, models_only
+from apportion.environments.sotopia.reports.policies import most_met, only_partner
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.tournament.results import Result
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.environments.tournament.team_games.rates import (
     change_of_middle,
@@ -17,7 +23,64 @@ from apportion.environments.tournament.team_games.rates import (
     win_rate,
 )
 from apportion.environments.tournament.team_games.tables import by_team, votes
+from apportion.foundation.did_you_mean import did_you_mean
+from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
+
+
+@dataclass(frozen=True)
+class Variants:
+    """What agents are, by their names in the logs.
+
+    Parameters
+    ----------
+    against : tuple of str
+        Whom agents are held against, team against team: ReAct in the paper. One of each language model, for Figure 5.
+        None: whom most others met.
+    rewards : mapping of str to str
+        By agent the reward of its Refiner (``full``, ``positive-only``, ``negative-only``: Table 2).
+    intents : mapping of str to int
+        By agent K, the number of desired and of undesired responses (Figure 4).
+    instances : mapping of str to int
+        By agent how many instances its Refiner was trained on (Figure 10).
+    models : mapping of str to str
+        By agent the language model behind it (Figure 5).
+    """
+
+    against: tuple[str, ...] = ()
+    rewards: Mapping[str, str] = field(default_factory=dict)
+    intents: Mapping[str, int] = field(default_factory=dict)
+    instances: Mapping[str, int] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every agent that is named somewhere."""
+        return (*self.against, *self.rewards, *self.intents, *self.instances, *self.models)
+
+    def check(self, known: Collection[str]) -> None:
+        """Hold the names to those who play. Raises InputError: nobody is called so."""
+        for name in self.named:
+            if name not in known:
+                there = f"there are {', '.join(sorted(known))}" if known else "nobody plays"
+                raise InputError(f"nobody plays who is called {name!r}: {did_you_mean(name, sorted(known), there)}")
+
+    def opponent(self, leagues: Sequence[Matches], agent: str | None = None) -> str | None:
+        """Whom an agent is held against: of those named that play these games the one with its language model, else
+        the first; by default whom most others met, team against team (of equals the first by name). None: nobody met
+        another one.
+        """
+        here = [name for name in self.against if any(name in league.by_teams.agents for league in leagues)]
+        if here:
+            model = self.models.get(agent or "")
+            return next((name for name in here if model is not None and self.models.get(name) == model), here[0])
+        met: Counter[str] = Counter()
+        for league in leagues:
+            pairs = {tuple(match.sole(team) for team in league.teams) for match in league.by_teams.matches}
+            met.update(other for pair in pairs for one, other in (pair, pair[::-1]) if other and one != other)
+        return min(met, key=lambda name: (-met[name], name), default=None)
+
 
 AVERAGE = "Avg."
 NO_TEAMS = "no agent met another one, team against team"
@@ -112,3 +175,95 @@ def _marked(figure: Figure, change: Figure) -> Cell:
     if not isinstance(figure, Value):
         return figure
     return starred(figure, 0.0 if distinct(change) else None, ((0.05, "*"),))
+
+
+SNP, SHARE = "snp", "share"
+
+
+def table_7(bargains: Sequence[Result], named: Sequence[str], sampling: Sampling) -> Table:
+    """Buyers against one seller.
+
+    Parameters
+    ----------
+    bargains : sequence of Result
+        Scored by the rules; ``share`` is there where there was a deal.
+    named : sequence of str
+        Whom agents are held against: the first of them that sells here, else who sold to most buyers.
+    """
+    title = "Table 7 of the Stackelberg Speaker: bargaining, the buyer's side"
+    if not bargains:
+        return Table("table_7", title, absent="no corpus of bargains was given")
+    sold = Counter(seller for _, seller in {(one.seating[BUYER], one.seating[SELLER]) for one in bargains})
+    seller = next((name for name in named if name in sold), None) or min(sold, key=lambda name: (-sold[name], name))
+    found = [one for one in bargains if one.seating[SELLER] == seller]
+    rows: list[tuple[Cell, ...]] = []
+    for buyer in sorted({one.seating[BUYER] for one in found}):
+        mine = [one for one in found if one.seating[BUYER] == buyer]
+        deals = win_rate([(one.task, SHARE in one.scores[BUYER]) for one in mine])
+        rows.append((buyer, deals, _mean(mine, SNP, 1.0, sampling), _mean(mine, SHARE, 100.0, sampling)))
+    notes = (
+        "deal rate in percent with Wilson's interval; SNP: the buyer's profit in parts of the surplus, 0 without a "
+        "deal, its mean over bargains; share: the same of deals alone, in percent",
+        "intervals are over bargains: one that is played several times is one unit",
+    )
+    columns = ("Buyer", "Deal rate, %", "SNP", "Share, %")
+    return Table("table_7", f"{title}, against the seller {seller}", columns, tuple(rows), notes)
+
+
+def _mean(bargains: Sequence[Result], dimension: str, factor: float, sampling: Sampling) -> Figure:
+    known = [one for one in bargains if dimension in one.scores[BUYER]]
+    if not known:
+        return Missing("no bargain ended in a deal")
+    return mean([one.task for one in known], [factor * one.scores[BUYER][dimension] for one in known], sampling)
+
+
+DIMENSIONS = {"GOAL": "Goal", OVERALL: "Overall"}
+NO_HARD = Missing("no file of hard tasks was given")
+
+
+def table_3(
+    rated: RatedEpisodes | None, hard: Collection[TaskId] | None, named: Sequence[str], sampling: Sampling
+) -> Table:
+    """Every agent beside one partner, on all and on hard tasks.
+
+    Parameters
+    ----------
+    rated : RatedEpisodes, optional
+        Social episodes with their ratings; None: there are none.
+    hard : collection of TaskId, optional
+        Which tasks count as hard; None: not told.
+    named : sequence of str
+        Whom agents are held against: the first of them that plays here is the partner, else whom most others met.
+    """
+    title = "Table 3 of the Stackelberg Speaker: SOTOPIA"
+    if rated is None:
+        return Table("table_3", title, absent="no corpus of social episodes was given")
+    found = models_only(rated)
+    partner = next((name for name in named if name in found), None) or most_met(found)
+    if partner is None:
+        return Table("table_3", title, absent=NO_MODELS if not found else "no agent met another one")
+    columns: list[str] = []
+    cells: list[list[Cell]] = []
+    for tasks, chosen in (("all tasks", None), ("hard tasks", hard)):
+        for dimension, name in DIMENSIONS.items():
+            columns.append(f"{name}, {tasks}")
+            if tasks == "hard tasks" and chosen is None:
+                cells.append([NO_HARD] * len(found))
+                continue
+            scores = {
+                agent: Scores.of(_beside(seats, partner, chosen), dimension, rated.judged)
+                for agent, seats in found.items()
+            }
+            cells.append(best_marked(scores, sampling))
+    rows = tuple((agent, *(column[place] for column in cells)) for place, agent in enumerate(found))
+    notes = (
+        f"mean [95 % interval] beside {partner}, n parts, episodes drawn whole; Overall is the mean of all seven "
+        "dimensions. * the best, where it differs from the second best (Student's t-test, p < 0.05)",
+        "the paper's hard tasks are 90 of SOTOPIA's; here those of the file",
+    )
+    head = f"{title}, beside {partner}, by judge {titled(rated.judge)}"
+    return Table("table_3", head, ("Method", *columns), rows, notes)
+
+
+def _beside(seats: Sequence[Seat], partner: str, tasks: Collection[TaskId] | None) -> list[Seat]:
+    return [seat for seat in seats if only_partner(seat) == partner and (tasks is None or seat.task in tasks)]

@@ -7,21 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apportion.environments.deduction.games import GAMES
-from apportion.environments.deduction.league.replay import merged, read_matches
+from apportion.environments.deduction.league import merged, read_matches
 from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.negotiation.bargaining.game import Bargaining
-from apportion.environments.report_tables.people import is_human
-from apportion.environments.report_tables.report import Report
+from apportion.environments.report_tables.report import Report, is_human
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.reports.episode_scores import TaskId
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, ReportChoice, read_rated
 from apportion.environments.sotopia.reports.report import facts_of as facts_of_rated
-from apportion.environments.stackelberg.bargaining_table import table_7
-from apportion.environments.stackelberg.curves import figure_4, figure_5, figure_10
-from apportion.environments.stackelberg.games import table_1, table_2, table_4, table_5
-from apportion.environments.stackelberg.persuasion import CosineSimilarity, table_6
-from apportion.environments.stackelberg.social import table_3
-from apportion.environments.stackelberg.variants import Variants
+from apportion.environments.stackelberg.curves import CosineSimilarity, figure_4, figure_5, figure_10, table_6
+from apportion.environments.stackelberg.games import Variants, table_1, table_2, table_3, table_4, table_5, table_7
 from apportion.environments.tournament.results import Result, read_results
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.environments.tournament.team_games.tables import RATES
@@ -47,7 +42,7 @@ class StackelbergChoice:
         Names of further agents that are people.
     hard : collection of TaskId, optional
         Social tasks that count as hard.
-    instances : tuple of Nearness
+    instances : tuple of CosineSimilarity
         For Table 6.
     called : callable
         What a caller calls these, for errors.
@@ -83,13 +78,7 @@ class Played:
 
 
 def stackelberg_report(choice: StackelbergChoice, sampling: Sampling) -> Report:
-    """Make all tables.
-
-    Raises
-    ------
-    InputError
-        What `read_played` raises; nobody plays who is named as a variant.
-    """
+    """Make all tables. Raises InputError: what `read_played` raises; nobody plays who is named as a variant."""
     played = read_played(choice)
     variants, named = choice.variants, choice.variants.against
     variants.check(played.agents)
@@ -112,10 +101,7 @@ def stackelberg_report(choice: StackelbergChoice, sampling: Sampling) -> Report:
 def read_played(choice: StackelbergChoice) -> Played:
     """Read the corpora, each by what its log says was played.
 
-    Raises
-    ------
-    InputError
-        No corpus, one whose log holds something else, a damaged log, social episodes that nobody rated.
+    Raises InputError: no corpus, one whose log holds something else, a damaged log, social episodes that nobody rated.
     """
     if not choice.corpora and not choice.instances:
         raise InputError(f"nothing to report; give {choice.called('corpora')}")

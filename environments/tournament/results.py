@@ -11,7 +11,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
 from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
-from apportion.environments.scoring import BY_RULES
+from apportion.environments.role_assignment import BY_RULES
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json

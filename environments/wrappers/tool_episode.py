@@ -17,8 +17,8 @@ from typing import Any
 
 from apportion.environments.actions import Action
 from apportion.environments.agents.agent import Agent
+from apportion.environments.collect_episodes import MOST_STEPS
 from apportion.environments.environment import Environment, Observation
-from apportion.environments.run_episode import MOST_STEPS
 from apportion.foundation.errors import InputError, UnitError
 
 OVER = "It is over. Nothing more can be done."
@@ -57,10 +57,7 @@ class ToolEpisode:
     def reset(self, task: int = 0, seat: int = 0, seed: int | str = 0, **row: Any) -> str:
         """Begin an episode; what the agent of the seat knows when it is first asked.
 
-        Raises
-        ------
-        InputError
-            There is no such task or seat.
+        Raises InputError: there is no such task or seat.
         """
         if not 0 <= task < len(self._environments):
             raise InputError(f"task {task}: there are {len(self._environments)}, from 0")

@@ -13,7 +13,7 @@ from apportion.decompose.rollout_agents import CALLED, cast_of
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.episode_restorer import Rollable
 from apportion.environments.registry import asked_of, identity_of, maker_of, open_session
-from apportion.environments.scoring import BY_RULES
+from apportion.environments.role_assignment import BY_RULES
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, errors_called
 from apportion.foundation.truncate import listed

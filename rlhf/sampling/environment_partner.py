@@ -9,8 +9,8 @@ from typing import Protocol, runtime_checkable
 
 from apportion.environments.actions import AgentAction
 from apportion.environments.agents.agent import UNUSABLE, Agent
+from apportion.environments.collect_episodes import MOST_STEPS
 from apportion.environments.environment import Action, Environment, Observation
-from apportion.environments.run_episode import MOST_STEPS
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns
 from apportion.rlhf.sampling.partner import Heard

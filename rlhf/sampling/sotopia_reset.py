@@ -18,8 +18,7 @@ from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.agents import asked_by, scripted
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources.task_sets import chosen_space
-from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task
-from apportion.environments.sotopia.visibility import Visibility
+from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, Visibility
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import model_digest
 from apportion.foundation.settings import Settings

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.deduction.avalon.register import AVALON
+from apportion.environments.deduction.avalon.game import GAME
 from apportion.environments.deduction.events import MODERATOR
 from apportion.environments.deduction.simulation import DeductionChoice
 from apportion.environments.simulation import write_corpus
@@ -42,7 +42,7 @@ def credited(
     folder: Path, apportion: partial, games: int, *rules: str, credit: str = CREDIT
 ) -> dict[tuple[str, str, str], dict[int, float]]:
     """By method, session and player the credit of each turn."""
-    choice = DeductionChoice(AVALON, ("claims",), games=games, seed=3, rules=AVALON.options_of(rules))
+    choice = DeductionChoice(GAME, ("claims",), games=games, seed=3, rules=GAME.options_of(rules))
     write_corpus(choice, folder / "play")
     done = apportion("run", "--only", "decompose", config(folder, credit))
     assert done.returncode == 0, done.stderr

@@ -14,12 +14,12 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import InvalidActionError
 from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.simulation import NegotiationChoice, game_of
-from apportion.environments.run_episode import play
 from apportion.environments.simulation import write_corpus
 from tests.behaviour.command import config, in_process
 

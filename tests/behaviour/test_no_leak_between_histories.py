@@ -9,15 +9,15 @@ from itertools import combinations, count
 
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, RolloutUtility
-from apportion.environments.run_episode import play
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.evaluation.language_model import ModelJudge
 from apportion.environments.sotopia.evaluation.online_judge import JudgedByModel
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.tasks import Character
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings

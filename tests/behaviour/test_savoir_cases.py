@@ -14,18 +14,15 @@ import pytest
 from apportion.decompose.shapley.values import shapley_values
 from apportion.environments.actions import Action
 from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Observation
 from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.role_assignment import EpisodeScore
 from apportion.environments.rollout import Rollouts, RolloutUtility
-from apportion.environments.run_episode import play
-from apportion.environments.scoring import EpisodeScore
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.goal_checks import PHYSICAL, OneNumber, Terms
 from apportion.environments.sotopia.observation import LEAVE, NONE, SPEAK
-from apportion.environments.sotopia.scenarios import Scenario
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task
 
 ANN, BOB = "Ann Lee", "Bob Ray"
 

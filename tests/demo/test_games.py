@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.deduction.league.replay import read_matches
+from apportion.environments.deduction.league import read_matches
 from apportion.environments.registry import maker_of
 from tests.behaviour.command import ROOT, in_process
 

@@ -1,10 +1,14 @@
 """What every environment shares."""
 
+import json
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.environment import Action, InvalidActionError, Observation
+from apportion.environments.environment import Action, AgentAction, InvalidActionError, Observation, in_order
+from apportion.environments.rng import EpisodeRNG
 from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, Matching, take
 
@@ -98,3 +102,52 @@ def test_a_view_tells_what_its_agent_knew_and_heard_and_what_words_would_do():
     assert game.utterances(game.steps) == [("ann", "2")]
     # Words without a kind of their own are the first kind that is allowed; out of turn they are none.
     assert bob.meant("3") == take(3) and ann.meant("3") == Action("", "3")
+
+
+JSON = st.recursive(st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3), max_leaves=5)
+
+
+@given(st.text(), st.text(), st.none() | JSON)
+def test_an_act_is_read_as_it_was_written(kind: str, text: str, data: object) -> None:
+    act = Action(kind, text, data)
+    assert Action.of(json.loads(json.dumps(act.record()))) == act
+
+
+@pytest.mark.parametrize("record", [None, [], ["speak"], ["speak", 1], ["a", "b", 1, 2], "speak"])
+def test_what_is_no_act_is_refused(record: object) -> None:
+    with pytest.raises(ValueError, match="an act is"):
+        Action.of(record)
+
+
+def test_everybody_whose_turn_it_is_acts_and_nobody_else() -> None:
+    yes = Action("yes")
+    assert in_order({"b": yes, "a": yes}, ("a", "b")) == (AgentAction("a", yes), AgentAction("b", yes))
+    with pytest.raises(InvalidActionError, match="'c' acts out of turn; it is the turn of a"):
+        in_order({"c": yes}, ("a",))
+    with pytest.raises(InvalidActionError, match="nobody: it is over"):
+        in_order({"c": yes}, ())
+    with pytest.raises(InvalidActionError, match="'b' has to act"):
+        in_order({"a": yes}, ("a", "b"))
+
+
+@given(st.lists(st.sampled_from("abc") | st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=30))
+def test_copies_draw_as_if_each_had_copied_the_state_at_once(events: list[object]) -> None:
+    lazy = {name: EpisodeRNG(3) for name in "abc"}
+    eager = {name: Random(3) for name in "abc"}
+    for event in events:
+        if isinstance(event, tuple):
+            one, other = event
+            lazy[other] = lazy[one].copy()
+            state = eager[one].getstate()
+            eager[other] = Random()
+            eager[other].setstate(state)
+        else:
+            assert lazy[str(event)].draws.random() == eager[str(event)].random()
+
+
+def test_the_generator_of_the_process_is_left_alone() -> None:
+    import random
+
+    before = random.getstate()
+    EpisodeRNG(1).draws.random()
+    assert random.getstate() == before

@@ -6,10 +6,19 @@ import pytest
 
 from apportion.corpus.session import Session
 from apportion.environments.registry import SIMULATORS, asked_of, identity_of, maker_of
-from apportion.environments.role_assignment import RoleAssignment
+from apportion.environments.role_assignment import BY_RULES, EpisodeScore, RoleAssignment
 from apportion.foundation import registry
 from apportion.foundation.errors import InputError
 from tests.behaviour.simulating_method import MADE
+from tests.environments.games import Countdown, take
+
+
+def test_the_rules_score_what_stands() -> None:
+    game = Countdown(("ann", "bob"))
+    assert BY_RULES.verdict(game) == EpisodeScore(game.outcome()) and BY_RULES.called == "rules"
+    while not game.over:
+        game.do(take(3))
+    assert {scores["points"] for scores in BY_RULES.verdict(game).scores.values()} == {0.0, 1.0}
 
 
 @pytest.fixture(autouse=True)

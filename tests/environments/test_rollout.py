@@ -1,18 +1,23 @@
 """What some of a target's acts are worth, played on."""
 
 import math
+import os
+import threading
+import time
 from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
+import apportion.environments.concurrent_rollouts as side_by_side_module
 from apportion.environments.agents.agent import RandomLegalAgent, ScriptedAgent
+from apportion.environments.concurrent_rollouts import mapped, side_by_side
 from apportion.environments.environment import Action
 from apportion.environments.episode_restorer import TerminalState
 from apportion.environments.restored_episode import RestoredEpisode
+from apportion.environments.role_assignment import EpisodeScore
 from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, RolloutUtility
-from apportion.environments.scoring import EpisodeScore
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError, StoppedError, UnitError
 from tests.environments.games import Countdown
 from tests.environments.test_restored_episode import played, social
 
@@ -99,24 +104,24 @@ def test_players_are_the_acts_turns_and_every_coalition_draws_alike_unless_it_is
 
 
 def test_histories_that_have_ended_are_scored_and_the_others_played_on() -> None:
-    whole, reopened = social()
+    whole, restored = social()
     target = whole.agents[0]
-    turns = reopened.turns_of(target)
-    rollouts = Rollouts(reopened, target, turns, GOAL, rollouts=3)
+    turns = restored.turns_of(target)
+    rollouts = Rollouts(restored, target, turns, GOAL, rollouts=3)
     everything = frozenset(range(len(turns)))
     assert rollouts.played_on(everything) == [whole.outcome()[target]["GOAL"]] * 3
     assert (rollouts.so_far.coalitions, rollouts.so_far.ended, rollouts.so_far.plays) == (1, 1, 0)
     found = rollouts.played_on(frozenset())
-    assert found == [ending.scores["GOAL"] for ending in reopened.play_on(target, (), rollouts._seeds(frozenset()))]
+    assert found == [ending.scores["GOAL"] for ending in restored.play_on(target, (), rollouts._seeds(frozenset()))]
     assert (rollouts.so_far.coalitions, rollouts.so_far.ended, rollouts.so_far.plays) == (2, 1, 3)
     assert rollouts.so_far.acts > 3 and rollouts.as_it_stands(frozenset()) == 0.0
 
 
 def test_scales_come_from_the_environment() -> None:
-    whole, reopened = social()
+    whole, restored = social()
     target = whole.agents[0]
-    turns = reopened.turns_of(target)
-    plain, scaled = (Rollouts(reopened, target, turns, RolloutUtility({"FIN": 1.0}, s)) for s in (False, True))
+    turns = restored.turns_of(target)
+    plain, scaled = (Rollouts(restored, target, turns, RolloutUtility({"FIN": 1.0}, s)) for s in (False, True))
     everything = frozenset(range(len(turns)))
     (value, _), (brought, _) = plain.played_on(everything), scaled.played_on(everything)
     assert value > 0 and brought == pytest.approx(value + 5)
@@ -124,10 +129,10 @@ def test_scales_come_from_the_environment() -> None:
 
 def test_acts_that_are_not_allowed_without_others_are_counted() -> None:
     taking = ScriptedAgent("takes", lambda view: Action("take", "3"))
-    _, reopened = played(Countdown(["a", "b"]), taking)
-    rollouts = Rollouts(reopened, "a", reopened.turns_of("a"), RolloutUtility({"points": 1.0}))
+    _, restored = played(Countdown(["a", "b"]), taking)
+    rollouts = Rollouts(restored, "a", restored.turns_of("a"), RolloutUtility({"points": 1.0}))
     rollouts.played_on(frozenset({1}))
-    assert rollouts.so_far.dropped == reopened.history("a", {reopened.turns_of("a")[1]})[1]
+    assert rollouts.so_far.dropped == restored.history("a", {restored.turns_of("a")[1]})[1]
 
 
 class Endless(Countdown):
@@ -142,8 +147,8 @@ def test_play_that_never_ends_is_told() -> None:
     game.reset(1)
     begun = game.clone()
     game.do(Action("pass", "I pass"))
-    reopened = RestoredEpisode("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, RandomLegalAgent()))
-    passing = reopened.played_by(dict.fromkeys(game.agents, ScriptedAgent("p", lambda view: Action("pass", "I pass"))))
+    restored = RestoredEpisode("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, RandomLegalAgent()))
+    passing = restored.played_by(dict.fromkeys(game.agents, ScriptedAgent("p", lambda view: Action("pass", "I pass"))))
     with pytest.raises(UnitError, match="endless: not over after 10000 steps"):
         Rollouts(passing, "a", (0,), RolloutUtility({"points": 1.0})).played_on(frozenset())
 
@@ -171,9 +176,9 @@ class FailsOnce:
 
 
 def test_a_judge_that_fails_is_told_with_its_coalition() -> None:
-    whole, reopened = social()
+    whole, restored = social()
     target = whole.agents[0]
-    failing = Rollouts(replace(reopened, judge=FailsOnce()), target, reopened.turns_of(target), GOAL)
+    failing = Rollouts(replace(restored, judge=FailsOnce()), target, restored.turns_of(target), GOAL)
     with pytest.raises(UnitError, match=r"turns \[0\] alone: GOAL is not known \(no reply\)"):
         failing.played_on(frozenset({0}))
 
@@ -186,11 +191,11 @@ def test_who_plays_on_reads_nothing_of_acts_that_were_left_out() -> None:
         read.append(view.text)
         return Action("speak", f"canary-{view.step}-{view.number:x}.")
 
-    game, reopened = social(ScriptedAgent("canaries", says))
+    game, restored = social(ScriptedAgent("canaries", says))
     said = [move.act.text for moves in game.steps for move in moves]
     target = game.agents[1]  # The other one speaks first: that is in every history.
-    turns = reopened.turns_of(target)
-    rollouts = Rollouts(reopened, target, turns, GOAL)
+    turns = restored.turns_of(target)
+    rollouts = Rollouts(restored, target, turns, GOAL)
     for coalition in (frozenset(), frozenset({0}), frozenset({1, 4}), frozenset({0, 2, 3, 8})):
         read.clear()
         rollouts.played_on(coalition)
@@ -199,3 +204,99 @@ def test_who_plays_on_reads_nothing_of_acts_that_were_left_out() -> None:
         assert read
         for number, words in enumerate(said):
             assert any(words in text for text in read) == (number in history), (coalition, number)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 16])
+def test_results_come_in_order_and_one_that_fails_stops_none(at_once) -> None:
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        if number % 3 == 0:
+            raise UnitError(f"no {number}")
+        return number * number
+
+    found = side_by_side(work, range(10), at_once, first=lambda number: -number)
+    assert [str(one) if isinstance(one, UnitError) else one for one in found] == [
+        f"no {number}" if number % 3 == 0 else number * number for number in range(10)
+    ]
+    assert sorted(begun) == list(range(10)) and (at_once > 1 or begun == list(range(10))[::-1])
+
+
+def test_as_many_as_may_be_are_at_work_at_once() -> None:
+    together = threading.Barrier(5)
+    assert side_by_side(lambda number: together.wait(10) >= 0, range(5), 5, first=float) == [True] * 5
+
+
+def test_what_ends_all_is_raised_once_what_has_begun_is_done_and_the_rest_left_alone() -> None:
+    ended = []
+
+    def work(number):
+        if number == 0:
+            raise StoppedError("the budget is used up")
+        time.sleep(0.2)
+        ended.append(number)
+
+    with pytest.raises(StoppedError, match="the budget is used up"):
+        side_by_side(work, range(50), 2, first=float)
+    assert 0 < len(ended) < 10
+    time.sleep(0.3)
+    assert len(ended) < 10
+
+
+def test_nothing_to_do_is_done() -> None:
+    assert side_by_side(lambda given: given, [], 4, first=float) == []
+
+
+def test_what_is_to_begin_first_does_whichever_call_it_came_by() -> None:
+    begun, held, free = [], threading.Event(), threading.Event()
+
+    def hold(number):
+        held.set()
+        free.wait(10)
+
+    holding = threading.Thread(target=side_by_side, args=(hold, [0], 1, float))
+    holding.start()
+    held.wait(10)
+    calls = [
+        threading.Thread(target=side_by_side, args=(begun.append, numbers, 1, float)) for numbers in ((5, 1), (3, 2))
+    ]
+    for number, call in enumerate(calls, start=1):
+        call.start()
+        while side_by_side_module._threads(1, os.getpid())._waiting.qsize() < 2 * number:
+            time.sleep(0.001)
+    free.set()
+    for call in (holding, *calls):
+        call.join(10)
+    assert begun == [1, 2, 3, 5]
+
+
+def test_those_who_come_first_at_once_share_their_threads() -> None:
+    most, now, lock = [0], [0], threading.Lock()
+
+    def work(number):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.01)
+        with lock:
+            now[0] -= 1
+
+    mapped(lambda number: side_by_side(work, range(10), 9, first=float), range(12), 12)
+    assert 1 < most[0] <= 9
+
+
+def test_mapped_keeps_the_order_and_may_play_side_by_side_itself() -> None:
+    def nested(number):
+        return side_by_side(lambda given: given * number, [1, 2, 3], 2, first=float)
+
+    assert (
+        mapped(nested, [1, 10, 100], 3) == mapped(nested, [1, 10, 100], 1) == [[1, 2, 3], [10, 20, 30], [100, 200, 300]]
+    )
+    for at_once in (1, 4):
+        with pytest.raises(UnitError, match="no 2"):
+            mapped(lambda number: 1 if number < 2 else fails(number), [1, 2, 3], at_once)
+
+
+def fails(number):
+    raise UnitError(f"no {number}")

@@ -11,15 +11,12 @@ from apportion.commands.shared.options import option_names, with_options
 from apportion.commands.shared.places import tell_corpus
 from apportion.commands.world import play
 from apportion.commands.world.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of, played, told_before
+from apportion.environments.worlds import WORLDS
 
 if TYPE_CHECKING:
     from apportion.environments.deduction.simulation import DeductionChoice
 
-DEDUCTION = {
-    "werewolf": "Werewolf: two werewolves, a seer, a guardian and three villagers",
-    "avalon": "Avalon: Merlin, two servants, the minion and the assassin send each other on quests",
-    "onuw": "One Night Ultimate Werewolf: five players, seven cards, a night and a vote",
-}
+DEDUCTION = {world.name: world.title for world in WORLDS if world.game is not None}
 """By kind, what is played."""
 RULES = click.option(
     "--rule", "rules", multiple=True, metavar="NAME=VALUE", help="An option of the rules; docs/deduction.md has them."
@@ -73,12 +70,12 @@ def play_command(kind: str, title: str) -> click.Command:
     @click.command(kind, help=_PLAY.format(title=title, kind=kind), short_help=f"Play {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
     @click.option("--seat", type=int, default=1, show_default=True, help="Your seat, from 1.")
-    @click.option("--with", "others", default="claims", show_default=True, help="Who has the other seats.")
+    @click.option("--with", "partners", default="claims", show_default=True, help="Who has the other seats.")
     @click.option("--called", "person", default="person", show_default=True, help="Your name in the corpus.")
     def command(
         out: Path,
         seat: int,
-        others: str,
+        partners: str,
         person: str,
         rules: tuple[str, ...],
         seed: int,
@@ -86,14 +83,20 @@ def play_command(kind: str, title: str) -> click.Command:
         **model: Any,
     ) -> None:
         from apportion.environments.deduction.games import game_called
-        from apportion.environments.human_play.deduction import PersonPlays, play_deduction
+        from apportion.environments.human_play.deduction import PersonPlays
         from apportion.environments.terminal.console import terminal
         from apportion.llm_client.model_spec import ModelSpec
 
         screen, game, names = terminal(), game_called(kind), option_names()
         chosen, options = ModelSpec(**model), game.options_of(rules, names)
-        choice = PersonPlays(game, seat, names_of(others), person, seed, options, chosen, temperature, names)
-        ended = play_deduction(choice, out, screen)
+        how: dict[str, Any] = {
+            "person": person,
+            "seed": seed,
+            "chosen": chosen,
+            "temperature": temperature,
+            "called": names,
+        }
+        ended = PersonPlays(game, seat, names_of(partners), options, **how).play(out, screen)
         play.tell_played(ended, out, "Your team has won." if ended.scores.get("win") else "Your team has lost.")
 
     made: click.Command = with_options((RULES, SEED, *play.MODEL_OPTIONS), command)

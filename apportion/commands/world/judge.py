@@ -66,7 +66,7 @@ def evaluate_command(
         by_people(people, corpus, out, model["model"], as_json)
         return
     from apportion.corpus.corpus import Corpus
-    from apportion.environments.sotopia.evaluation import pricing
+    from apportion.environments.sotopia.evaluation import judging
     from apportion.environments.sotopia.evaluation.judging import JudgingChoice
     from apportion.llm_client.model_spec import ModelSpec
 
@@ -75,11 +75,11 @@ def evaluate_command(
     choice = JudgingChoice(opened, names, calls, chosen, without, option_names())
     out = out or beside(corpus, "judged")
     if preview is not None:
-        shown = pricing.preview(choice, out, preview)
+        shown = judging.preview(choice, out, preview)
         text = "\n\n".join(one.text() for one in shown)
         click.echo(json.dumps([one.to_json() for one in shown], indent=1, ensure_ascii=False) if as_json else text)
     elif dry_run:
-        prices = pricing.price(choice, out)
+        prices = judging.price(choice, out)
         text = "\n".join([*(one.text() for one in prices), "nothing was sent (--dry-run)"])
         click.echo(json.dumps([one.to_json() for one in prices], indent=1) if as_json else text)
     else:

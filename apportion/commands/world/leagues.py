@@ -36,9 +36,9 @@ def league_command(kind: str, title: str) -> click.Command:
         dry_run: bool,
         **options: Any,
     ) -> None:
-        from apportion.environments.deduction.league.choice import LeagueChoice
-        from apportion.environments.tournament.team_games.seating import POOL
-        from apportion.environments.tournament.team_games.seating import TEAMS as TEAM_AGAINST_TEAM
+        from apportion.environments.deduction.league import LeagueChoice
+        from apportion.environments.tournament.team_games.matches import POOL
+        from apportion.environments.tournament.team_games.matches import TEAMS as TEAM_AGAINST_TEAM
 
         mode = TEAM_AGAINST_TEAM if teams else POOL
         choice = LeagueChoice.of(deduction_of(kind, games=matches, **options), mode)
@@ -56,7 +56,7 @@ def league_command(kind: str, title: str) -> click.Command:
 
 def tell_league(out: Path, as_json: bool) -> None:
     """Write the tables beside the corpus, and show them."""
-    from apportion.environments.tournament.team_games.files import league_json, write_league
+    from apportion.environments.tournament.team_games.tables import league_json, write_league
 
     report = report_of(out)
     paths = write_league(out, report)
@@ -70,8 +70,8 @@ def tell_league(out: Path, as_json: bool) -> None:
 
 def report_of(corpus: Path) -> Any:
     """The tables of the one game in a corpus, made anew."""
-    from apportion.environments.deduction.league.replay import read_matches
-    from apportion.environments.report_tables.people import is_human
+    from apportion.environments.deduction.league import read_matches
+    from apportion.environments.report_tables.report import is_human
     from apportion.environments.tournament.team_games.tables import league_report
     from apportion.foundation.errors import InputError
     from apportion.foundation.intervals.resampling import Sampling

@@ -47,14 +47,14 @@ def play_negotiation_command(
     if report or study is not None:
         _study(study, out, person, report, temperature, model)
         return
-    from apportion.environments.human_play.negotiation import PersonNegotiates, play_negotiation
+    from apportion.environments.human_play.negotiation import PersonNegotiates
     from apportion.environments.terminal.console import terminal
     from apportion.llm_client.model_spec import ModelSpec
 
     screen, chosen = terminal(), ModelSpec(**model)
     who, names = person or "person", option_names()
-    choice = PersonNegotiates(seat, partner, who, seed, most_acts, contexts, chosen, temperature, names)
-    played = play_negotiation(choice, out, screen)
+    how: dict[str, Any] = {"person": who, "seed": seed, "chosen": chosen, "temperature": temperature, "called": names}
+    played = PersonNegotiates(seat, partner, most_acts, contexts, **how).play(out, screen)
     points, advantage = played.scores["points"], played.scores["advantage"]
     tell_played(played, out, f"You have {points:g} points, the other {points - advantage:g}, of 10 each.")
 

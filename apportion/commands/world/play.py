@@ -57,18 +57,21 @@ def play_sotopia_command(
     and what you say. You see what your character may know, and nothing else. Ctrl-C stops; the same command goes on
     where it stopped, even after a kill. Episodes of other scenarios, seeds and people may go into the same CORPUS.
     """
-    from apportion.environments.human_play.sotopia import play_sotopia
-    from apportion.environments.human_play.sotopia_roles import PersonChoice
+    from apportion.environments.human_play.sotopia import PersonChoice
     from apportion.environments.sotopia.game import Rules
     from apportion.environments.terminal.console import terminal
     from apportion.llm_client.model_spec import ModelSpec
 
     screen = terminal()
     rules, chosen = Rules(visibility, most_acts), ModelSpec(**model)
-    choice = PersonChoice(
-        who, scenario, partner, person, seed, rules, chosen, temperature, option_names(), place, named
-    )
-    played = play_sotopia(choice, out, screen)
+    how: dict[str, Any] = {
+        "person": person,
+        "seed": seed,
+        "chosen": chosen,
+        "temperature": temperature,
+        "called": option_names(),
+    }
+    played = PersonChoice(who, scenario, partner, rules, place, named, **how).play(out, screen)
     tell_played(played, out, _scores(played))
 
 

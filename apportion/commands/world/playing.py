@@ -88,13 +88,13 @@ def names_of(agents: str) -> tuple[str, ...]:
 
 def told_before(choice: Simulation, preview: int | None, dry_run: bool, as_json: bool) -> bool:
     """Say what would be asked, or what it would cost, where that is wanted; whether it was."""
-    from apportion.environments.simulation import cost_estimate
+    from apportion.environments.simulation import plan
 
     if preview is not None:
-        shown = cost_estimate.preview(choice, preview)
+        shown = plan.preview(choice, preview)
         click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
     elif dry_run:
-        prices, episodes = cost_estimate.price(choice), choice.total
+        prices, episodes = plan.price(choice), choice.total
         if as_json:
             document = {"episodes": episodes, "language_models": [one.to_json() for one in prices]}
             click.echo(json.dumps(document, indent=1))

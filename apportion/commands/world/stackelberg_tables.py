@@ -52,7 +52,7 @@ def tables_stackelberg_command(
     Every CORPUS is a league, games that a person played, rated social episodes or bargains, in any order. What they
     do not allow is not there, and says why.
     """
-    from apportion.environments.stackelberg.persuasion import read_nearness
+    from apportion.environments.stackelberg.curves import read_nearness
     from apportion.environments.stackelberg.report import StackelbergChoice, stackelberg_report
     from apportion.foundation.intervals.resampling import Sampling
 
@@ -70,7 +70,7 @@ def tables_stackelberg_command(
 
 
 def _variants(against: tuple[str, ...], **given: tuple[str, ...]) -> Any:
-    from apportion.environments.stackelberg.variants import Variants
+    from apportion.environments.stackelberg.games import Variants
 
     numbers = {name: _pairs(name, given[name], _whole) for name in ("intents", "instances")}
     names = {"rewards": _pairs("reward", given["rewards"], str), "models": _pairs("backend", given["models"], str)}

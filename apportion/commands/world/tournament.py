@@ -61,9 +61,8 @@ def _play(
     choice: Simulation, out: Path, look: tuple[int | None, bool], how: tuple[bool, bool], next_steps: str
 ) -> None:
     """Play a tournament and tell its table; ``look`` is --preview and --dry-run, ``how`` --overwrite and --json."""
-    from apportion.environments.tournament.files import as_json as document
-    from apportion.environments.tournament.files import write_table
-    from apportion.environments.tournament.page import summary
+    from apportion.environments.tournament.page import as_json as document
+    from apportion.environments.tournament.page import summary, write_table
     from apportion.environments.tournament.results import read_results
     from apportion.environments.tournament.standings import standings
 
@@ -97,12 +96,12 @@ def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> 
     --by names the judge: `rules`, or one whose ratings `apportion world evaluate` has added, such as paper@MODEL. A
     game of hidden roles has the tables of a league.
     """
-    from apportion.environments.deduction.league.replay import is_league
-    from apportion.environments.tournament.files import as_json as document
+    from apportion.environments.deduction.league import is_league
+    from apportion.environments.tournament.page import as_json as document
     from apportion.environments.tournament.page import page
     from apportion.environments.tournament.results import read_results
     from apportion.environments.tournament.standings import standings
-    from apportion.environments.tournament.team_games.files import league_json
+    from apportion.environments.tournament.team_games.tables import league_json
 
     if out is not None:
         check_place(out, "--out", (".md", ".json"))

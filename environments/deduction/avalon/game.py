@@ -49,7 +49,8 @@ from apportion.environments.deduction.avalon.rules import (
 from apportion.environments.deduction.avalon.rules import SHOT as LAST
 from apportion.environments.deduction.events import Aim, Stage
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.games import GameKind, roster_of
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.foundation.errors import InputError
 
 DISCUSSION, LEAD = "discussion", "leads"
@@ -233,3 +234,22 @@ def _from_one(seats: Sequence[int]) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def _teams(players: int, size: int) -> tuple[tuple[int, ...], ...]:
     return tuple(combinations(range(1, players + 1), size))
+
+
+GAME = GameKind(
+    Avalon,
+    Options,
+    Avalon,
+    roster_of(
+        Avalon.kind,
+        {
+            "claims": "apportion.environments.deduction.avalon.scripts:Claims",
+            "bayes": "apportion.environments.deduction.avalon.scripts:Bayesian",
+        },
+        {
+            "lasi": "LASI (Lan et al., 2024)",
+            "strategist": "Strategist (Light et al., 2025)",
+        },
+    ),
+)
+SIMULATOR = GAME.simulator

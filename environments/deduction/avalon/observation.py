@@ -8,7 +8,7 @@ from apportion.environments.deduction.avalon.posterior import Round
 from apportion.environments.deduction.avalon.role_assignments import AssassinationResult, Evidence, fitting
 from apportion.environments.deduction.avalon.rules import ASSASSIN, GOES, MERLIN, MINION, SERVANT, Deal, Options
 from apportion.environments.deduction.events import called
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import PrivateInformation
 
 PROPOSE, APPROVE, REJECT, PASS, FAIL, NAME = "propose", "approve", "reject", "pass", "fail", "assassinate"
 """Kinds of acts beside speech; a proposal is aimed at the team, the last at whom the Assassin holds to be Merlin."""

@@ -214,10 +214,7 @@ class Game:
     def propose(self, team: Sequence[int]) -> None:
         """The leader proposes who goes.
 
-        Raises
-        ------
-        RuleError
-            As `check_team`; or it is not the time, as in the other methods.
+        Raises RuleError as `check_team`; or it is not the time, as in the other methods.
         """
         self._check_phase(TEAM)
         self.check_team(team)
@@ -227,10 +224,7 @@ class Game:
     def vote(self, approvals: Sequence[bool]) -> bool:
         """All vote, an approval or not by seat; whether the team goes.
 
-        Raises
-        ------
-        RuleError
-            It is not one vote of everybody.
+        Raises RuleError: it is not one vote of everybody.
         """
         self._check_phase(VOTE)
         players = len(self.deal)
@@ -248,10 +242,7 @@ class Game:
     def quest(self, passes: Sequence[bool]) -> int:
         """The members' cards, in the order of their seats; how many fail it.
 
-        Raises
-        ------
-        RuleError
-            As `check_card`, or it is not one card of every member.
+        Raises RuleError as `check_card`, or it is not one card of every member.
         """
         self._check_phase(QUEST)
         if len(passes) != len(self.team):
@@ -273,13 +264,7 @@ class Game:
         return fails
 
     def shoot(self, target: int) -> bool:
-        """The Assassin names one player as Merlin; whether it is.
-
-        Raises
-        ------
-        RuleError
-            As `check_target`.
-        """
+        """The Assassin names one player as Merlin; whether it is. Raises RuleError as `check_target`."""
         self._check_phase(SHOT)
         self.check_target(target)
         hit = self.deal[target] == MERLIN

@@ -22,7 +22,7 @@ from apportion.environments.deduction.avalon.posterior import clean_chance, evil
 from apportion.environments.deduction.avalon.role_assignments import Evidence, fitting, suspicion
 from apportion.environments.deduction.avalon.rules import EVIL, SERVANT
 from apportion.environments.deduction.events import SPEAK
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.environment import Action, Observation
 
 SERVANT_CLAIMED = "a Servant of Arthur"

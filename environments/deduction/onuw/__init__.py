@@ -1,7 +1,7 @@
 """One Night Ultimate Werewolf (Stackelberg Speaker, appendix A.3): five players, seven cards, a night and a vote.
 
-From the ground up: `rules` (the rules alone, on seats and cards), `worlds` (every deal and every night of it, and those
-that fit what a player lived through), `claims` (a night in words), `posterior` (who has the Werewolf's card at dawn,
-exactly), `heuristic_scores` (the same by plain points), `observation` (what a player reads), `game` (the environment),
-`scripts` (who plays by claims), `register` (what others need of it).
+From the ground up: `rules` (the rules alone, on seats and cards; every deal and night), `claims` (a night in words),
+`posterior` (every deal and night that fits what a player lived through, and who has the Werewolf's card at dawn,
+exactly), `observation` (what a player reads), `game` (the environment, and who can play it), `scripts` (who plays by
+claims).
 """

@@ -21,9 +21,9 @@ from apportion.environments.deduction.onuw.rules import (
     VILLAGER,
     WEREWOLF,
     Choice,
+    ClaimedHistory,
     choices_of,
 )
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory
 
 _CLAIM = re.compile(r"I was dealt the [^.]*\.")
 _CARD = re.compile(
@@ -51,7 +51,7 @@ def all_accounts(seat: int) -> tuple[ClaimedHistory, ...]:
     """All that a player of a seat can live through at night (64), in a fixed order.
 
     >>> len(all_accounts(0)), all_accounts(0)[0]
-    (64, Account(role='werewolf', choice=(), seen=()))
+    (64, ClaimedHistory(role='werewolf', choice=(), seen=()))
     """
     others = (WEREWOLF, VILLAGER, ROBBER, TROUBLEMAKER, INSOMNIAC)
     found = [ClaimedHistory(WEREWOLF), ClaimedHistory(VILLAGER)]
@@ -74,7 +74,7 @@ def all_accounts(seat: int) -> tuple[ClaimedHistory, ...]:
 def sentence(account: ClaimedHistory) -> str:
     """A claim in words; seats are called by their names.
 
-    >>> sentence(Account("robber", (2,), ("villager",)))
+    >>> sentence(ClaimedHistory("robber", (2,), ("villager",)))
     "I was dealt the Robber; I took Player 3's card and am the Villager now."
     """
     role, choice, seen = account
@@ -109,7 +109,7 @@ def claimed(seat: int, words: str) -> Claim | None:
     """The last claim in somebody's words that its player can have lived through; else the last card; None: neither.
 
     >>> claimed(0, "Hello! I was dealt the Villager; I did nothing at night. Trust me.")
-    Account(role='villager', choice=(), seen=())
+    ClaimedHistory(role='villager', choice=(), seen=())
     >>> claimed(0, "I'm the seer, believe me").role
     'seer'
     """

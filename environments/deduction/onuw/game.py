@@ -13,6 +13,8 @@ from typing import ClassVar
 
 from apportion.environments.deduction.events import VOTE, Aim, Deal, Stage, called
 from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.games import GameKind, roster_of
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.onuw.observation import (
     CENTRES,
     LOOK,
@@ -36,17 +38,18 @@ from apportion.environments.deduction.onuw.rules import (
     SEER,
     TROUBLEMAKER,
     Choice,
+    ClaimedHistory,
     Night,
     Options,
+    all_deals,
     at_night,
     check_deal,
     choices_of,
     dead,
+    fitting_deals,
     team_of,
     winner,
 )
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory, all_deals, fitting_deals
-from apportion.environments.deduction.private_information import PrivateInformation
 
 NIGHT, DISCUSSION, VOTING, END = "night", "discussion", "vote", "end"
 KILLED = "killed"
@@ -215,3 +218,23 @@ def _fitting(
     if before_the_night:
         return tuple(deal for deal in all_deals() if deal[seat] == known.role)
     return tuple(fitting_deals(seat, known, shown))
+
+
+GAME = GameKind(
+    OneNight,
+    Options,
+    OneNight,
+    roster_of(
+        OneNight.kind,
+        {
+            "claims": "apportion.environments.deduction.onuw.scripts:Claiming",
+            "bayes": "apportion.environments.deduction.onuw.scripts:Bayesian",
+        },
+        {
+            "belief": "Belief (Jin et al., 2024)",
+            "llm-ins": "LLM-instructed (Jin et al., 2024)",
+            "rl-ins": "RL-instructed (Jin et al., 2024)",
+        },
+    ),
+)
+SIMULATOR = GAME.simulator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from apportion.environments.deduction.events import VOTE, Aim, called
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.onuw.rules import (
     CENTRE,
     INSOMNIAC,
@@ -16,10 +17,9 @@ from apportion.environments.deduction.onuw.rules import (
     VILLAGER,
     WEREWOLF,
     Choice,
+    ClaimedHistory,
     Options,
 )
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory
-from apportion.environments.deduction.private_information import PrivateInformation
 
 LOOK, CENTRES, ROB, SWAP = "look", "centre", "rob", "swap"
 """Kinds of acts of the night."""
@@ -91,7 +91,7 @@ def act_in_words(kind: str, aim: Aim) -> str:
 def seen_in_words(known: ClaimedHistory) -> str:
     """What a player was shown at night.
 
-    >>> seen_in_words(Account("seer", (5, 6), ("robber", "villager")))
+    >>> seen_in_words(ClaimedHistory("seer", (5, 6), ("robber", "villager")))
     'The cards of the centre are the Robber and the Villager.'
     """
     first = known.seen[0].title()

@@ -17,8 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.environments.deduction.onuw.claims import Claim, all_accounts
-from apportion.environments.deduction.onuw.rules import CENTRE, PLAYERS, WEREWOLF
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory, all_deals, nights_of
+from apportion.environments.deduction.onuw.rules import (
+    CENTRE,
+    PLAYERS,
+    WEREWOLF,
+    ClaimedHistory,
+    all_deals,
+    nights_of,
+)
 
 SLIP = 0.05
 """Of the villagers' claims that are not the truth: they forget, or have a reason to bluff."""

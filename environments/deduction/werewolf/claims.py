@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from apportion.environments.deduction.events import SPEAK, VOTE, called
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import PrivateInformation
 
 _SEER = re.compile(r"\bI(?:'m| am) the seer\b", re.IGNORECASE)
 _RESULT = re.compile(r"\bPlayer (\d) is (not a|no|a) werewolf\b", re.IGNORECASE)

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from apportion.environments.deduction.events import Aim, Deal, Stage, called
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.games import GameKind, roster_of
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.werewolf.role_assignments import possible_deals
 from apportion.environments.deduction.werewolf.rules import (
     CHECK,
@@ -200,3 +201,22 @@ def _fate(result: Result) -> str:
     if what == NOBODY:
         return f"{names} have the most votes: nobody is out."
     return f"{names} have the most votes; by lot, {called(int(what))} is out."
+
+
+GAME = GameKind(
+    Werewolf,
+    Options,
+    Werewolf,
+    roster_of(
+        Werewolf.kind,
+        {
+            "claims": "apportion.environments.deduction.werewolf.scripts:Claims",
+            "bayes": "apportion.environments.deduction.werewolf.scripts:BayesianAgent",
+        },
+        {
+            "sla": "SLA (Xu et al., 2024, Language agents with reinforcement learning for strategic play in Werewolf)",
+            "lspo": "LSPO (Xu et al., 2025, Learning strategic language agents in the werewolf game)",
+        },
+    ),
+)
+SIMULATOR = GAME.simulator

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.environments.deduction.events import SPEAK, VOTE, Deal, Event
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.werewolf.claims import claim_in
 from apportion.environments.deduction.werewolf.role_assignments import all_deals
 from apportion.environments.deduction.werewolf.rules import GUARDIAN, KILLED, OUT, SEER, WEREWOLF

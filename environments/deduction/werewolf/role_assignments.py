@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import permutations
 
 from apportion.environments.deduction.events import Deal
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.werewolf.rules import CHECKED, GUARDIAN, KILL, KILLED, OUT, PACK, ROLES, WEREWOLF
 
 

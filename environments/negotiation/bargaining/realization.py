@@ -52,7 +52,7 @@ class Facts(NamedTuple):
 def sentence(seat: int, act: Action, wording: int = 0) -> str:
     """An act in words; the same ``wording`` gives the same.
 
-    >>> sentence(0, Act("offer", "", 30)), sentence(1, Act("accept"), 2)
+    >>> sentence(0, Action("offer", "", 30)), sentence(1, Action("accept"), 2)
     ('I can pay 30.', 'I accept that.')
     """
     words = _OFFERS[seat] if act.kind == OFFER else _OTHERS[act.kind]

@@ -10,8 +10,8 @@ from typing import Any
 
 from apportion.environments.negotiation.human_study.results import StudiedGame, StudyResults
 from apportion.environments.negotiation.human_study.survey import FIGURE_4, HIGH, LOW, SURVEY
-from apportion.environments.terminal.sanitize import printable
-from apportion.environments.tournament.intervals import SAMPLING, Mean, mean_over_tasks
+from apportion.environments.terminal.console import printable
+from apportion.environments.tournament.standings import SAMPLING, Mean, mean_over_tasks
 from apportion.foundation.tables.markdown import escaped, markdown_table
 
 Value = Callable[[StudiedGame], float | None]

@@ -15,7 +15,13 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.writer import ImportReport, check_free, claim
 from apportion.environments.sotopia.evaluation.episodes import Episodes, read_episodes
 from apportion.environments.sotopia.evaluation.human_ratings.log import KEPT
-from apportion.environments.sotopia.evaluation.language_model import PROMPTS, Calls, ModelJudge, Question
+from apportion.environments.sotopia.evaluation.language_model import (
+    PROMPTS,
+    TOKENS_A_PERSON,
+    Calls,
+    ModelJudge,
+    Question,
+)
 from apportion.environments.sotopia.evaluation.rated_corpus import (
     KIND,
     Changes,
@@ -30,7 +36,12 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest, file_digest
 from apportion.foundation.progress import Progress, silent
 from apportion.foundation.truncate import some
+from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cost.estimate import CostEstimate, estimate
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.errors import prefixed
 from apportion.llm_client.model_spec import Called, ModelSpec
+from apportion.llm_client.preview import Preview
 from apportion.llm_client.session import Complete, LLMSession
 
 TOO_LONG = "Use a model with a longer context."
@@ -49,7 +60,7 @@ class JudgingChoice:
         Names of judges: a prompt (``paper``, ``fine-grained``, a path), each also as ``NAME@MODEL``.
     calls : str
         ``episode`` asks about everybody at once, ``agent`` about each person alone.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits.
     without : tuple of str
         Whose ratings the new corpus leaves out.
@@ -66,13 +77,7 @@ class JudgingChoice:
 
     @cached_property
     def models(self) -> tuple[ModelJudge, ...]:
-        """The judges.
-
-        Raises
-        ------
-        InputError
-            None is named, one twice, or one that there is not.
-        """
+        """The judges. Raises InputError: none is named, one twice, or one that there is not."""
         models = tuple(ModelJudge.of(name, self.chosen, self.calls, self.called) for name in self.judges)
         names = [model.called for model in models]
         for name in names:
@@ -210,3 +215,38 @@ def _unscored(verdicts: Sequence[CharacterScores]) -> list[SkippedSession]:
             what = f"{verdict.judge} gave {verdict.target!r} no score in {', '.join(verdict.missing)}: {cause}"
             unscored.append(SkippedSession(verdict.session_id, what))
     return unscored
+
+
+def price(choice: JudgingChoice, out: Path) -> list[CostEstimate]:
+    """By model, what a choice would take; replies that are kept in ``out`` count as answered. Asks nobody.
+
+    Raises InputError as `JudgingChoice.models` and `episodes`; a price table or a file of replies that cannot be read.
+    """
+    priced = []
+    for questions in _by_model(choice):
+        llm = questions[0].judge.settings
+        asked = [(question.request(), len(question.people) * TOKENS_A_PERSON) for question in questions]
+        cache = choice.chosen.cache_in(out)
+        with prefixed(choice.called("model")), kept_replies(llm, cache, choice.chosen.recorded) as kept:
+            priced.append(estimate(llm.model, asked, kept, find_price(llm.model, choice.chosen.prices)))
+    return priced
+
+
+def preview(choice: JudgingChoice, out: Path, count: int) -> list[Preview]:
+    """By model the first ``count`` requests that would be sent; raises as `price`."""
+    shown = []
+    for questions in _by_model(choice):
+        llm = questions[0].judge.settings
+        cache = choice.chosen.cache_in(out)
+        with prefixed(choice.called("model")), kept_replies(llm, cache, choice.chosen.recorded) as kept:
+            left = [request for question in questions if kept(request := question.request()) is None]
+        consent = f"{choice.called('allow_host')} {llm.consent_host or llm.host}"
+        shown.append(Preview(llm, tuple(left[:count]), len(left), consent, choice.called("preview")))
+    return shown
+
+
+def _by_model(choice: JudgingChoice) -> list[list[Question]]:
+    by_model: dict[str, list[Question]] = {}
+    for question in choice.questions():
+        by_model.setdefault(question.judge.settings.model, []).append(question)
+    return list(by_model.values())

@@ -9,18 +9,17 @@ from apportion.corpus.session import Background, Session, Turn
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
 from apportion.environments.corpus_export import heard_in
 from apportion.environments.environment import Environment
+from apportion.environments.role_assignment import EpisodeScore
 from apportion.environments.rollout_preview import Prompt
-from apportion.environments.scoring import EpisodeScore
-from apportion.environments.sotopia.evaluation.episode import ReadEpisode
-from apportion.environments.sotopia.evaluation.language_model import ModelJudge
-from apportion.environments.sotopia.evaluation.reply import TOKENS_A_PERSON
+from apportion.environments.sotopia.evaluation.episodes import ReadEpisode
+from apportion.environments.sotopia.evaluation.language_model import TOKENS_A_PERSON, ModelJudge
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.session import Complete
 
 
 @dataclass(frozen=True)
 class JudgedByModel:
-    """An `apportion.environments.scoring.Judge` that asks a model, as `apportion world evaluate` does of a corpus.
+    """A `role_assignment.Judge` that asks a model, as `apportion world evaluate` does of a corpus.
 
     Parameters
     ----------

@@ -18,8 +18,7 @@ from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
 from apportion.corpus.writer import RECORD, ImportReport, place
 from apportion.environments.episode_replay import MADE_BEFORE
-from apportion.environments.sotopia.evaluation.score_file import VERDICTS, read_verdicts, write_verdicts
-from apportion.environments.sotopia.evaluation.scores import CharacterScores
+from apportion.environments.sotopia.evaluation.scores import VERDICTS, CharacterScores, read_verdicts, write_verdicts
 from apportion.environments.sotopia.simulation import LOG
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import file_digest, write_atomically
@@ -36,13 +35,13 @@ class Changes:
 
     Parameters
     ----------
-    verdicts : tuple of PersonVerdict
+    verdicts : tuple of CharacterScores
         What was said of its episodes.
     named : tuple of str
         Of those who have rated, the judges that the sessions' source is to name; people are none.
     without : tuple of str
         Whose earlier ratings are left out.
-    broken : tuple of LeftOut
+    broken : tuple of SkippedSession
         Sessions that are not brought along, and why: what breaks the rules of a corpus cannot be written.
     along : tuple of str
         Names of further files of the old corpus that the new one gets where they are there.
@@ -73,13 +72,7 @@ def made_before(corpus: Corpus) -> dict[str, Any]:
 
 
 def check_out(corpus: Corpus, out: Path) -> None:
-    """Refuse to write a corpus over the one that it is made from.
-
-    Raises
-    ------
-    InputError
-        Both are the same folder.
-    """
+    """Refuse to write a corpus over the one that it is made from. Raises InputError: both are the same folder."""
     if out.resolve() == corpus.root.resolve():
         raise InputError(f"{out}: the corpus that is judged is not written over; name another folder")
 
@@ -87,10 +80,7 @@ def check_out(corpus: Corpus, out: Path) -> None:
 def check_judges(corpus: Corpus, judges: Sequence[str], without: Sequence[str]) -> None:
     """Find out before anything is paid whether the ratings of ``judges`` can be added.
 
-    Raises
-    ------
-    InputError
-        A judge's ratings are there already and are not left out, or nobody is called so in ``without``.
+    Raises InputError: a judge's ratings are there already and are not left out, or nobody is called so in ``without``.
     """
     known = set(corpus.ratings["annotator"].drop_null().to_pylist())
     for name in without:

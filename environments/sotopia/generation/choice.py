@@ -42,7 +42,7 @@ class GenerationChoice:
         The file of vignettes (``scenarios``) or of things for sale (``sales``).
     seed : int
         Of what is drawn; another one asks for other replies.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The model, its server and limits.
     temperature : float
         Of the model.
@@ -77,10 +77,7 @@ class GenerationChoice:
     def drawn(self) -> Sequence[Any]:
         """What each candidate begins with: pairs, vignettes or items, in the order of the draw; for characters nothing.
 
-        Raises
-        ------
-        InputError
-            A file that cannot be read or is not given, or less than is asked for.
+        Raises InputError: a file that cannot be read or is not given, or less than is asked for.
         """
         if self.source is not None and self.kind in ("characters", "relationships"):
             raise InputError(f"{self.kind} begin with no file: leave {self.called('source')} out")

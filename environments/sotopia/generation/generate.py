@@ -8,22 +8,31 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.generation.choice import GenerationChoice, Kind
 from apportion.environments.sotopia.generation.inputs import Item, Vignette
-from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES
+from apportion.environments.sotopia.generation.profile_rules import (
+    CHARACTER_RULES,
+    RELATIONSHIP_RULES,
+    Findings,
+    Rule,
+    findings,
+)
 from apportion.environments.sotopia.generation.questions import Question, Questions
-from apportion.environments.sotopia.generation.rules import Findings, Rule, findings
-from apportion.environments.sotopia.generation.sale import Sale, sale_of
-from apportion.environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
-from apportion.environments.sotopia.scenarios import Scenario
+from apportion.environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES, Sale, sale_of
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
+from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cost.estimate import CostEstimate, estimate
+from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.errors import prefixed
+from apportion.llm_client.preview import Preview
 from apportion.llm_client.session import Complete
 
 RULES: Mapping[Kind, Sequence[Rule[Any]]] = {
@@ -214,3 +223,31 @@ def _all(jobs: Sequence[Callable[[], _Result]], concurrency: int) -> Iterator[_R
             yield from pool.map(one, jobs)
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def price(choice: GenerationChoice, cache: Path) -> CostEstimate:
+    """How many requests there are, how many of them have a reply already, and what the others would cost.
+
+    Raises InputError: the choice cannot be used, or kept replies or a price table cannot be read.
+    """
+    settings = choice.questions.settings
+    asked = [(question.request, question.tokens) for question in every_question(choice)]
+    with prefixed(choice.called("model")):
+        known = find_price(settings.model, choice.chosen.prices)
+        with kept_replies(settings, cache, choice.chosen.recorded) as find:
+            return estimate(settings.model, asked, find, known)
+
+
+def preview(choice: GenerationChoice, count: int) -> Preview:
+    """The first ``count`` requests; raises InputError where the choice cannot be used."""
+    settings = choice.questions.settings
+    questions = list(every_question(choice))
+    note = "of characters that are not made yet, the requests hold others in their place"
+    return Preview(
+        settings,
+        tuple(question.request for question in islice(questions, count)),
+        len(questions),
+        f"{choice.called('allow_host')} {settings.consent_host or settings.host}",
+        choice.called("preview"),
+        (note,) if choice.kind == "characters" else (),
+    )

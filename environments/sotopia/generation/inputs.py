@@ -50,10 +50,7 @@ class Item:
 def read_vignettes(path: Path) -> tuple[Vignette, ...]:
     """Vignettes: a text file with one a line, or a table (CSV, TSV) with the column ``vignette``, perhaps ``source``.
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, has none, or has one that is too long.
+    Raises InputError: a file that cannot be read, has none, or has one that is too long.
     """
     if path.suffix.lower() in TABLES:
         read = tuple(_rows(path, ("vignette",), lambda row, place: Vignette(row["vignette"], place, row["source"])))
@@ -70,10 +67,7 @@ def read_vignettes(path: Path) -> tuple[Vignette, ...]:
 def read_items(path: Path) -> tuple[Item, ...]:
     """Things for sale: a table (CSV, TSV) with the columns of `Item`, of which the limits may be missing.
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, has none, or a cell that cannot be used: the line is named.
+    Raises InputError: a file that cannot be read, has none, or a cell that cannot be used: the line is named.
     """
     if path.suffix.lower() not in TABLES:
         raise InputError(f"{path}: things for sale are a table; the name must end in .csv or .tsv")

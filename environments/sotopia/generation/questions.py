@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.generation import replies
 from apportion.environments.sotopia.generation.inputs import Vignette
 from apportion.environments.sotopia.generation.replies import BackgroundReply, RelationshipReply, ScenarioReply
-from apportion.environments.sotopia.generation.sale import BUYER, SELLER, Sale, dollars
-from apportion.environments.sotopia.scenarios import Scenario
-from apportion.environments.sotopia.visibility import FIELDS, filled_fields
+from apportion.environments.sotopia.generation.scenario_rules import BUYER, SELLER, Sale, dollars
+from apportion.environments.sotopia.tasks import FIELDS, Character, Scenario, filled_fields
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.request import ChatReply, ChatRequest

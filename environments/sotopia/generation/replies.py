@@ -8,14 +8,14 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from apportion.environments.sotopia.characters import (
+from apportion.environments.sotopia.tasks import (
     BIG_FIVE,
     DECISION_STYLES,
     MORAL_VALUES,
     SCHWARTZ_VALUES,
     Character,
+    Relationship,
 )
-from apportion.environments.sotopia.visibility import Relationship
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import Settings, problems
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json

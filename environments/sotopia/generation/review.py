@@ -10,12 +10,10 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError, model_validator
 
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.generation.choice import KINDS, Kind
 from apportion.environments.sotopia.generation.generate import RULES, Candidate, Generated, Made
-from apportion.environments.sotopia.generation.rules import findings
+from apportion.environments.sotopia.generation.profile_rules import findings
 from apportion.environments.sotopia.generation.scenario_rules import FOR_A_PERSON
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
 from apportion.environments.sotopia.sources.task_file import (
     CharacterRow,
@@ -27,6 +25,7 @@ from apportion.environments.sotopia.sources.task_file import (
     scenario_row,
     table,
 )  # fmt: skip
+from apportion.environments.sotopia.tasks import Character, Scenario
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import Settings
 from apportion.foundation.toml_text import toml_text
@@ -108,10 +107,7 @@ def _candidate(candidate: Candidate) -> Iterator[str]:
 def read_review(path: Path) -> ReviewFile:
     """Read a list that a person has gone through.
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or is no such list: what is wrong is named.
+    Raises InputError: a file that cannot be read, or is no such list: what is wrong is named.
     """
     try:
         return ReviewFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -94,10 +94,7 @@ def read_scored(corpora: Sequence[Corpus]) -> list[Seat]:
     Sessions of one id and the same words in two corpora are one episode, and their ratings are put together: so a
     corpus with further ratings may stand beside the one that it was made from.
 
-    Raises
-    ------
-    InputError
-        A score off its range, or two of one annotator for the same thing that differ.
+    Raises InputError: a score off its range, or two of one annotator for the same thing that differ.
     """
     merged: dict[tuple[str, str], Seat] = {}
     for corpus in corpora:

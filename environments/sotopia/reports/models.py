@@ -6,13 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apportion.corpus.sotopia_eval import OVERALL_RANGE, RANGES
-from apportion.environments.report_tables.figures import Figure, Value, mean
-from apportion.environments.report_tables.table import Cell, Table, starred
+from apportion.environments.report_tables.chart import Map, maps
+from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.judge_human_agreement import APPENDIX_ORDER, NOBODY
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
 from apportion.environments.sotopia.reports.statistics import students_t
-from apportion.environments.sotopia.reports.svg import Map, maps
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
 
@@ -43,7 +42,7 @@ class Scores:
 def table_2(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """Each model's mean over all partners, by the judge."""
     title = f"Table 2: models, averaged over the models they met, by judge {titled(rated.judge)}"
-    return _by_model("table_2", title, rated, _judged(rated), sampling)
+    return _by_model("table_2", title, rated, rated.judged, sampling)
 
 
 def table_g3(rated: RatedEpisodes, sampling: Sampling) -> Table:
@@ -72,10 +71,6 @@ def figure_g5(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId]
     if hard is None:
         return Table("figure_g5", title, absent="no file of hard tasks was given")
     return _by_pair("figure_g5", title, rated, tuple(RANGES), sampling, hard)
-
-
-def _judged(rated: RatedEpisodes) -> Score:
-    return lambda seat, dimension: seat.score(rated.judge, dimension)
 
 
 def models_only(rated: RatedEpisodes) -> dict[str, list[Seat]]:
@@ -108,7 +103,7 @@ def _by_model(key: str, title: str, rated: RatedEpisodes, score: Score, sampling
 def best_marked(scores: Mapping[str, Scores], sampling: Sampling) -> list[Cell]:
     """By model the mean, the best marked where it differs from the second best."""
     means = {model: one.mean(sampling) for model, one in scores.items()}
-    there = sorted((m for m in means if isinstance(means[m], Value)), key=lambda m: -_number(means[m]))
+    there = sorted((m for m in means if isinstance(means[m], Value)), key=lambda m: -value_or_lowest(means[m]))
     cells: dict[str, Cell] = dict(means)
     if len(there) > 1:
         best, second = there[:2]
@@ -124,7 +119,8 @@ def with_test(figure: Figure, ours: Scores, theirs: Scores) -> Cell:
     return starred(replace(figure, p=p), p if p < 0.05 else None, SIGNIFICANT)
 
 
-def _number(figure: Figure) -> float:
+def value_or_lowest(figure: Cell) -> float:
+    """A figure's value, for an order in which one that is not there comes last."""
     return figure.value if isinstance(figure, Value) else float("-inf")
 
 
@@ -161,7 +157,7 @@ def _by_pair(
     if not pairs:
         return Table(key, title, absent="none of these tasks was played by two models")
     scores = {
-        (pair, dim): Scores.of(seats, dim, _judged(rated)).mean(sampling)
+        (pair, dim): Scores.of(seats, dim, rated.judged).mean(sampling)
         for pair, seats in sorted(pairs.items())
         for dim in dims
     }

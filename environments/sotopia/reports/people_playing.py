@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from apportion.environments.report_tables.figures import mean
-from apportion.environments.report_tables.table import Cell, Table
+from apportion.environments.report_tables.table import Cell, Table, mean
 from apportion.environments.sotopia.reports.episode_scores import Seat, TaskId
 from apportion.environments.sotopia.reports.judge_human_agreement import NOBODY
 from apportion.environments.sotopia.reports.models import Score, Scores, with_test
@@ -20,11 +19,7 @@ HUMAN = "Human"
 def table_3(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:
     """A model with people, people with it, and people with people, by the judge; on hard tasks where these are told."""
     title = f"Table 3: people and models who play with people, {_on(hard)}, by judge {titled(rated.judge)}"
-
-    def judged(seat: Seat, dimension: str) -> float | None:
-        return seat.score(rated.judge, dimension)
-
-    return _with_people("table_3", title, TABLE_3, rated, judged, sampling, hard)
+    return _with_people("table_3", title, TABLE_3, rated, rated.judged, sampling, hard)
 
 
 def table_g4(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:

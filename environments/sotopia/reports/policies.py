@@ -6,11 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apportion.environments.report_tables.figures import Value
 from apportion.environments.report_tables.report import Report
-from apportion.environments.report_tables.table import Cell, Table
+from apportion.environments.report_tables.table import Cell, Table, Value
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
-from apportion.environments.sotopia.reports.models import NO_MODELS, SCALES, Score, Scores, best_marked, models_only
+from apportion.environments.sotopia.reports.models import (
+    NO_MODELS,
+    SCALES,
+    Scores,
+    best_marked,
+    models_only,
+    value_or_lowest,
+)
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
 from apportion.environments.sotopia.reports.report import facts_of
 from apportion.foundation.did_you_mean import did_you_mean
@@ -44,13 +50,7 @@ class PolicyComparison:
 
 
 def trained_report(rated: RatedEpisodes, compared: PolicyComparison, sampling: Sampling) -> Report:
-    """All of these tables.
-
-    Raises
-    ------
-    InputError
-        Nobody plays who is called as the partner, or as an agent with a size.
-    """
+    """All of these tables. Raises InputError: nobody plays who is called as the partner, or as an agent with a size."""
     found = models_only(rated)
     for name in (*([compared.partner] if compared.partner else []), *compared.sizes):
         if name not in found:
@@ -114,12 +114,12 @@ def by_partner(rated: RatedEpisodes, compared: PolicyComparison, sampling: Sampl
         chosen = seats if compared.hard is None else _hard(seats, compared)
         partners = sorted({one for seat in chosen if (one := only_partner(seat)) is not None and one != agent})
         figures = {
-            (partner, dimension): Scores.of(_of(chosen, partner), dimension, _by(rated)).mean(sampling)
+            (partner, dimension): Scores.of(_of(chosen, partner), dimension, rated.judged).mean(sampling)
             for partner in partners
             for dimension in REPORTED
         }
         best = max((f.value for (_, d), f in figures.items() if d == "GOAL" and isinstance(f, Value)), default=None)
-        order = sorted(partners, key=lambda name: -_value(figures[name, "GOAL"]))
+        order = sorted(partners, key=lambda name: -value_or_lowest(figures[name, "GOAL"]))
         rows += [
             (agent, partner, *(figures[partner, one] for one in REPORTED), _change(figures[partner, "GOAL"], best))
             for partner in order
@@ -144,7 +144,7 @@ def by_size(rated: RatedEpisodes, compared: PolicyComparison, partner: str | Non
     for agent, size in sorted(compared.sizes.items(), key=lambda item: (item[1], item[0])):
         chosen = _of(found[agent], partner)
         chosen = chosen if compared.hard is None else _hard(chosen, compared)
-        rows.append((size, agent, *(Scores.of(chosen, one, _by(rated)).mean(sampling) for one in REPORTED)))
+        rows.append((size, agent, *(Scores.of(chosen, one, rated.judged).mean(sampling) for one in REPORTED)))
     notes = (f"with {partner} as the partner; the paper calls them episodes in 5.3 and annotations in appendix D",)
     return Table("savoir_figure_8", title, ("Annotations", "Agent", *REPORTED.values()), tuple(rows), notes, naming=2)
 
@@ -160,7 +160,7 @@ def _column(
     assert dimension in SCALES
     if tasks == "hard" and compared.hard is None:
         return [NO_HARD] * len(chosen)
-    return best_marked({agent: Scores.of(seats, dimension, _by(rated)) for agent, seats in chosen.items()}, sampling)
+    return best_marked({agent: Scores.of(seats, dimension, rated.judged) for agent, seats in chosen.items()}, sampling)
 
 
 def _of(seats: Sequence[Seat], partner: str) -> list[Seat]:
@@ -169,14 +169,6 @@ def _of(seats: Sequence[Seat], partner: str) -> list[Seat]:
 
 def _hard(seats: Sequence[Seat], compared: PolicyComparison) -> list[Seat]:
     return [seat for seat in seats if compared.hard is not None and seat.task in compared.hard]
-
-
-def _by(rated: RatedEpisodes) -> Score:
-    return lambda seat, dimension: seat.score(rated.judge, dimension)
-
-
-def _value(figure: Cell) -> float:
-    return figure.value if isinstance(figure, Value) else float("-inf")
 
 
 def _change(figure: Cell, best: float | None) -> Cell:

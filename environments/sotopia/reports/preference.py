@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from statistics import stdev
 
-from apportion.environments.report_tables.figures import mean
-from apportion.environments.report_tables.table import Cell, Table
+from apportion.environments.report_tables.table import Cell, Table, mean
 from apportion.environments.sotopia.evaluation.human_ratings.credit_form import (
     ANSWERS,
     FAIRNESS,

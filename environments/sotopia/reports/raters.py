@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.report_tables.people import is_human
-from apportion.environments.scoring import BY_RULES
+from apportion.environments.report_tables.report import is_human
+from apportion.environments.role_assignment import BY_RULES
 from apportion.environments.sotopia.evaluation.human_ratings.log import raters_in
-from apportion.environments.sotopia.evaluation.score_file import read_verdicts
+from apportion.environments.sotopia.evaluation.scores import read_verdicts
 from apportion.environments.sotopia.reports.episode_scores import NOT_NAMED, Seat, annotators, read_scored
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
@@ -36,7 +36,7 @@ class ReportChoice:
         Whose ratings `apportion.environments.sotopia.evaluation.human_ratings` keeps is one anyway.
     humans : tuple of str
         Names of further agents that are people, beside those that the log names and
-        `apportion.environments.report_tables.people.HUMANS`.
+        `apportion.environments.report_tables.report.HUMANS`.
     called : callable
         What a caller calls these, for errors.
     """
@@ -83,6 +83,10 @@ class RatedEpisodes:
         """What people gave somebody in a dimension."""
         scores = (seat.score(person, dimension) for person in self.people)
         return [score for score in scores if score is not None]
+
+    def judged(self, seat: Seat, dimension: str) -> float | None:
+        """The judge's score of a part."""
+        return seat.score(self.judge, dimension)
 
     def human_score(self, seat: Seat, dimension: str) -> float | None:
         """The mean over people (section 5.1); None where nobody rated it."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.report_tables.report import Report
-from apportion.environments.sotopia.reports import inter_annotator, judge_human_agreement, models, people_playing
+from apportion.environments.sotopia.reports import judge_human_agreement, models, people_playing
 from apportion.environments.sotopia.reports.episode_scores import TaskId
 from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
 from apportion.foundation.intervals.resampling import Sampling
@@ -30,14 +30,14 @@ def report(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | 
     tables = (
         judge_human_agreement.table_1(rated, sampling),
         judge_human_agreement.figure_2(rated, sampling),
-        inter_annotator.table_e1(rated, sampling),
+        judge_human_agreement.table_e1(rated, sampling),
         models.table_2(rated, sampling),
         models.figure_3(rated, sampling),
         people_playing.table_3(rated, sampling, hard),
         people_playing.words_a_turn(rated, sampling),
         judge_human_agreement.table_g1(rated, sampling),
         judge_human_agreement.table_g2(rated, sampling),
-        *inter_annotator.perceived_ranges(rated, sampling),
+        *judge_human_agreement.perceived_ranges(rated, sampling),
         models.table_g3(rated, sampling),
         models.figure_g4(rated, sampling),
         models.figure_g5(rated, sampling, hard),

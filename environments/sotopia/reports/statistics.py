@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from apportion.environments.report_tables.figures import Figure, mean, sums_by_episode, value_of
+from apportion.environments.report_tables.table import Figure, mean, sums_by_episode, value_of
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling

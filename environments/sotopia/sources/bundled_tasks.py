@@ -7,12 +7,9 @@ from dataclasses import replace
 from functools import cache
 from importlib import resources
 
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources.space import TaskSpace
 from apportion.environments.sotopia.sources.task_file import task_space
-from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Character, Relationship, Scenario, Task
 
 BUNDLED = "apportion.environments.sotopia.bundled"
 SOURCE = "apportion"

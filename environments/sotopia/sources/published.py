@@ -16,11 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task
 from apportion.foundation.errors import InputError
 
 LICENCE = "SOTOPIA's published profiles are CC BY-SA 4.0 (sotopia-lab/sotopia)"

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.goal_checks import Deal, OneNumber, Split, Terms
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task
 from apportion.foundation.errors import InputError
 
 
@@ -40,10 +37,7 @@ def task_record(task: Task) -> dict[str, Any]:
 def task_of(record: Any) -> Task:
     """The task that `task_record` has written.
 
-    Raises
-    ------
-    InputError
-        It is none, or one that cannot be played; the text says why.
+    Raises InputError: it is none, or one that cannot be played; the text says why.
     """
     try:
         scenario = dict(record["scenario"])

@@ -6,10 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.scenarios import Scenario
-from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, draw_pairs, draw_tasks
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import (
+    PAIRS_A_SCENARIO,
+    Character,
+    Relationship,
+    Scenario,
+    Task,
+    draw_pairs,
+    draw_tasks,
+)
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest
@@ -100,10 +105,7 @@ class TaskSpace:
     def only(self, names: Sequence[str]) -> TaskSpace:
         """The same with these scenarios, in the order given; no names: with all.
 
-        Raises
-        ------
-        InputError
-            There is none of a name, or no task of it is stated where tasks are played as stated.
+        Raises InputError: there is none of a name, or no task of it is stated where tasks are played as stated.
         """
         there = {one.name: one for one in self.scenarios}
         stated = list(dict.fromkeys(task.scenario.name for task in self.tasks)) if self.exact else []
@@ -127,10 +129,7 @@ class TaskSpace:
     def draw(self, *, pairs: int = PAIRS_A_SCENARIO, seed: int | str = 0) -> list[Task]:
         """The tasks to play: the stated ones, or up to ``pairs`` of each scenario.
 
-        Raises
-        ------
-        InputError
-            A scenario for more than two without stated tasks, or nobody fits any scenario.
+        Raises InputError: a scenario for more than two without stated tasks, or nobody fits any scenario.
         """
         if self.exact and self.tasks:
             return list(self.tasks)

@@ -9,12 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.goal_checks import Deal, OneNumber, Split, Terms
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
-from apportion.environments.sotopia.tasks import Task
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import Settings, problems
@@ -31,7 +28,7 @@ _Clock = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
 
 
 class CharacterRow(Settings):
-    """A character, as `apportion.environments.sotopia.characters.Character` has it."""
+    """A character, as `apportion.environments.sotopia.tasks.Character` has it."""
 
     name: str
     age: Annotated[int, Field(ge=0, le=150)] | None = None

@@ -10,12 +10,11 @@ from random import Random
 from typing import Any
 
 from apportion.environments.sotopia.goal_checks import OneNumber, Terms
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.published import read_published
 from apportion.environments.sotopia.sources.space import TaskSpace, used_by
 from apportion.environments.sotopia.sources.task_file import read_task_file
-from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO
+from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Scenario
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 
@@ -86,10 +85,7 @@ def _completed(space: TaskSpace) -> TaskSpace:
 def chosen_space(place: Path | None, named: str | None) -> TaskSpace:
     """The task space of a place, or a named set out of it.
 
-    Raises
-    ------
-    InputError
-        As `open_space`; no set of that name (with the nearest); or what the set needs is not there.
+    Raises InputError as `open_space`; no set of that name (with the nearest); or what the set needs is not there.
     """
     space = open_space(place)
     if named is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from apportion.environments.report_tables.figures import Figure, Value, value_of
+from apportion.environments.report_tables.table import Figure, Value, value_of
 from apportion.environments.tournament.team_games.matches import Matches, Seat
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.estimate import Missing

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from pathlib import Path
 
-from apportion.environments.report_tables.figures import Figure, Value, mean
 from apportion.environments.report_tables.report import Report
-from apportion.environments.report_tables.table import AnnotatedCell, Cell, Table
+from apportion.environments.report_tables.table import AnnotatedCell, Cell, Figure, Table, Value, mean
+from apportion.environments.tournament.page import table_paths
 from apportion.environments.tournament.team_games.matches import Match, Matches, Seat
 from apportion.environments.tournament.team_games.rates import difference, distinct, ends, of_agent, win_rate
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import write_atomically
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
 
@@ -168,3 +172,22 @@ def _mean(values: Sequence[tuple[str, float]], sampling: Sampling) -> Figure:
 
 def _dealt(team: str) -> Callable[[Seat], bool]:
     return lambda seat: seat.dealt_team == team
+
+
+def write_league(folder: Path, report: Report) -> tuple[Path, Path]:
+    """Write all tables as JSON and as Markdown; equal results give equal bytes.
+
+    Raises InputError: the folder cannot be written.
+    """
+    document, text = table_paths(folder)
+    try:
+        write_atomically(document, league_json(report) + "\n")
+        write_atomically(text, report.markdown())
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror or error}); free some space") from None
+    return document, text
+
+
+def league_json(report: Report) -> str:
+    """The tables as JSON text."""
+    return json.dumps(report.to_json(), indent=1, ensure_ascii=False, allow_nan=False)

@@ -14,13 +14,13 @@ from apportion.decompose.projection import apply_constants
 from apportion.decompose.session_methods import episode_score, savoir
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action
 from apportion.environments.episode_restorer import TerminalState
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.run_episode import play
-from apportion.environments.scoring import EpisodeScore
+from apportion.environments.role_assignment import EpisodeScore
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import UnitError
 from tests.decompose.sessions import judgements as table_of

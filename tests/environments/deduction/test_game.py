@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import UNREVISED, UNUSABLE
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE, Event, Stage, utterance
 from apportion.environments.deduction.game import MOST_WORDS
 from apportion.environments.deduction.scripts import Random
 from apportion.environments.environment import Action, InvalidActionError, Observation
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.toy import MOLE, PEEK, ROLES, Mole
 
@@ -173,14 +173,14 @@ def test_what_is_left_out_of_a_history_is_silence_and_the_rounds_stay_in_order()
     game.step({name: Action(VOTE, "", 2) for name in ("Player 1", "Player 3")} | {"Player 2": Action(VOTE, "", 1)})
     first = Mole(deal=DEAL)
     first.reset(0)
-    reopened = RestoredEpisode("mole-0", first, tuple(game.steps), dict.fromkeys(game.agents, Random()))
-    turns = reopened.turns_of("Player 2")
-    assert [reopened.places[turn].agent for turn in turns] == ["Player 2"] * 2
-    placed, dropped = reopened.history("Player 2", {turns[1]})
+    restored = RestoredEpisode("mole-0", first, tuple(game.steps), dict.fromkeys(game.agents, Random()))
+    turns = restored.turns_of("Player 2")
+    assert [restored.places[turn].agent for turn in turns] == ["Player 2"] * 2
+    placed, dropped = restored.history("Player 2", {turns[1]})
     assert dropped == 0 and placed.over
     assert [words for _, _, words in placed.turns(placed.steps)][2:5] == ["Hello.", "[said nothing]", "[said nothing]"]
-    assert reopened.as_it_stands("Player 2", {turns[1]}).scores == {"win": 0.0}
-    assert reopened.as_it_stands("Player 2", {turns[0]}).scores == {"win": 1.0}
+    assert restored.as_it_stands("Player 2", {turns[1]}).scores == {"win": 0.0}
+    assert restored.as_it_stands("Player 2", {turns[0]}).scores == {"win": 1.0}
 
 
 def test_words_of_one_s_own_act_are_its_aim() -> None:

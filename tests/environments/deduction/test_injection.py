@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import MODERATOR, SPEAK
 from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GAMES, game_called
@@ -14,7 +15,6 @@ from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.scripts import Random as Drawn
 from apportion.environments.deduction.text_rendering import DeductionRenderer
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 

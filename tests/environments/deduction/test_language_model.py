@@ -10,12 +10,11 @@ import pytest
 
 from apportion.environments.agents.agent import UNREVISED
 from apportion.environments.agents.language_model import ATTEMPTS, LanguageModelAgent
-from apportion.environments.collect_episodes import EpisodePlan, simulate
+from apportion.environments.collect_episodes import EpisodePlan, play, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.scripts import Random
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.test_game import DEAL, begun, voting

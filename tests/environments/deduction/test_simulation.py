@@ -16,7 +16,10 @@ from apportion.environments.deduction.simulation import DeductionChoice, seated
 from apportion.environments.registry import maker_of, open_session
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.role_assignment import RoleAssignment
-from apportion.environments.simulation import cost_estimate, write_corpus
+from apportion.environments.simulation import plan, write_corpus
+from apportion.environments.simulation.plan import preview, price
+from apportion.environments.sotopia.game import Rules
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply, ChatRequest
@@ -44,13 +47,13 @@ def test_a_game_is_a_session_that_can_be_played_on(kind: str, tmp_path: Path) ->
         assert known == seats and sum(one.kind == "rules" for one in session.backgrounds) == 1
         found = maker_of(session, tmp_path / "c", RoleAssignment())
         assert found is not None and found[0] == kind
-        reopened = open_session(session, tmp_path / "c", nobody)
-        assert isinstance(reopened, RestoredEpisode)
+        restored = open_session(session, tmp_path / "c", nobody)
+        assert isinstance(restored, RestoredEpisode)
         target = sorted(seats)[0]
-        turns = reopened.turns_of(target)
+        turns = restored.turns_of(target)
         scores = {one.name: one.score for one in session.ratings if one.target == target}
-        assert reopened.as_it_stands(target, turns).scores == scores
-        (one, other) = reopened.play_on(target, turns[:1], (1, 2))
+        assert restored.as_it_stands(target, turns).scores == scores
+        (one, other) = restored.play_on(target, turns[:1], (1, 2))
         assert {one.scores["win"], other.scores["win"]} <= {0.0, 1.0} and one.dropped == other.dropped
     assert set(corpus.ratings["annotator"].to_pylist()) == {RULES}
     again = write_corpus(choice, tmp_path / "c")
@@ -89,9 +92,9 @@ def test_the_price_of_models_that_play_is_told_before(tmp_path: Path) -> None:
     chosen = ModelSpec("m", base_url="http://127.0.0.1:9/v1", prices=None)
     choice = DeductionChoice(MOLE, ("recon",), games=2, chosen=chosen, limit_s=60.0)
     assert choice.record()["limit_s"] == 60.0 and choice.record()["temperature"] == 1.0
-    (priced,) = cost_estimate.price(choice)
+    (priced,) = plan.price(choice)
     assert priced.requests == 2 * 3 * 3 * 2
-    shown = cost_estimate.preview(choice, 1)
+    shown = plan.preview(choice, 1)
     assert "You are Player" in shown.text() and "peek: see the role of one player (players: [1] or" in shown.text()
 
 
@@ -103,3 +106,38 @@ def test_a_log_that_is_gone_or_of_another_game(tmp_path: Path) -> None:
     (tmp_path / "c" / "episodes.jsonl").unlink()
     with pytest.raises(UnitError, match="is not there"):
         simulator.open(session, tmp_path / "c", nobody)
+
+
+CHOSEN = ModelSpec("gpt-4.1-mini")
+
+
+def test_the_most_requests_are_counted_by_model() -> None:
+    choice = SimulationChoice(
+        ("base", "base@other", "conceding"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=7), chosen=CHOSEN
+    )
+    mini, other = price(choice)
+    # Nine seatings of two tasks; a model sits in the first seat (4 of 7 acts) in three of them, in the second in three.
+    assert (mini.requests, other.requests) == (2 * (3 * 4 + 3 * 3),) * 2
+    assert mini.usd is not None and mini.usd > 0 and other.usd is None
+    assert "at most 42 requests" in mini.text() and "cost unknown" in other.text()
+    assert mini.to_json()["input_tokens"] > 42 * 300
+
+
+def test_a_draft_and_its_revision_are_two_requests() -> None:
+    once, twice = (
+        price(SimulationChoice((style,), ("used_bicycle",), chosen=CHOSEN))[0] for style in ("base", "refine")
+    )
+    assert twice.requests == 2 * once.requests
+
+
+def test_scripts_cost_nothing_and_have_nothing_to_show() -> None:
+    assert price(SimulationChoice()) == []
+    with pytest.raises(InputError, match="nothing would be sent"):
+        preview(SimulationChoice(), 3)
+
+
+def test_what_would_be_sent_is_shown_word_for_word() -> None:
+    shown = preview(SimulationChoice(("base",), ("used_bicycle",), pairs=1, chosen=CHOSEN, called="<{}>".format), 1)
+    assert (shown.in_all, len(shown.requests)) == (2, 1)
+    text = shown.text()
+    assert "You play one person" in text and "<allow_host> api.openai.com" in text and "<preview>" in text

@@ -8,11 +8,10 @@ from itertools import permutations
 from random import Random
 from typing import ClassVar, Literal
 
-from apportion.environments.deduction.agent_registry import roster_of
 from apportion.environments.deduction.events import VOTE, Aim, Deal, Stage, called
 from apportion.environments.deduction.game import Deduction
-from apportion.environments.deduction.games import GameKind
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.games import GameKind, roster_of
+from apportion.environments.deduction.observation import PrivateInformation
 
 ROLES = ("mole", "cat", "dog")
 PEEK = "peek"
@@ -108,5 +107,6 @@ class Mole(Deduction):
         return [deal for deal in permutations(ROLES) if all(deal[seat - 1] == role for seat, role in seen.items())]
 
 
-MOLE = GameKind(Mole, MoleRules, Mole, roster_of("mole", {}, {"dig": "Dig (nobody, 2026)"}))
+MOLE = GAME = GameKind(Mole, MoleRules, Mole, roster_of("mole", {}, {"dig": "Dig (nobody, 2026)"}))
 """The toy as those see it who play any game."""
+SIMULATOR = GAME.simulator

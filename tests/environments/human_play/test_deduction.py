@@ -11,13 +11,13 @@ from apportion.corpus.corpus import Corpus
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.games import game_called
 from apportion.environments.episode_log import LOG, read_log
-from apportion.environments.human_play.deduction import PersonPlays, play_deduction
+from apportion.environments.human_play.deduction import PersonPlays
 from apportion.environments.human_play.episode import PersonPlayed
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.toy import MOLE, PEEK
 from tests.environments.terminal.test_human_agent import Typist
 
-CHOICE = PersonPlays(MOLE, seat=2, others=("random",), seed=3)
+CHOICE = PersonPlays(MOLE, seat=2, partners=("random",), seed=3)
 
 
 def mole_at(seat: int) -> PersonPlays:
@@ -32,7 +32,7 @@ def mole_at(seat: int) -> PersonPlays:
 
 def play(out: Path, *lines: str, choice: PersonPlays = CHOICE) -> tuple[PersonPlayed, str]:
     typist = Typist(*lines)
-    return play_deduction(choice, out, typist.screen), typist.text
+    return choice.play(out, typist.screen), typist.text
 
 
 def test_a_person_speaks_and_votes_by_numbers(tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_stopped_at_any_line_the_same_call_goes_on(tmp_path: Path) -> None:
 def test_who_cannot_play_is_told(tmp_path: Path) -> None:
     for choice, why in (
         (replace(CHOICE, seat=4), "seat 4: no such seat; there are 1 to 3"),
-        (replace(CHOICE, others=()), "nobody plays the other seats"),
+        (replace(CHOICE, partners=()), "nobody plays the other seats"),
         (replace(CHOICE, person="random"), "is an agent's name"),
-        (replace(CHOICE, game=game_called("werewolf"), others=("sla",)), r"SLA .* is no part of this project"),
+        (replace(CHOICE, game=game_called("werewolf"), partners=("sla",)), r"SLA .* is no part of this project"),
     ):
         with pytest.raises(InputError, match=why):
             play(tmp_path / "one", choice=choice)

@@ -13,7 +13,7 @@ from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.human_play.episode import PersonPlayed
-from apportion.environments.human_play.negotiation import PersonNegotiates, play_negotiation
+from apportion.environments.human_play.negotiation import PersonNegotiates
 from apportion.environments.negotiation.agents import AGENTS
 from apportion.environments.negotiation.contexts import contexts_of
 from apportion.environments.negotiation.observation import SELECT
@@ -26,7 +26,7 @@ CHOICE = PersonNegotiates(partner="fair", seed=3)
 
 def play(out: Path, *lines: str, choice: PersonNegotiates = CHOICE) -> tuple[PersonPlayed, str]:
     typist = Typist(*lines)
-    return play_negotiation(choice, out, typist.screen), typist.text
+    return choice.play(out, typist.screen), typist.text
 
 
 def everything(choice: PersonNegotiates = CHOICE) -> str:
@@ -63,17 +63,6 @@ def test_stopped_at_any_line_the_same_call_goes_on_and_asks_for_nothing_twice(tm
         assert sum(move.agent == "Alice" for moves in logged.steps for move in moves) == count + 1
     play(tmp_path / "cut", lines[-1])
     assert (tmp_path / "cut" / LOG).read_bytes() == (tmp_path / "whole" / LOG).read_bytes()
-
-
-def test_more_games_go_into_one_folder(tmp_path: Path) -> None:
-    lines = (f"/propose {everything()}", "/agree", "/take")
-    play(tmp_path / "one", *lines)
-    second = replace(CHOICE, seat=2, seed=4)
-    with pytest.raises(EOFError):
-        play(tmp_path / "one", choice=second)
-    played, _ = play(tmp_path / "one", *lines, choice=replace(CHOICE, partner="conceding"))
-    assert played.begun <= 1
-    assert played.report.rows["sessions"] == 2
 
 
 def test_nothing_of_the_other_s_values_is_on_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,24 +104,3 @@ STILL = ScriptedAgent("still", _still)
 def test_what_cannot_be_played_is_told(tmp_path: Path, changed: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         play(tmp_path / "one", choice=replace(CHOICE, **changed))  # type: ignore[arg-type]
-
-
-def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="not empty"):
-        play(tmp_path / "one")
-    lines = (f"/propose {everything()}", "/agree", "/take")
-    play(tmp_path / "two", *lines)
-    log = tmp_path / "two" / LOG
-    log.write_text(log.read_text().replace('"context":[[', '"context":[[9,'))
-    with pytest.raises((InputError, UnitError), match=r"cannot be played again|is .* in the log"):
-        play(tmp_path / "two", *lines)
-
-
-def test_whoever_plays_sees_the_whole_game_again(tmp_path: Path) -> None:
-    with pytest.raises(EOFError):
-        play(tmp_path / "one", f"/propose {everything()}")
-    typist = Typist("/agree", "/take")
-    play_negotiation(CHOICE, tmp_path / "one", typist.screen)
-    assert "You proposed to keep" in typist.text

@@ -12,10 +12,13 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.writer import claim
 from apportion.environments.episode_log import read_log
 from apportion.environments.human_play.episode import PersonPlayed
-from apportion.environments.human_play.sotopia import RECORD, play_sotopia
-from apportion.environments.human_play.sotopia_roles import PersonChoice, cast
+from apportion.environments.human_play.sotopia import PersonChoice, cast
+from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import LOG
 from apportion.environments.sotopia.simulator import SIMULATOR
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.sources.space import used_by
+from apportion.environments.sotopia.sources.task_file import written
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.model_spec import CACHE, ModelSpec
 from tests.environments.terminal.test_human_agent import Typist
@@ -26,7 +29,7 @@ CHOICE = PersonChoice(scenario="used_bicycle")
 
 def play(out: Path, *lines: str, choice: PersonChoice = CHOICE) -> tuple[PersonPlayed, str]:
     typist = Typist(*lines)
-    return play_sotopia(choice, out, typist.screen), typist.text
+    return choice.play(out, typist.screen), typist.text
 
 
 def test_an_episode_is_a_session_as_any_other(tmp_path: Path) -> None:
@@ -39,10 +42,10 @@ def test_an_episode_is_a_session_as_any_other(tmp_path: Path) -> None:
     assert played.acts == 5 and played.begun == 0 and not played.again and played.report.problems == ()
     scores = {row["name"]: row["score"] for row in corpus.tables["ratings"].to_pylist() if row["target"] == own()}
     assert scores == played.scores and scores["GOAL"] == 0.0
-    reopened = SIMULATOR.open(corpus.session(session["session_id"]), tmp_path / "one", lambda request: completion(""))
-    assert reopened.as_it_stands(own(), {0}).scores["GOAL"] == 0.0
+    restored = SIMULATOR.open(corpus.session(session["session_id"]), tmp_path / "one", lambda request: completion(""))
+    assert restored.as_it_stands(own(), {0}).scores["GOAL"] == 0.0
     with pytest.raises(UnitError, match=r"'person' .* cannot play on"):
-        reopened.play_on(own(), {0}, [0])
+        restored.play_on(own(), {0}, [0])
 
 
 def own() -> str:
@@ -136,4 +139,83 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 def test_a_partner_that_cannot_be_asked_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no agent 'concedin'"):
         play(tmp_path / "one", "/leave", choice=replace(CHOICE, partner="concedin"))
-    assert not (tmp_path / "one").exists() and RECORD == {"kind": "play sotopia"}
+    assert not (tmp_path / "one").exists() and CHOICE.kind == "play sotopia"
+
+
+SEEN = PersonChoice(scenario="used_bicycle", called="<{}>".format)
+
+
+def test_every_character_can_be_played_in_some_scenario_and_every_scenario_by_somebody() -> None:
+    for one in bundled_tasks.characters():
+        casting = cast(PersonChoice(one.name))
+        assert casting.character == one.name and casting == cast(PersonChoice(one.name.split()[0].upper()))
+    for scenario in bundled_tasks.scenarios():
+        for seat in (0, 1):
+            casting = cast(PersonChoice(str(seat + 1), scenario.name))
+            assert casting.seat == seat and casting.task.scenario == scenario and casting.task.check() is None
+
+
+def test_an_episode_has_a_name_that_tells_its_choice_apart_and_names_no_character() -> None:
+    others = (
+        {"who": "2"}, {"partner": "random"}, {"person": "ann"}, {"seed": 1}, {"rules": Rules("paper")},
+        {"rules": Rules(most_acts=4)}, {"partner": "base@m"}, {"scenario": "drum_kit"}, {"task_set": "checkable"},
+    )  # fmt: skip
+    names = {cast(replace(SEEN, **other)).episode for other in ({}, *others)}
+    assert len(names) == 10 and cast(SEEN).episode == "used_bicycle-0-person-conceding-0"
+    assert not any(word in name for one in bundled_tasks.characters() for word in one.name.split() for name in names)
+    assert cast(replace(SEEN, partner="base", chosen=ModelSpec("m"))).episode.endswith("-person-base@m-0")
+
+
+def test_the_seed_draws_the_scenario_and_the_characters() -> None:
+    castings = [cast(PersonChoice(seed=seed)) for seed in range(20)]
+    assert len({one.task.scenario.name for one in castings}) > 5
+    assert len({cast(replace(SEEN, seed=seed)).character for seed in range(20)}) > 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"who": "3"}, "<who> '3': no such seat; seats are counted from 1"),
+        ({"who": "0"}, "no such seat"),
+        ({"who": "Nadja Ferro"}, "<who> 'Nadja Ferro': no such character: did you mean 'Nadia Ferro'"),
+        ({"who": "Xu"}, "there are Nadia Ferro, .*; or give a seat by its number"),
+        ({"who": "Nadia", "scenario": None, "partner": "conceding", "person": "a b"}, "<person> 'a b': give 1 to 40"),
+        ({"person": "base"}, "<person> 'base' is an agent's name"),
+        ({"scenario": "bike"}, "no scenario 'bike'"),
+        ({"partner": "recorded@nowhere"}, "is no file"),
+    ],
+)
+def test_what_cannot_be_played_is_told(change: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        cast(replace(SEEN, **change))  # type: ignore[arg-type]
+
+
+def test_somebody_who_knows_nobody_as_the_scenario_wants_it_is_told_where_to_play() -> None:
+    told = 0
+    for scenario in bundled_tasks.scenarios():
+        for one in bundled_tasks.characters():
+            try:
+                cast(PersonChoice(one.name, scenario.name))
+            except InputError as error:
+                told += 1
+                assert f"nobody knows {one.name} as scenario {scenario.name!r} wants it; it can be" in str(error)
+    assert told > 0
+
+
+def test_tasks_of_a_file_are_played_as_stated(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.toml"
+    task = bundled_tasks.tasks()[7]
+    file.write_text(written(used_by(bundled_tasks.space(), [task])))
+    assert cast(PersonChoice("2", tasks=file)).task == task
+    other = next(one.name for one in bundled_tasks.characters() if one not in task.characters)
+    with pytest.raises(InputError, match="no such character: "):
+        cast(PersonChoice(other, tasks=file))
+
+
+def test_where_nobody_fits_the_scenario_that_was_asked_for_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.toml"
+    space = bundled_tasks.space()
+    file.write_text(written(replace(space, relationships=())))
+    with pytest.raises(InputError, match="none of the 8 characters fit"):
+        cast(PersonChoice(scenario="drum_kit", tasks=file))
+    assert cast(PersonChoice(tasks=file)).task.scenario.relationship.words == "stranger"

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import Agent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, InvalidActionError
 from apportion.environments.negotiation.action_encoding import AGREE, END, SPLIT_OF, act_of, rest, split_code
 from apportion.environments.negotiation.contexts import Context
@@ -20,7 +21,6 @@ from apportion.environments.negotiation.scripts import (
     RandomAgent,
     TitForTatAgent,
 )
-from apportion.environments.run_episode import play
 from apportion.environments.wrappers.tool_episode import tool_episodes
 from apportion.foundation.errors import InputError
 from tests.environments.negotiation.strategies import CONTEXTS

@@ -10,7 +10,7 @@ from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.simulation import NegotiationChoice
 from apportion.environments.simulation import write_corpus
-from apportion.environments.simulation.cost_estimate import preview, price
+from apportion.environments.simulation.plan import preview, price
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 

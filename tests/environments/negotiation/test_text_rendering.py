@@ -1,11 +1,11 @@
 import pytest
 
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.scripts import ConcedingAgent
 from apportion.environments.negotiation.text_rendering import NegotiationRenderer
-from apportion.environments.run_episode import play
 from apportion.environments.terminal.console import LineError
 from apportion.environments.terminal.human_agent import HumanAgent
 from tests.environments.terminal.test_human_agent import Typist

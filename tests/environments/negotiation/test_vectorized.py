@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apportion.environments.collect_episodes import play as play_one
 from apportion.environments.negotiation.action_encoding import ACTS, AGREE, DISAGREE, END, SPLITS, act_of, split_code
 from apportion.environments.negotiation.contexts import Context, draw_context
 from apportion.environments.negotiation.game import Negotiation
@@ -13,7 +14,6 @@ from apportion.environments.negotiation.pareto import solve
 from apportion.environments.negotiation.rules import Game
 from apportion.environments.negotiation.scripts import SCRIPTS
 from apportion.environments.negotiation.vectorized import BatchError, ParetoOptima, Pools, ScriptPlayer, VectorizedGames
-from apportion.environments.run_episode import play as play_one
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.self_play import play
 

@@ -3,9 +3,14 @@
 import re
 from xml.etree import ElementTree
 
+import numpy as np
+import pytest
+from scipy import stats
+
 from apportion.environments.report_tables.chart import chart
-from apportion.environments.report_tables.figures import Value
+from apportion.environments.report_tables.table import Value, mean
 from apportion.foundation.intervals.estimate import Missing
+from apportion.foundation.intervals.resampling import Sampling
 
 LINES = {
     "village <b>": [Value(40.0, 30.0, 50.0, 10, 10), Value(60.0, None, None, 10, 10), None],
@@ -34,3 +39,15 @@ def test_names_do_no_harm() -> None:
     assert "<b>" not in text and "\x1b" not in text and "village &lt;b&gt;" in text
     assert re.search(r">100</text>", text) and ">K</text>" in text
     assert ">0.20</text>" in chart("t", ["a"], {}, "l", (0.0, 1.0))
+
+
+def test_an_interval_draws_whole_episodes() -> None:
+    """Ten copies of every score in its own episode tell no more than one."""
+    values = np.random.default_rng(0).normal(size=30)
+    names = [str(number) for number in range(30)]
+    one = mean(names, list(values), Sampling())
+    ten = mean(names * 10, list(values) * 10, Sampling())
+    assert isinstance(one, Value) and isinstance(ten, Value)
+    assert (ten.low, ten.high) == (pytest.approx(one.low), pytest.approx(one.high))
+    theirs = stats.bootstrap((values,), np.mean, method="percentile", rng=1).confidence_interval
+    assert one.low == pytest.approx(theirs.low, abs=0.05) and one.high == pytest.approx(theirs.high, abs=0.05)

@@ -9,10 +9,10 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Environment
 from apportion.environments.registry import identity_of, maker_of, open_session
-from apportion.environments.run_episode import play
-from apportion.environments.scoring import EpisodeScore
+from apportion.environments.role_assignment import EpisodeScore
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
 from apportion.environments.sotopia.simulator import SIMULATOR
@@ -49,15 +49,15 @@ def test_every_session_is_found_again_and_scored_as_it_was(folder: Path) -> None
     for session in sessions(folder):
         maker = maker_of(session, folder)
         assert maker is not None and maker[0] == "sotopia"
-        reopened = open_session(session, folder, nobody)
-        assert len(reopened.places) == len(session.turns)
+        restored = open_session(session, folder, nobody)
+        assert len(restored.places) == len(session.turns)
         for rating in session.ratings:
-            ending = reopened.as_it_stands(rating.target, reopened.turns_of(rating.target))
+            ending = restored.as_it_stands(rating.target, restored.turns_of(rating.target))
             assert ending.scores[rating.name] == rating.score
-        game = reopened.before_turn(min(1, len(session.turns) - 1))
+        game = restored.before_turn(min(1, len(session.turns) - 1))
         assert game.rules == CHOICE.rules
-        play(game, reopened.agents)
-        assert game.steps == list(reopened.steps)  # Same task, seed and agents: the same words again.
+        play(game, restored.agents)
+        assert game.steps == list(restored.steps)  # Same task, seed and agents: the same words again.
 
 
 def test_its_identity_is_plain_json_and_changes_with_what_was_done(folder: Path, tmp_path: Path) -> None:
@@ -78,13 +78,13 @@ def test_its_identity_is_plain_json_and_changes_with_what_was_done(folder: Path,
 def test_others_play_on_where_they_are_named(folder: Path) -> None:
     session = next(one for one in sessions(folder) if "conceding and conceding" in one.source)
     target = session.turns[0].speaker
-    usual = SIMULATOR.reopen(session, folder, nobody)
-    named = SIMULATOR.reopen(session, folder, nobody, agents={target: "random"})
+    usual = SIMULATOR.restore(session, folder, nobody)
+    named = SIMULATOR.restore(session, folder, nobody, agents={target: "random"})
     assert usual.play_on(target, (), range(9)) != named.play_on(target, (), range(9))
     with pytest.raises(InputError, match="no agent 'nobody'"):
-        SIMULATOR.reopen(session, folder, nobody, agents={target: "nobody"})
+        SIMULATOR.restore(session, folder, nobody, agents={target: "nobody"})
     with pytest.raises(UnitError, match="nobody is called 'Nobody'"):
-        SIMULATOR.reopen(session, folder, nobody, agents={"Nobody": "random"})
+        SIMULATOR.restore(session, folder, nobody, agents={"Nobody": "random"})
 
 
 def test_another_judge_can_be_handed_in(folder: Path) -> None:
@@ -96,8 +96,8 @@ def test_another_judge_can_be_handed_in(folder: Path) -> None:
             return EpisodeScore({name: {"REL": 5.0, "GOAL": 7.0} for name in environment.agents})
 
     session = sessions(folder)[0]
-    reopened = SIMULATOR.reopen(session, folder, nobody, judge=Seven())
-    assert reopened.as_it_stands(session.turns[0].speaker, ()).scores == {"REL": 5.0, "GOAL": 7.0}
+    restored = SIMULATOR.restore(session, folder, nobody, judge=Seven())
+    assert restored.as_it_stands(session.turns[0].speaker, ()).scores == {"REL": 5.0, "GOAL": 7.0}
 
 
 def test_language_models_play_on_by_what_the_run_lends(tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ def test_language_models_play_on_by_what_the_run_lends(tmp_path: Path) -> None:
         asked.append(request)
         return ChatReply(json.dumps({"act": "leave", "text": ""}), request.model)
 
-    reopened = SIMULATOR.open(session, tmp_path / "play", lent)
+    restored = SIMULATOR.open(session, tmp_path / "play", lent)
     target = session.turns[0].speaker
-    assert [ending.acts for ending in reopened.play_on(target, (), (0, 1))] == [1, 1]
+    assert [ending.acts for ending in restored.play_on(target, (), (0, 1))] == [1, 1]
     assert [(one.model, one.temperature) for one in asked] == [("m", 0.5)] * 2
     assert asked[0].sample != asked[1].sample
     (tmp_path / "play" / "import.json").write_text("no JSON")
@@ -173,9 +173,9 @@ def test_an_agent_that_is_gone_is_told_when_it_is_asked(folder: Path, tmp_path: 
     log = place / LOG
     log.write_text(log.read_text().replace('"conceding"', '"Mia at the keyboard"'))
     session = next(one for one in sessions(place) if "conceding and random" in one.source)
-    reopened = SIMULATOR.open(session, place, nobody)
+    restored = SIMULATOR.open(session, place, nobody)
     target = session.turns[0].speaker
-    assert reopened.as_it_stands(target, reopened.turns_of(target)).scores
+    assert restored.as_it_stands(target, restored.turns_of(target)).scores
     with pytest.raises(UnitError, match=r"cannot play on: no agent 'Mia at the keyboard'.* Name another agent"):
-        reopened.play_on(target, (), (0,))
-    assert reopened.played_by({target: reopened.agents[session.turns[1].speaker]}).play_on(target, (), (0,))
+        restored.play_on(target, (), (0,))
+    assert restored.played_by({target: restored.agents[session.turns[1].speaker]}).play_on(target, (), (0,))

@@ -14,14 +14,21 @@ from hypothesis import strategies as st
 
 from apportion.environments.agents.language_model import STYLES, LanguageModelAgent
 from apportion.environments.environment import Action, Observation
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.goal_checks import OneNumber, Terms
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.published import read_published
-from apportion.environments.sotopia.tasks import Task
+from apportion.environments.sotopia.tasks import (
+    ALL_BUT_SECRETS,
+    FIELDS,
+    VISIBLE,
+    Character,
+    Relationship,
+    Task,
+    Visibility,
+    seen,
+)
 from apportion.environments.sotopia.text_rendering import SotopiaRenderer
-from apportion.environments.sotopia.visibility import ALL_BUT_SECRETS, FIELDS, VISIBLE, Relationship, Visibility, seen
 from apportion.environments.terminal.console import Screen
 from apportion.environments.terminal.human_agent import HumanAgent
 from apportion.llm_client.request import ChatReply, ChatRequest

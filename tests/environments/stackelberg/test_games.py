@@ -1,14 +1,18 @@
 """Tables 1, 2, 4 and 5, and Figures 4, 5 and 10, on made-up leagues; and what the paper's own figures say."""
 
+from pathlib import Path
+
 import pytest
 
-from apportion.environments.report_tables.figures import Value
-from apportion.environments.report_tables.table import AnnotatedCell
+from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
+from apportion.environments.report_tables.table import AnnotatedCell, Value
+from apportion.environments.simulation import write_corpus
 from apportion.environments.stackelberg.curves import figure_4, figure_5, figure_10
-from apportion.environments.stackelberg.games import file_name, table_1, table_2, table_4, table_5
-from apportion.environments.stackelberg.variants import Variants
+from apportion.environments.stackelberg.games import Variants, file_name, table_1, table_2, table_4, table_5, table_7
+from apportion.environments.tournament.results import Result, read_results
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.proportion import wilson
 from apportion.foundation.intervals.resampling import Sampling
 from tests.environments.tournament.team_games.made import VILLAGE, WOLVES, league, match
 
@@ -103,3 +107,31 @@ def test_a_figure_that_cannot_be_is_told() -> None:
     met = Matches("g", (VILLAGE, WOLVES), (match("m", "wwsssss", True, drawn=False),))
     table = table_5([met], Variants(("w",)), SAMPLING)
     assert "it never sat there" in table.text() and isinstance(value(table.rows[1][1]), Value)
+
+
+def bargain(task: int, buyer: str, share: float | None, seller: str = "react") -> Result:
+    scores = {"snp": 0.0} if share is None else {"snp": share, "share": share}
+    return Result(f"{task}-{buyer}", str(task), (buyer, seller), (scores, {}))
+
+
+def test_against_a_count_by_hand() -> None:
+    made = [bargain(task, "ours", 0.5 if task % 2 else None) for task in range(20)]
+    made += [bargain(task, "react", None) for task in range(20)] + [bargain(0, "react", 0.9, "other")]
+    table = table_7(made, (), Sampling(resamples=200))
+    assert "against the seller react" in table.title
+    (ours, react) = table.rows
+    low, high = wilson(0.5, 19)  # One less: the variance is estimated.
+    assert (ours[1].value, ours[1].low, ours[1].high) == pytest.approx((50, 100 * low, 100 * high))
+    assert ours[2].value == pytest.approx(0.25) and ours[3].value == pytest.approx(50) and ours[3].items == 10
+    assert react[1].value == 0 and "no bargain ended in a deal" in table.text()
+    assert "the seller other" in table_7(made, ("nobody", "other"), Sampling(resamples=200)).title
+    assert table_7([], (), Sampling(resamples=200)).absent
+
+
+def test_scripts_that_bargain(tmp_path: Path) -> None:
+    write_corpus(BargainingChoice(("conceding", "greedy"), games=20), tmp_path)
+    rows = {
+        row[0]: row for row in table_7(read_results(tmp_path).results, ("conceding",), Sampling(resamples=200)).rows
+    }
+    assert rows["conceding"][1].items == rows["greedy"][1].items == 20
+    assert rows["conceding"][1].value == 100

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
 from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.text_rendering import SotopiaRenderer
-from apportion.environments.terminal.console import Screen
-from apportion.environments.terminal.human_agent import WAITING, HumanAgent
-from apportion.environments.terminal.prompts import PlainTelling, Renderer
+from apportion.environments.terminal.console import LineError, Screen
+from apportion.environments.terminal.human_agent import (
+    AGAIN,
+    HELP,
+    STOP,
+    WAITING,
+    Command,
+    HumanAgent,
+    Rendered,
+    Renderer,
+    listed,
+    read_line,
+)
 from tests.environments.games import Countdown, take
 
 
@@ -39,6 +49,36 @@ class Typist:
     @property
     def text(self) -> str:
         return "".join(self.shown)
+
+
+class PlainTelling:
+    """Any environment: its observation as it is, and a command for each kind of act."""
+
+    def opening(self, view: Observation) -> Sequence[Rendered]:
+        """Nothing: it is part of what is told at every step."""
+        return ()
+
+    def events(self, view: Observation) -> Sequence[Rendered]:
+        """The observation of this step; those of the steps before are no more."""
+        return [*([Rendered("")] * view.step), Rendered("", view.text)]
+
+    def prompt(self, view: Observation) -> str:
+        """A sign that it is the person's turn."""
+        return "> "
+
+    def commands(self, view: Observation) -> Mapping[str, Command]:
+        """Each kind of act that is allowed, with or without words."""
+        meaning = "one of the acts that are allowed"
+        return {kind.casefold().replace(" ", "-"): Command(kind, meaning, "[TEXT]") for kind in view.legal}
+
+    def plain(self, view: Observation) -> str | None:
+        """The only kind there is."""
+        (only, *others) = self.commands(view)
+        return None if others else only
+
+    def understood(self, view: Observation, act: Action) -> Action:
+        """The act as it is."""
+        return act
 
 
 def test_a_person_plays_any_environment() -> None:
@@ -110,3 +150,57 @@ def test_whoever_stops_has_done_nothing() -> None:
     with pytest.raises(EOFError, match="stops"):
         typist.person(SotopiaRenderer(Rules())).act(Observation(game, game.agents[1]))
     assert len(game.acts) == 1
+
+
+COMMANDS = {
+    "say": Command("speak", "say it", "TEXT"),
+    "vote": Command("vote", "vote", "[NAME]"),
+    "go": Command("go", "go"),
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("Hello!", Action("speak", "Hello!")),
+        ("  two\n lines\t", Action("speak", "two lines")),
+        ("/say /go", Action("speak", "/go")),
+        ("//go", Action("speak", "/go")),
+        ("a \U0001f469\u200d\U0001f52c!", Action("speak", "a \U0001f469\u200d\U0001f52c!")),
+        ("/VOTE ann", Action("vote", "ann")),
+        ("/vote", Action("vote")),
+        ("/go ", Action("go")),
+        ("/help", HELP),
+        ("/again", AGAIN),
+        ("/stop", STOP),
+    ],
+)
+def test_a_line_is_an_act_or_a_wish(line: str, meant: object) -> None:
+    assert read_line(line, COMMANDS, "say") == meant
+
+
+@pytest.mark.parametrize(
+    ("line", "plain", "message"),
+    [
+        ("", "say", "nothing was typed, and nothing done; /help lists"),
+        (" \t ", "say", "nothing was typed"),
+        ("a\x1b[Db", "say", r"no text \('.x1b'\); type it again"),
+        ("\ud800", "say", "no text"),
+        ("/gp", "say", "no command /gp: did you mean 'go'"),
+        ("/xyz", "say", "no command /xyz: there are /say, /vote, /go, /help, /again, /stop"),
+        ("/", "say", "no command /"),
+        ("/go home", "say", "/go takes no words; say them in a line of their own"),
+        ("/go home", None, "/go takes no words; leave them out"),
+        ("/say", "say", "/say needs words: /say TEXT"),
+        ("hello", None, "say which of /say, /vote, /go it is, as /say"),
+    ],
+)
+def test_what_means_nothing_is_told(line: str, plain: str | None, message: str) -> None:
+    with pytest.raises(LineError, match=message):
+        read_line(line, COMMANDS, plain)
+
+
+def test_what_can_be_typed_is_listed() -> None:
+    rows = listed(COMMANDS, "say")
+    assert rows[0] == ("any words", "the same as /say; words that begin with / are written with //")
+    assert ("/vote [NAME]", "vote") in rows and listed(COMMANDS, None)[0] == ("/say TEXT", "say it")

@@ -9,17 +9,16 @@ pytest.importorskip("pettingzoo", reason="the extra pettingzoo is not installed"
 from pettingzoo.test import api_test, seed_test
 
 from apportion.environments.actions import Action, InvalidActionError
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Environment, Observation
 from apportion.environments.negotiation.action_encoding import KINDS
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.observation import SELECT
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.environments.wrappers.aec import AEC
-from apportion.environments.wrappers.spaces import ActionSpace, Words
+from apportion.environments.wrappers.aec import AEC, ActionSpace, Words
 from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, Matching
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from apportion.environments.agents.agent import RandomLegalAgent, ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.wrappers import tool_episode
 from apportion.environments.wrappers.tool_episode import OVER, ToolEpisode, tool_episodes, tool_rows

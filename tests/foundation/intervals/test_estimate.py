@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.report_tables.figures import Value
-from apportion.environments.tournament.intervals import Mean
+from apportion.environments.report_tables.table import Value
+from apportion.environments.tournament.standings import Mean
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate
 from apportion.foundation.intervals.estimate import IntervalEstimate
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from apportion.environments.collect_episodes import play as play_one
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.vectorized import Pools, VectorizedGames
-from apportion.environments.run_episode import play as play_one
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.agent import CARD, WEIGHTS, LearnedNegotiator, agent_folder, write_agent
 from apportion.rlhf.negotiation.datasets import drawn_contexts

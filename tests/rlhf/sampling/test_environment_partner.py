@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 
 from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources.task_sets import chosen_space
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import window

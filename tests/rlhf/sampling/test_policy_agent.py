@@ -9,10 +9,10 @@ import torch
 
 from apportion.corpus.corpus import Corpus
 from apportion.environments.agents.agent import UNUSABLE
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, AgentAction, Observation
-from apportion.environments.run_episode import play
 from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.simulation import SimulationChoice, plans_of, simulate_sotopia
 from apportion.environments.sotopia.sources.task_sets import chosen_space
 from apportion.foundation.errors import UnitError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from apportion.environments.collect_episodes import play
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.observation import values_in_words
 from apportion.environments.negotiation.scripts import ConcedingAgent
-from apportion.environments.run_episode import play
 
 
 def secret_negotiation() -> Iterator[tuple[Negotiation, dict[str, str], dict[str, list[str]]]]:

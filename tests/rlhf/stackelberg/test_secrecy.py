@@ -6,12 +6,12 @@ import re
 
 import pytest
 
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.scripts import Random
 from apportion.environments.deduction.werewolf.game import Werewolf
 from apportion.environments.deduction.werewolf.rules import Options
 from apportion.environments.environment import Observation
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.run_episode import play
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.stackelberg.dialogues import prompt_episodes, warmup_episodes
 from apportion.rlhf.stackelberg.instances.following import instances_of

@@ -9,10 +9,10 @@ import pytest
 
 from apportion.cli import main
 from apportion.decompose.influence.scorer import LogprobResult
+from apportion.environments.collect_episodes import play
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.rlhf.policy.context_config import FILE

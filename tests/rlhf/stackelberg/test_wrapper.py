@@ -5,12 +5,12 @@ import json
 import pytest
 
 from apportion.environments.agents.agent import UNREVISED, ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
-from apportion.environments.run_episode import play
-from apportion.environments.simulation.cost_estimate import Asking
+from apportion.environments.simulation.plan import Asking
 from apportion.environments.sotopia.agents import ROSTER as CHARACTERS
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.sources.bundled_tasks import tasks

@@ -54,7 +54,7 @@ def generate_command(
     accept = "yes" or "no" above each, and give it to `tasks sotopia accept`. Replies are kept beside it: the same
     command pays for none twice.
     """
-    from apportion.environments.sotopia.generation import pricing
+    from apportion.environments.sotopia.generation import generate
     from apportion.environments.sotopia.generation.choice import GenerationChoice
     from apportion.environments.sotopia.generation.review import review_text
     from apportion.llm_client.model_spec import ModelSpec
@@ -63,11 +63,11 @@ def generate_command(
     choice = GenerationChoice(kind, count, tasks, source, seed, chosen, temperature, option_names())
     cache = chosen.cache or out.with_suffix(".sqlite")
     if preview is not None:
-        shown = pricing.preview(choice, preview)
+        shown = generate.preview(choice, preview)
         click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
         return 0
     if dry_run:
-        priced = pricing.price(choice, cache)
+        priced = generate.price(choice, cache)
         text = f"{choice.total:,} {kind}\n{priced.text()}\nnothing was sent (--dry-run)"
         click.echo(json.dumps({"candidates": choice.total, **priced.to_json()}, indent=1) if as_json else text)
         return 0

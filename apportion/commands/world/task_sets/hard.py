@@ -53,7 +53,7 @@ def hard_command(
     from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
     from apportion.environments.sotopia.sources.task_file import written
     from apportion.environments.sotopia.sources.task_sets import open_space
-    from apportion.environments.terminal.sanitize import printable
+    from apportion.environments.terminal.console import printable
 
     if out is not None:
         check_place(out, "--out", (".toml",), force)

@@ -117,7 +117,7 @@ def _knows(knows: Sequence[Mapping[str, str]]) -> str:
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:
     """Rows under each other; what a terminal would act on is spelled out."""
-    from apportion.environments.terminal.sanitize import printable
+    from apportion.environments.terminal.console import printable
     from apportion.foundation.tables.columns import columns
 
     return columns([[printable(cell) for cell in row] for row in rows])

@@ -16,7 +16,7 @@ from apportion.corpus.files.csvfile import BLANK, inert, original, read_table
 from apportion.corpus.files.textfile import BOM
 from apportion.corpus.session import Session
 from apportion.environments.sotopia.evaluation.human_ratings.sheet import sign_of
-from apportion.environments.terminal.sanitize import printable
+from apportion.environments.terminal.console import printable
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import digest
 from apportion.foundation.truncate import listed
@@ -54,7 +54,6 @@ class CreditStudy:
 
     Parameters
     ----------
-    sessions : sequence of Session
     rewards : mapping of str to mapping
         Two ways of credit by name, each the rewards of turns; who has rewards by both is asked about.
     seed : int
@@ -160,10 +159,7 @@ class CreditStudy:
 def rewards_in(path: Path, methods: Sequence[str]) -> dict[str, dict[tuple[str, str], dict[int, float]]]:
     """The rewards of these methods in a table of a run (`rewards`, `scores`); of several seeds and ratings the mean.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read as such a table, or has no rewards by one of the methods.
+    Raises InputError: the file cannot be read as such a table, or has no rewards by one of the methods.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -50,10 +50,7 @@ class RatingLog:
     def open(cls, folder: Path) -> RatingLog:
         """Read the file of a folder, without a last line that a kill has cut off; there may be none.
 
-        Raises
-        ------
-        InputError
-            A line that is damaged, by number.
+        Raises InputError: a line that is damaged, by number.
         """
         path = folder / KEPT
         data = path.read_bytes() if path.exists() else b""
@@ -73,10 +70,7 @@ class RatingLog:
     def add(self, ratings: Mapping[RatedKey, DimensionScore]) -> int:
         """Write ratings down; they are on the disk when this returns. How many replace another one.
 
-        Raises
-        ------
-        OSError
-            The file cannot be written.
+        Raises OSError: the file cannot be written.
         """
         new = {key: given for key, given in ratings.items() if self.given.get(key) != given}
         if new:
@@ -100,10 +94,7 @@ class RatingLog:
 def raters_in(folder: Path) -> list[str]:
     """The people whose ratings are kept in a folder, sorted; nothing in it is changed.
 
-    Raises
-    ------
-    InputError
-        As `RatingLog.open`.
+    Raises InputError as `RatingLog.open`.
     """
     return sorted({key.annotator for key in RatingLog.read(folder)})
 
@@ -111,10 +102,7 @@ def raters_in(folder: Path) -> list[str]:
 def check_annotator(name: str) -> str:
     """The name of a person who rates.
 
-    Raises
-    ------
-    InputError
-        It is empty, cannot be shown, or is a judge's that is no person.
+    Raises InputError: it is empty, cannot be shown, or is a judge's that is no person.
     """
     if not name.strip() or not name.isprintable() or name != name.strip() or "@" in name or name in MODELS_ONLY:
         raise InputError(

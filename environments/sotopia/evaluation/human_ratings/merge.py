@@ -12,8 +12,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.writer import ImportReport, check_free, claim
 from apportion.environments.sotopia.evaluation.episodes import Episodes, read_episodes
 from apportion.environments.sotopia.evaluation.human_ratings.log import KEPT, RatingLog, check_annotator, left
-from apportion.environments.sotopia.evaluation.human_ratings.render_text import as_text
-from apportion.environments.sotopia.evaluation.human_ratings.sheet import read_sheet, sheet, sign_of
+from apportion.environments.sotopia.evaluation.human_ratings.sheet import as_text, read_sheet, sheet, sign_of
 from apportion.environments.sotopia.evaluation.human_ratings.terminal_form import Asking, Stopped
 from apportion.environments.sotopia.evaluation.rated_corpus import (
     Changes,
@@ -76,10 +75,7 @@ class ByPeople:
     def add_sheets(self, sheets: Mapping[str, Path]) -> RatedByPeople:
         """Take the forms of annotators, all or none, and write the corpus.
 
-        Raises
-        ------
-        InputError
-            A form or a name that cannot be used, nothing in it, or a folder that holds something else.
+        Raises InputError: a form or a name that cannot be used, nothing in it, or a folder that holds something else.
         """
         episodes = self._episodes()
         found = {name: read_sheet(path, check_annotator(name), episodes.read) for name, path in sheets.items()}
@@ -97,10 +93,7 @@ class ByPeople:
 
         Ctrl-C, a kill or the end of the input lose nothing that was answered: the same call goes on behind it.
 
-        Raises
-        ------
-        InputError
-            A name that cannot be used, or a folder that holds something else.
+        Raises InputError: a name that cannot be used, or a folder that holds something else.
         """
         check_annotator(annotator)
         episodes = self._episodes()

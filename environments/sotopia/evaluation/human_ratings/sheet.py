@@ -4,20 +4,115 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from apportion.corpus.files.csvfile import BLANK, inert, original, read_table
 from apportion.corpus.files.textfile import BOM
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.sotopia.evaluation.episode import ReadEpisode
-from apportion.environments.sotopia.evaluation.human_ratings.dimensions import ASKED
+from apportion.environments.sotopia.evaluation.episodes import ReadEpisode
 from apportion.environments.sotopia.evaluation.human_ratings.log import RatedKey
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, DimensionScore, off_range
+from apportion.environments.sotopia.observation import LEAVE, NONE, SPEAK
+from apportion.environments.terminal.console import block, printable
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import digest
 from apportion.foundation.truncate import listed, shortened
+
+
+class Asked(NamedTuple):
+    """A dimension for a person: what it is called, what is asked, and what the ends of its scale mean."""
+
+    title: str
+    question: str
+    ends: str
+
+
+ASKED = {
+    "BEL": Asked(
+        "believability",
+        "Does this person act naturally and realistically, and in line with the profile (personality, values)?",
+        "higher: more believable",
+    ),
+    "REL": Asked(
+        "relationship",
+        "Is the relationship with the others better or worse than before? Their reputation and social standing, too.",
+        "below 0: worse; 0: as before; above 0: better",
+    ),
+    "KNO": Asked(
+        "knowledge",
+        "What has this person learned that is new and important to them?",
+        "higher: more, and more important",
+    ),
+    "SEC": Asked(
+        "secret",
+        "Which secret or secretive intention did this person want to keep, and was it kept?",
+        "-10: a critical one was given away; 0: nothing was, or there is none",
+    ),
+    "SOC": Asked(
+        "social rules",
+        "Did this person break moral rules, social norms or laws?",
+        "-10: gravely; 0: not at all",
+    ),
+    "FIN": Asked(
+        "financial and material benefits",
+        "What did this person gain or lose, in money, goods, or chances that last?",
+        "below 0: a loss; 0: neither; above 0: a gain",
+    ),
+    "GOAL": Asked(
+        "goal completion",
+        "How far has this person reached the own goal?",
+        "0: hardly; 10: completely",
+    ),
+}
+
+
+def asked_line(dimension: str) -> str:
+    """A dimension in one line.
+
+    >>> asked_line("KNO")
+    'KNO knowledge, 0 to 10 (higher: more, and more important)'
+    """
+    low, high = RANGES[dimension]
+    return f"{dimension} {ASKED[dimension].title}, {low:g} to {high:g} ({ASKED[dimension].ends})"
+
+
+assert tuple(ASKED) == DIMENSIONS
+
+
+PARTLY = (
+    "(Nobody knew the goal or the secret of another; of a profile one knows what the relationship lets one know, which "
+    "may be nothing.)"
+)
+"""What raters are told before they rate (Figure E.4)."""
+_DOES = {SPEAK: ": ", NONE: " does nothing", LEAVE: " leaves"}
+_MUTE = (NONE, LEAVE)
+
+
+def labelled(episode: ReadEpisode) -> Iterator[tuple[str, str]]:
+    """Labels, and the words behind each; who played whom (a model, a person) is not among them.
+
+    Raters must not know who played: labels have what the episode itself holds, and neither its source nor its id.
+    """
+    names = {person.label: printable(person.name) for person in episode.people}
+    for known in episode.known_to_all:
+        yield f"{known.kind.capitalize()}: ", known.text
+    for person in episode.people:
+        for known in person.known:
+            yield f"{printable(person.name)}, {known.kind}: ", known.text
+    yield "", PARTLY
+    for number, act in enumerate(episode.acts, start=1):
+        label = f"#{number} {names[act.label]}{_DOES.get(act.kind, f' [{act.kind}] ')}"
+        yield label, "" if act.kind in _MUTE else act.text
+
+
+def as_text(sign: str, episode: ReadEpisode, width: int = 100) -> str:
+    """The same as lines of at most ``width`` columns, under a sign that stands for the episode."""
+    head = f"===== {sign} ====="
+    return "\n".join([head, *(block(label, words, width) for label, words in labelled(episode))]) + "\n"
+
 
 COLUMNS = ("session", "person", "dimension", "meaning", "low", "high", "score", "reasoning")
 NEEDED = ("session", "person", "dimension", "low", "high", "score", "reasoning")

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.sotopia.evaluation.episode import Person, ReadEpisode
-from apportion.environments.sotopia.evaluation.human_ratings.dimensions import ASKED, asked_line
+from apportion.environments.sotopia.evaluation.episodes import Person, ReadEpisode
 from apportion.environments.sotopia.evaluation.human_ratings.log import SKIPPED, RatedKey, RatingLog
-from apportion.environments.sotopia.evaluation.human_ratings.render_text import labelled
-from apportion.environments.sotopia.evaluation.human_ratings.sheet import typed_score
+from apportion.environments.sotopia.evaluation.human_ratings.sheet import ASKED, asked_line, labelled, typed_score
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, DimensionScore, off_range
-from apportion.environments.terminal.console import LineError, Screen
-from apportion.environments.terminal.sanitize import printable
+from apportion.environments.terminal.console import LineError, Screen, printable
 
 MOST_WORDS = 4_000
 HELP = (
@@ -38,7 +35,7 @@ class Asking:
     ----------
     screen : Screen
         Where the person reads and types.
-    ratings : KeptRatings
+    ratings : RatingLog
         What was rated before, and where it is written down.
     annotator : str
         Who rates.

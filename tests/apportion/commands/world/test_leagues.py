@@ -16,7 +16,7 @@ import pytest
 
 from apportion.cli import main
 from apportion.corpus.corpus import Corpus
-from apportion.environments.deduction.league.replay import read_matches
+from apportion.environments.deduction.league import read_matches
 from apportion.environments.episode_log import LOG
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 

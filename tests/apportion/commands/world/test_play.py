@@ -13,12 +13,12 @@ from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import read_log
-from apportion.environments.human_play.sotopia_roles import PersonChoice, cast
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.scripts import Conceding
+from apportion.environments.human_play.sotopia import PersonChoice, cast
+from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import TaskSpace
 from apportion.environments.sotopia.sources.task_file import written
+from apportion.environments.sotopia.tasks import Character
 from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 SCENARIO, WHO = "used_bicycle", "Nadia Ferro"

@@ -31,7 +31,7 @@ def test_games_become_a_corpus(
     with pytest.raises(SystemExit) as ended:
         main(
             [
-                *arguments[:3],
+                *arguments[:4],
                 "--agents",
                 "base",
                 "--model",

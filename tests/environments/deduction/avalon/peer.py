@@ -22,7 +22,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from apportion.environments.deduction.avalon.random_baseline import ballots, dealt, hands, targets, teams
 from apportion.environments.deduction.avalon.rules import (
     MERLIN_FOUND,
     MERLIN_HIDDEN,
@@ -35,6 +34,7 @@ from apportion.environments.deduction.avalon.rules import (
     Game,
     Options,
 )
+from tests.environments.deduction.avalon.exact import ballots, dealt, hands, targets, teams
 
 SEED, GAMES = 2023, 10_000
 ENGINE = Path("avalonbench_dev") / "avalon" / "engine.py"

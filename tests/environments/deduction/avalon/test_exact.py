@@ -8,10 +8,9 @@ from random import Random
 
 import pytest
 
-from apportion.environments.deduction.avalon.random_baseline import random_game
 from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import EVIL_WINS, GOES, TABLETOP, Game, Options
-from tests.environments.deduction.avalon.exact import after, reckoned, reduced, walked
+from tests.environments.deduction.avalon.exact import after, random_game, reckoned, reduced, walked
 
 SMALL = [
     Options(reduced(players), sizes, last_team, proposals)

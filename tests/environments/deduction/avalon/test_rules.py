@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.deduction.avalon.random_baseline import play_randomly
-from apportion.environments.deduction.avalon.register import AVALON
+from apportion.environments.deduction.avalon.game import GAME
 from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     EVIL_ROLES,
@@ -25,6 +24,7 @@ from apportion.environments.deduction.avalon.rules import (
     RuleError,
 )
 from apportion.foundation.errors import InputError
+from tests.environments.deduction.avalon.exact import play_randomly
 from tests.environments.deduction.avalon.peer import AvalonBench, ours, table_of
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
@@ -236,6 +236,6 @@ def test_games_go_as_in_avalonbenchs_engine() -> None:
 
 
 def test_one_quest_is_a_list_of_sizes_too() -> None:
-    assert AVALON.options_of(["sizes=2", "proposals=2"]) == Options(sizes=(2,), proposals=2)
-    roles = AVALON.options_of(["roles = merlin, servant, assassin", "sizes=1"]).roles
+    assert GAME.options_of(["sizes=2", "proposals=2"]) == Options(sizes=(2,), proposals=2)
+    roles = GAME.options_of(["roles = merlin, servant, assassin", "sizes=1"]).roles
     assert roles == ("merlin", "servant", "assassin")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from apportion.environments.agents.agent import Agent
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.rules import CENTRE, CHOOSING, PLAYERS, Choice, Options
 from apportion.environments.environment import Action
-from apportion.environments.run_episode import play
 
 ONE_ROUND = Options(rounds=1)
 

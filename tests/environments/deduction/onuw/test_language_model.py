@@ -9,10 +9,10 @@ import pytest
 
 from apportion.environments.agents.agent import SILENT
 from apportion.environments.agents.language_model import LanguageModelAgent, read_act
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings

@@ -19,8 +19,7 @@ from apportion.environments.deduction.onuw.posterior import (
     wolf_at_dawn,
     worlds,
 )
-from apportion.environments.deduction.onuw.rules import PLAYERS, WEREWOLF
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory, World, all_deals, nights_of
+from apportion.environments.deduction.onuw.rules import PLAYERS, WEREWOLF, ClaimedHistory, World, all_deals, nights_of
 
 SEATS = st.integers(0, PLAYERS - 1)
 

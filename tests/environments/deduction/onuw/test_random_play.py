@@ -15,12 +15,12 @@ from apportion.environments.deduction.onuw.rules import (
     VILLAGE,
     WEREWOLF,
     Options,
+    all_deals,
     at_night,
     choices_of,
     dead,
     winner,
 )
-from apportion.environments.deduction.onuw.worlds import all_deals
 from apportion.environments.deduction.scripts import Random as Drawn
 from tests.environments.deduction.onuw import oracle
 from tests.environments.deduction.onuw.playing import played

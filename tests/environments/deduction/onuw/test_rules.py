@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import product
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apportion.environments.deduction.onuw.claims import all_accounts
 from apportion.environments.deduction.onuw.rules import (
     CARDS,
     CHOOSING,
@@ -20,16 +21,19 @@ from apportion.environments.deduction.onuw.rules import (
     VILLAGE,
     WEREWOLF,
     WEREWOLVES,
+    ClaimedHistory,
     Deal,
     Options,
+    all_deals,
     at_night,
     check_deal,
     choices_of,
     dead,
+    fitting_deals,
+    nights_of,
     team_of,
     winner,
 )
-from apportion.environments.deduction.onuw.worlds import all_deals, all_worlds, nights_of
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw import oracle
 
@@ -139,5 +143,27 @@ def test_rounds_that_cannot_be(rounds: int) -> None:
 
 
 def test_deals_that_can_be() -> None:
-    for world in list(all_worlds())[::1_000]:
+    for world in [world for deal in all_deals() for world in nights_of(deal)][::1_000]:
         check_deal(world.deal)
+
+
+def test_the_deals_that_fit_are_those_of_the_worlds_that_fit() -> None:
+    """Every tenth deal, with all its nights."""
+    fitting: dict[tuple[int, ClaimedHistory], set[tuple[str, ...]]] = defaultdict(set)
+    looked_at = all_deals()[::10]
+    for world in (world for deal in looked_at for world in nights_of(deal)):
+        for seat, lived in enumerate(world.accounts):
+            fitting[seat, lived].add(world.deal)
+    assert {key[1] for key in fitting if key[0] == 0} <= set(all_accounts(0))
+    for seat in range(PLAYERS):
+        for lived in all_accounts(seat)[seat::5]:
+            found = [deal for deal in fitting_deals(seat, lived) if deal in looked_at]
+            assert found == [deal for deal in looked_at if deal in fitting[seat, lived]]
+
+
+def test_what_one_knows_to_be_one_s_last_card() -> None:
+    assert ClaimedHistory("seer", (1,), ("werewolf",)).last == "seer"
+    assert ClaimedHistory("robber", (1,), ("werewolf",)).last == "werewolf"
+    assert ClaimedHistory("robber").last == "robber"
+    assert ClaimedHistory("insomniac", (), ("villager",)).last == "villager"
+    assert ClaimedHistory("villager").last == "villager"

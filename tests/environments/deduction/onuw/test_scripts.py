@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from statistics import fmean, stdev
 
 import pytest
 
 from apportion.environments.agents.agent import Agent
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import SPEAK, VOTE
-from apportion.environments.deduction.onuw.claims import Card, claimed
-from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.onuw.claims import Card, all_accounts, claimed, sentence
+from apportion.environments.deduction.onuw.game import GAME, OneNight
 from apportion.environments.deduction.onuw.observation import lived
-from apportion.environments.deduction.onuw.register import ONUW
-from apportion.environments.deduction.onuw.rules import WEREWOLF
-from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming, claims_in
-from apportion.environments.deduction.onuw.worlds import ClaimedHistory
+from apportion.environments.deduction.onuw.rules import PLAYERS, WEREWOLF, ClaimedHistory
+from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming, believable, claims_in, suspicion
 from apportion.environments.deduction.scripts import Random as Drawn
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
 
@@ -27,9 +26,9 @@ SCRIPTS = (Drawn(), Claiming(), Bayesian())
 
 def test_the_roster() -> None:
     names = ("random", "claims", "bayes")
-    assert [ONUW.roster.scripted(name).called for name in names] == list(names)
+    assert [GAME.roster.scripted(name).called for name in names] == list(names)
     with pytest.raises(InputError, match="RL-instructed"):
-        ONUW.roster.scripted("rl-ins")
+        GAME.roster.scripted("rl-ins")
 
 
 @pytest.mark.parametrize("script", [Claiming(), Bayesian()])
@@ -101,3 +100,77 @@ def test_the_bayesian_werewolf_beats_the_random_one_before_a_village_that_listen
     drawn, bayes, claims = Drawn(), Bayesian(), Claiming()
     mean, errors = gained(lambda n: wins(claims, bayes, n)[1], lambda n: wins(claims, drawn, n)[1], 200)
     assert mean > 0.05 and errors > 2
+
+
+VILLAGER = ClaimedHistory("villager")
+
+
+def most(points: list[float]) -> int:
+    return max(range(len(points)), key=lambda seat: points[seat])
+
+
+def test_whom_a_seer_has_seen_is_suspected_and_where_the_card_went() -> None:
+    saw = ClaimedHistory("seer", (2,), ("werewolf",))
+    assert most(suspicion({1: saw}, 0, VILLAGER)) == 2
+    swapped = {1: saw, 3: ClaimedHistory("troublemaker", (2, 4))}
+    assert most(suspicion(swapped, 0, VILLAGER)) == 4
+
+
+def test_the_werewolf_that_was_robbed_suspects_the_robber() -> None:
+    assert most(suspicion({}, 0, ClaimedHistory(WEREWOLF))) == 0
+    assert most(suspicion({3: ClaimedHistory("robber", (0,), ("werewolf",))}, 0, ClaimedHistory(WEREWOLF))) == 3
+
+
+def test_two_who_claim_one_card_and_one_who_claims_nothing_are_suspected() -> None:
+    seer = ClaimedHistory("seer")
+    points = suspicion({1: seer, 2: seer, 3: VILLAGER}, 0, VILLAGER)
+    assert points[1] == points[2] > points[4] > points[3]
+    assert points[0] < points[3]
+
+
+def test_a_lie_is_innocent_and_claims_a_card_that_is_free() -> None:
+    claims = {1: VILLAGER, 2: VILLAGER, 3: ClaimedHistory("seer")}
+    lies = [believable(claims, 0, Random(seed)) for seed in range(200)]
+    assert {lie.role for lie in lies} == {"robber", "troublemaker", "insomniac"}
+    assert all(lie in all_accounts(0) and WEREWOLF not in (lie.last, *lie.seen) for lie in lies)
+
+
+def test_every_account_is_read_as_it_is_said() -> None:
+    for seat in range(PLAYERS):
+        assert len({sentence(one) for one in all_accounts(seat)}) == len(all_accounts(seat)) == 64
+        for one in all_accounts(seat):
+            assert claimed(seat, f"Well. {sentence(one)} I think Player 2 has the Werewolf's card.") == one
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "I am not the Werewolf, trust me!",
+        "Player 2 says: the Seer am I",
+        "I am the Seer's friend.",
+        "vote 3",
+    ],
+)
+def test_other_words_claim_nothing(words: str) -> None:
+    assert claimed(0, words) is None
+
+
+def test_the_last_claim_counts() -> None:
+    words = " ".join(map(sentence, (ClaimedHistory("villager"), ClaimedHistory("troublemaker", (1, 2)))))
+    assert claimed(0, words) == ClaimedHistory("troublemaker", (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("words", "role"),
+    [
+        ("I am the Seer, trust me!", "seer"),
+        ("i'm a villager. Who are you?".capitalize(), "villager"),
+        ("Well, I started as the robber and took something.", "robber"),
+        ("I was dealt the Seer; I looked at Player 1's card: Seer.", "seer"),  # nobody sees a second Seer
+        ("I was dealt the Robber; I took Player 1's card and am the Villager now.", "robber"),  # its own card
+        ("I am the Seer. No, I was the Insomniac.", "insomniac"),
+    ],
+)
+def test_of_free_words_the_card_is_read(words: str, role: str) -> None:
+    assert claimed(0, words) == Card(role) != ClaimedHistory(role)

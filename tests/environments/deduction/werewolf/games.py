@@ -7,10 +7,9 @@ from itertools import permutations
 from typing import NamedTuple
 
 from apportion.environments.deduction.events import called
-from apportion.environments.deduction.werewolf.bayesian_agent import BayesianAgent
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.heuristic_agent import Claims
 from apportion.environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, VOTE
+from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
 from apportion.environments.environment import Action, Observation, Step
 
 SCRIPTS = (Claims(), BayesianAgent())

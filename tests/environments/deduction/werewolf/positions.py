@@ -9,7 +9,7 @@ from random import Random
 from apportion.environments.agents.language_model import LanguageModelAgent
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.heuristic_agent import Claims
+from apportion.environments.deduction.werewolf.scripts import Claims
 from apportion.environments.environment import Observation
 from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings

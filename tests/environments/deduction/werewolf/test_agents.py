@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from math import log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,20 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import SPEAK, VOTE
-from apportion.environments.deduction.private_information import PrivateInformation
+from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import Random
-from apportion.environments.deduction.werewolf.bayesian_agent import BayesianAgent
 from apportion.environments.deduction.werewolf.claims import Claim, Talk, claim_in
-from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.heuristic_agent import Claims
+from apportion.environments.deduction.werewolf.game import GAME, Werewolf
 from apportion.environments.deduction.werewolf.posterior import HABITS, deals_of, posterior
-from apportion.environments.deduction.werewolf.register import WEREWOLF as GAME
 from apportion.environments.deduction.werewolf.rules import PAPER, VILLAGE
+from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
 from apportion.environments.environment import Action, Observation
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
+from apportion.llm_client.cache.recorded import RecordedReplies
+from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.deduction.werewolf.games import begun, played
+from tests.environments.deduction.werewolf.positions import COUNT, model, positions
 
 SEATS = st.integers(1, 7)
 CLAIMS = st.builds(
@@ -179,3 +182,43 @@ def test_published_methods_are_named_by_who_can_bring_them() -> None:
         with pytest.raises(InputError, match=f"entry point '{name}' of apportion.werewolf_agents"):
             GAME.roster.scripted(name)
     assert GAME.roster.scripted("bayes").called == "bayes"
+
+
+RECORDED = Path(__file__).resolve().parents[4] / "demo" / "deduction" / "werewolf_decisions.jsonl"
+
+
+@pytest.fixture(scope="module")
+def decisions() -> list[tuple[Werewolf, str, Action]]:
+    """By position its game, who was asked, and what the recorded reply does there."""
+    replies = RecordedReplies(RECORDED)
+
+    def complete(request: ChatRequest) -> ChatReply:
+        return asyncio.run(replies.fetch(request))
+
+    return [(game, name, model(style, complete).act(Observation(game, name))) for game, name, style in positions()]
+
+
+def role(game: Werewolf, seat: object) -> str:
+    assert isinstance(seat, int)
+    return game.deal[seat - 1]
+
+
+def test_every_reply_is_an_act_that_the_rules_allow(decisions: list[tuple[Werewolf, str, Action]]) -> None:
+    assert len(decisions) == COUNT
+    for game, name, act in decisions:
+        game.check(name, act)
+        assert act.kind != "none"
+
+
+def test_what_it_decides_is_what_its_team_would_want(decisions: list[tuple[Werewolf, str, Action]]) -> None:
+    """The figures of docs/deduction.md."""
+    votes = [
+        (role(game, game.agents.index(name) + 1) == "werewolf", role(game, act.data) == "werewolf")
+        for game, name, act in decisions
+        if act.kind == "vote"
+    ]
+    assert sorted(votes) == [(False, False)] * 2 + [(False, True)] * 5 + [(True, False)]
+    aimed = [role(game, act.data) for game, _, act in decisions if act.kind in ("kill", "propose")]
+    assert len(aimed) == 4 and "werewolf" not in aimed
+    speeches = [act.text for _, _, act in decisions if act.kind == "speak"]
+    assert len(speeches) == 8 and all(0 < len(text.split()) <= 100 for text in speeches)

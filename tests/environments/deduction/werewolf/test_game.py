@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import MODERATOR, SPEAK, called
 from apportion.environments.deduction.simulation import DeductionChoice
-from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.register import WEREWOLF as GAME
+from apportion.environments.deduction.werewolf.game import GAME, Werewolf
 from apportion.environments.deduction.werewolf.rules import PAPER, WEREWOLF, Options
 from apportion.environments.environment import Action, InvalidActionError, Observation
-from apportion.environments.run_episode import play
 from apportion.environments.simulation import write_corpus
 from apportion.foundation import registry
 from apportion.foundation.errors import InputError, UnitError

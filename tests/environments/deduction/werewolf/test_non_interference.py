@@ -14,10 +14,9 @@ from apportion.environments.deduction.events import called
 from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.scripts import Random as AnyAct
 from apportion.environments.deduction.text_rendering import DeductionRenderer
-from apportion.environments.deduction.werewolf.bayesian_agent import BayesianAgent
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.heuristic_agent import Claims
 from apportion.environments.deduction.werewolf.rules import VOTE
+from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
 from apportion.environments.environment import Action, Observation
 from apportion.environments.terminal.human_agent import HumanAgent
 from apportion.llm_client.request import ChatReply, ChatRequest

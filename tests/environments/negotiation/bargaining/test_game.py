@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, AgentAction, InvalidActionError, Observation
 from apportion.environments.negotiation.bargaining.game import Bargaining
 from apportion.environments.negotiation.bargaining.scenario import Bargain, draw_bargain
 from apportion.environments.negotiation.bargaining.scripts import AnyAct, Conceding, Fair, Greedy, TitForTat
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 
 KETTLE = Bargain("a kettle", 40, 36, 20)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.casino_points import ISSUES, points
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, AgentAction, InvalidActionError, Observation
 from apportion.environments.negotiation.action_encoding import AGREE, SPLIT_OF
 from apportion.environments.negotiation.casino.contexts import CONTEXTS, POOL, check, drawn
@@ -15,7 +16,6 @@ from apportion.environments.negotiation.casino.scripts import Conceding, Fair, G
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.pareto import solve
 from apportion.environments.negotiation.realization import sentence, wordings
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import InputError
 
 CONTEXT = Context(POOL, ((5, 4, 3), (3, 4, 5)))

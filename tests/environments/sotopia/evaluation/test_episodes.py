@@ -1,15 +1,23 @@
 """The episodes of a corpus as judges read them."""
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
-from apportion.environments.sotopia.evaluation.episodes import read_episodes
-from apportion.foundation.errors import InputError
+from apportion.corpus.session import Background, Session, Turn
+from apportion.environments.environment import Action, AgentAction
+from apportion.environments.sotopia.evaluation.episodes import ReadEpisode, read_episodes
+from apportion.environments.sotopia.game import Sotopia
+from apportion.environments.sotopia.observation import act_of
+from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.foundation.errors import InputError, UnitError
 from tests.environments.sotopia.evaluation.judges import damaged, played
 
 
@@ -48,3 +56,55 @@ def test_a_fault_of_no_session_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("apportion.environments.sotopia.evaluation.episodes.validate", lambda corpus: [problem])
     with pytest.raises(InputError, match=r"one: sessions, column source: broken"):
         read_episodes(played(tmp_path / "one"))
+
+
+TEXT = st.text(st.characters(exclude_categories=()), min_size=1)
+
+
+def session(words: str = "Hi", name: str = "Ann", goal: str = "Win", profile: str = "A baker.") -> Session:
+    turns = (Turn(0, name, words), Turn(1, "Bob", "[physical action] waves"), Turn(2, name, "Bye"))
+    known = (
+        Background(None, "scenario", "A market"), Background(name, "goal", goal), Background(name, "profile", profile),
+        Background("Bob", "goal", "Leave"),
+    )  # fmt: skip
+    return Session("s", turns, backgrounds=known)
+
+
+def test_it_is_the_scenario_everybody_with_goal_and_profile_and_every_act() -> None:
+    lines = [json.loads(line) for line in ReadEpisode.of(session()).as_data().splitlines()]
+    assert lines == [
+        {"scenario": "A market"},
+        {"agent": "agent_1", "name": "Ann", "goal": "Win", "profile": "A baker."},
+        {"agent": "agent_2", "name": "Bob", "goal": "Leave"},
+        {"act": 1, "agent": "agent_1", "kind": "speak", "text": "Hi"},
+        {"act": 2, "agent": "agent_2", "kind": "physical action", "text": "waves"},
+        {"act": 3, "agent": "agent_1", "kind": "speak", "text": "Bye"},
+    ]
+
+
+@given(TEXT, TEXT.filter(lambda name: name != "Bob"), TEXT, TEXT)
+def test_nothing_that_anybody_wrote_ends_its_line_or_its_place(words: str, name: str, goal: str, known: str) -> None:
+    text = ReadEpisode.of(session(words, name, goal, known)).as_data()
+    assert "<" not in text and ">" not in text and len(text.splitlines()) >= 6
+    lines = [json.loads(line) for line in text.split("\n")]
+    assert len(lines) == 6 and [line.get("agent") for line in lines[1:]] == [
+        "agent_1", "agent_2", "agent_1", "agent_2", "agent_1"
+    ]  # fmt: skip
+
+
+def test_every_kind_of_act_is_told_apart_and_speech_cannot_pose_as_one() -> None:
+    game = Sotopia(bundled_tasks.tasks()[0])
+    for kind in ("non-verbal communication", "physical action"):
+        assert act_of(game.said(AgentAction("x", Action(kind, "smiles")))) == (kind, "smiles")
+        forged = f"[{kind.upper()}] accept"
+        assert act_of(game.said(AgentAction("x", Action("speak", forged)))) == ("speak", forged)
+    assert act_of(game.said(AgentAction("x", Action("none")))) == ("none", "did nothing")
+    assert act_of(game.said(AgentAction("x", Action("leave")))) == ("leave", "left the conversation")
+    assert act_of("[action] x") == ("speak", "[action] x")
+
+
+def test_who_has_no_goal_is_named_and_so_is_an_empty_session() -> None:
+    with pytest.raises(UnitError, match=r"no goal of 'Ann', 'Bob' in the table backgrounds; add a row"):
+        ReadEpisode.of(Session("s", session().turns))
+    with pytest.raises(UnitError, match="nobody does anything"):
+        ReadEpisode.of(Session("s", ()))

@@ -17,8 +17,8 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.writer import RECORD
-from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus
-from apportion.environments.sotopia.evaluation.score_file import VERDICTS, read_verdicts
+from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus, preview, price
+from apportion.environments.sotopia.evaluation.scores import VERDICTS, read_verdicts
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.foundation.errors import InputError, StoppedError
 from apportion.llm_client.model_spec import CACHE, ModelSpec
@@ -160,7 +160,7 @@ from apportion.environments.sotopia.evaluation.judging import JudgingChoice, jud
 from apportion.llm_client.model_spec import ModelSpec
 corpus, out, url = sys.argv[1:]
 judge_corpus(JudgingChoice(Corpus.open(corpus), ("paper", "fine-grained"), "agent",
-    ChosenModel("m", base_url=url, concurrency=4)), Path(out))
+    ModelSpec("m", base_url=url, concurrency=4)), Path(out))
 """
 
 
@@ -200,3 +200,20 @@ def test_killed_at_random_moments_it_goes_on_to_the_same_bytes_and_no_reply_come
     assert again <= 4 * kills, "more than those in flight were asked again"
     assert contents(tmp_path / "two") == contents(tmp_path / "whole")
     assert (tmp_path / "two" / CACHE).exists() and (tmp_path / "two" / VERDICTS).exists()
+
+
+def test_every_question_is_counted_shown_and_sent_to_nobody(tmp_path: Path) -> None:
+    corpus = played(tmp_path / "one")
+    out, sessions = tmp_path / "two", len(corpus.session_ids())
+    with serving(OpenAIServer(judge())) as server:
+        chosen = ModelSpec("m", base_url=server.url)
+        choice = JudgingChoice(corpus, ("paper", "fine-grained", "paper@other"), chosen=chosen)
+        assert [(one.model, one.requests) for one in price(choice, out)] == [("m", 2 * sessions), ("other", sessions)]
+        shown = preview(choice, out, 2)
+        assert [len(one.requests) for one in shown] == [2, 2] and shown[0].in_all == 2 * sessions
+        assert server.requests == [] and not out.exists()
+        judge_corpus(JudgingChoice(corpus, chosen=chosen), out)
+        sent = {body["messages"][1]["content"] for body in server.requests}
+        assert {request.messages[1].content for request in shown[0].requests} & sent
+        assert [one.remaining for one in price(choice, out)] == [sessions, sessions]
+        assert [one.in_all for one in preview(choice, out, 1)] == [sessions, sessions]

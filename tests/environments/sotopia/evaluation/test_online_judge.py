@@ -8,11 +8,10 @@ from pathlib import Path
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
 from apportion.environments.agents.agent import RandomLegalAgent
-from apportion.environments.collect_episodes import EpisodePlan, simulate
+from apportion.environments.collect_episodes import EpisodePlan, play, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Action, Environment
-from apportion.environments.run_episode import play
-from apportion.environments.scoring import Judge
+from apportion.environments.role_assignment import Judge
 from apportion.environments.sotopia.evaluation.episodes import read_episodes
 from apportion.environments.sotopia.evaluation.language_model import ModelJudge
 from apportion.environments.sotopia.evaluation.online_judge import JudgedByModel
@@ -75,8 +74,8 @@ def test_sessions_are_played_on_under_a_model_as_judge(tmp_path: Path) -> None:
     simulate_sotopia(SimulationChoice(("conceding",), ("used_bicycle",), pairs=1), tmp_path / "one")
     session = next(iter(Corpus.open(tmp_path / "one").iter_sessions()))
     asked = Asked()
-    reopened = SIMULATOR.reopen(session, tmp_path / "one", asked, judge=JudgedByModel(MODEL, asked))
+    restored = SIMULATOR.restore(session, tmp_path / "one", asked, judge=JudgedByModel(MODEL, asked))
     target = session.turns[0].speaker
-    ending = reopened.as_it_stands(target, set(reopened.turns_of(target)))
+    ending = restored.as_it_stands(target, set(restored.turns_of(target)))
     assert ending.scores["BEL"] == SCORES["BEL"] and len(asked.requests) == 1
-    assert isinstance(reopened.begun, Environment)
+    assert isinstance(restored.begun, Environment)

@@ -15,8 +15,13 @@ from apportion.environments.sotopia.evaluation.rated_corpus import (
     made_before,
     place_rated,
 )
-from apportion.environments.sotopia.evaluation.score_file import VERDICTS, read_verdicts
-from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, CharacterScores, DimensionScore
+from apportion.environments.sotopia.evaluation.scores import (
+    DIMENSIONS,
+    VERDICTS,
+    CharacterScores,
+    DimensionScore,
+    read_verdicts,
+)
 from apportion.environments.sotopia.simulation import LOG
 from apportion.foundation.errors import InputError
 from tests.environments.sotopia.evaluation.judges import SCORES, played

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from apportion.environments.sotopia.generation.choice import GenerationChoice, Kind
-from apportion.environments.sotopia.generation.generate import Generated, every_question, generate
-from apportion.environments.sotopia.generation.pricing import preview, price
+from apportion.environments.sotopia.generation.generate import Generated, every_question, generate, preview, price
 from apportion.environments.sotopia.generation.review import review_text
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Relationship
 from apportion.foundation.errors import InputError, StoppedError
 from apportion.foundation.progress import silent
 from apportion.llm_client.model_spec import ModelSpec

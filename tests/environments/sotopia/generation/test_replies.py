@@ -14,7 +14,7 @@ from apportion.environments.sotopia.generation.replies import (
     read_scenario,
     read_sentence,
 )
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Relationship
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply
 

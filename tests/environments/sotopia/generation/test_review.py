@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.sotopia.characters import Character
 from apportion.environments.sotopia.generation.generate import RULES, Candidate, Generated, Made
+from apportion.environments.sotopia.generation.profile_rules import findings
 from apportion.environments.sotopia.generation.review import accept, read_review, review_text
-from apportion.environments.sotopia.generation.rules import findings
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario
 from apportion.foundation.errors import InputError
 
 PEOPLE = [Character("Ann", 30, secret='a "b"\n<c>', public_info="x"), Character("Bob", 40, secret="s", public_info="y")]

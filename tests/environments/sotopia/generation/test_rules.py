@@ -1,18 +1,29 @@
 """The rules that candidates are held to: each holds where it should, and says what it finds where it does not."""
 
 from dataclasses import replace
+from random import Random
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
-from apportion.environments.sotopia.characters import Character
-from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES
-from apportion.environments.sotopia.generation.rules import Rule, findings
-from apportion.environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
+from apportion.environments.sotopia.generation.inputs import Item
+from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES, Rule, findings
+from apportion.environments.sotopia.generation.scenario_rules import (
+    SALE_RULES,
+    SCENARIO_RULES,
+    Sale,
+    dollars,
+    sale_of,
+    seller_target,
+)
 from apportion.environments.sotopia.goal_checks import OneNumber, Terms
-from apportion.environments.sotopia.scenarios import Scenario
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Character, Relationship, Scenario
+from apportion.foundation.errors import UnitError
 
 SPACE = bundled_tasks.space()
 GOOD = Scenario(
@@ -113,3 +124,32 @@ def test_rules_have_names_of_their_own() -> None:
     for rules in (SCENARIO_RULES, SALE_RULES, CHARACTER_RULES, RELATIONSHIP_RULES):
         assert len({rule.name for rule in rules}) == len(rules)
     assert findings((Rule("r", "w", lambda made, space: "p"),), None, TaskSpace("x")).failed == ("r: p (w)",)
+
+
+def test_the_markup_ratio_is_exponential_with_rate_one_half() -> None:
+    draws = Random(1)
+    markups = np.array([1e6 / seller_target(1e6, draws) - 1.0 for _ in range(4000)])
+    # An exponential of rate 0.5 has the scale 2; a rate of 1 or 0.45 would be refused at this size.
+    assert stats.kstest(markups, stats.expon(scale=2.0).cdf).pvalue > 0.01
+    assert abs(markups.mean() - 2.0) < 0.1
+
+
+@given(st.floats(1.0, 1e6), st.integers())
+def test_the_target_lies_between_nothing_and_the_price_and_is_the_seed_s(price: float, seed: int) -> None:
+    target = seller_target(price, Random(seed))
+    assert 0.0 <= target <= price + 0.005 and target == seller_target(price, Random(seed)) == round(target, 2)
+
+
+def test_limits_make_a_sale_that_rules_can_check() -> None:
+    free = Item("boat", "old", 100.0, 60.0, "p")
+    target = sale_of(free, 0).targets[0]
+    assert sale_of(free, 0) == Sale(free, (target, 60.0)) and sale_of(free, 0).terms is None
+    assert sale_of(free, 1).targets[0] != target
+    bound = Item("boat", "old", 100.0, 60.0, "p", target - 1.0, 90.0)
+    assert sale_of(bound, 0).terms == Terms(OneNumber((target - 1.0, 90.0), (target, 60.0)))
+    with pytest.raises(UnitError, match="is not above seller_least"):
+        sale_of(Item("boat", "old", 100.0, 60.0, "p", target, 90.0), 0)
+
+
+def test_prices_in_sentences() -> None:
+    assert (dollars(60.0), dollars(12.5)) == ("$60", "$12.50")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.report_tables.people import is_human
+from apportion.environments.report_tables.report import is_human
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, TaskId, annotators, played_by, read_scored
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from apportion.environments.sotopia.sources import bundled_tasks

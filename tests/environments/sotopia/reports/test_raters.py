@@ -6,11 +6,9 @@ import pytest
 
 from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.episode_log import LOG, EpisodeLog
-from apportion.environments.human_play.sotopia import play_sotopia
-from apportion.environments.human_play.sotopia_roles import PersonChoice
+from apportion.environments.human_play.sotopia import PersonChoice
 from apportion.environments.sotopia.evaluation.human_ratings.log import RatedKey, RatingLog
-from apportion.environments.sotopia.evaluation.score_file import write_verdicts
-from apportion.environments.sotopia.evaluation.scores import CharacterScores, DimensionScore
+from apportion.environments.sotopia.evaluation.scores import CharacterScores, DimensionScore, write_verdicts
 from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
 from apportion.environments.sotopia.reports.report import report
 from apportion.foundation.errors import InputError
@@ -62,7 +60,7 @@ def test_the_log_tells_who_played_under_any_name(tmp_path: Path) -> None:
 
 def test_who_played_in_the_terminal_is_a_person(tmp_path: Path) -> None:
     screen = Typist("Hello!", "/physical offer: 85", "/leave").screen
-    play_sotopia(PersonChoice(scenario="used_bicycle", person="zoe"), tmp_path / "c", screen)
+    PersonChoice(scenario="used_bicycle", person="zoe").play(tmp_path / "c", screen)
     rated = read(tmp_path / "c")
     assert {seat.agent: rated.played_by_people(seat) for seat in rated.seats} == {"zoe": True, "conceding": False}
     found = report(rated, SAMPLING)

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from apportion.environments.report_tables.figures import Value, mean
+from apportion.environments.report_tables.table import Value, mean
 from apportion.environments.sotopia.reports.statistics import agreeing, binned, pearson, randolph, students_t
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling

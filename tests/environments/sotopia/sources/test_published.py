@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apportion.environments.sotopia.sources.published import read_published
-from apportion.environments.sotopia.visibility import Relationship
+from apportion.environments.sotopia.tasks import Relationship
 from apportion.foundation.errors import InputError
 from tests.shared import shared
 

@@ -3,12 +3,12 @@
 import pytest
 
 from apportion.environments.agents.agent import ScriptedAgent
+from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, AgentAction, Environment, Observation
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.scripts import ConcedingAgent
 from apportion.environments.restored_episode import RestoredEpisode
-from apportion.environments.run_episode import play
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.stackelberg.instances.following import follower_of, instances_of
 from tests.environments.games import Matching

@@ -11,7 +11,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.environments.sotopia.evaluation.human_ratings.log import KEPT, raters_in
 from apportion.environments.sotopia.evaluation.human_ratings.merge import ByPeople
 from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus
-from apportion.environments.sotopia.evaluation.score_file import read_verdicts
+from apportion.environments.sotopia.evaluation.scores import read_verdicts
 from apportion.environments.terminal.console import Screen
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import locked

@@ -11,11 +11,23 @@ from hypothesis import strategies as st
 
 from apportion.corpus.files.textfile import BOM
 from apportion.corpus.session import Background, Session, Turn
-from apportion.environments.sotopia.evaluation.episode import ReadEpisode
+from apportion.corpus.sotopia_eval import RANGES
+from apportion.environments.sotopia.evaluation.episodes import ReadEpisode
 from apportion.environments.sotopia.evaluation.human_ratings.log import RatedKey
-from apportion.environments.sotopia.evaluation.human_ratings.sheet import read_sheet, sheet, sign_of, typed_score
+from apportion.environments.sotopia.evaluation.human_ratings.sheet import (
+    ASKED,
+    PARTLY,
+    as_text,
+    asked_line,
+    labelled,
+    read_sheet,
+    sheet,
+    sign_of,
+    typed_score,
+)
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, DimensionScore
 from apportion.foundation.errors import InputError
+from tests.environments.sotopia.evaluation.test_episodes import session
 
 
 def episode(name: str = "Ann", session_id: str = "s") -> ReadEpisode:
@@ -118,3 +130,27 @@ def test_a_form_that_a_spreadsheet_has_saved_in_its_way_is_read(tmp_path: Path) 
 
 def test_a_score_is_read_as_people_type_it() -> None:
     assert typed_score(" 7 ") == 7.0 and typed_score("\u22123") == -3.0 and typed_score("٣") is None
+
+
+def test_each_dimension_is_asked_with_its_range() -> None:
+    assert tuple(ASKED) == DIMENSIONS
+    for name, (low, high) in RANGES.items():
+        assert f", {low:g} to {high:g} (" in asked_line(name)
+
+
+TEXT = st.text(st.characters(exclude_categories=()), min_size=1)
+
+
+def test_it_has_everything_and_not_who_played() -> None:
+    lines = dict(labelled(ReadEpisode.of(session("Hi"))))
+    assert lines["Scenario: "] == "A market" and lines["Ann, goal: "] == "Win" and lines["Bob, goal: "] == "Leave"
+    assert lines["#1 Ann: "] == "Hi" and lines["#2 Bob [physical action] "] == "waves" and lines[""] == PARTLY
+    assert "#1 Ann leaves" in dict(labelled(ReadEpisode.of(session("[leave] left the conversation"))))
+
+
+@given(TEXT, TEXT.filter(lambda name: name != "Bob"), TEXT, TEXT)
+def test_no_text_moves_the_terminal_or_begins_where_labels_do(words: str, name: str, goal: str, known: str) -> None:
+    text = as_text("episode-1", ReadEpisode.of(session(words, name, goal, known)))
+    assert all(letter.isprintable() or letter in "\n\u200c\u200d" for letter in text)
+    begins = [line.split()[0] for line in text.splitlines() if line.startswith("#")]
+    assert {"#1", "#2", "#3"} <= set(begins)

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.deduction.games import GAMES
-from apportion.environments.deduction.league.choice import LeagueChoice
-from apportion.environments.deduction.league.replay import is_league, larger_first, merged, read_matches
+from apportion.environments.deduction.games import GAMES, game_called
+from apportion.environments.deduction.league import LeagueChoice, is_league, larger_first, merged, read_matches
 from apportion.environments.deduction.simulation import DeductionChoice
 from apportion.environments.episode_log import LOG, EpisodeLog, read_log
 from apportion.environments.simulation import write_corpus
-from apportion.environments.tournament.team_games.seating import TEAMS
+from apportion.environments.tournament.team_games.matches import TEAMS
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
 from tests.environments.deduction.toy import MOLE, Mole
@@ -22,7 +21,7 @@ def moles(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is a game like any other."""
     ours = {**GAMES.ours, "mole": "tests.environments.deduction.toy:MOLE"}
     games = Registry(GAMES.what, GAMES.group, GAMES.must_be, GAMES.fits, ours)
-    for place in ("apportion.environments.deduction.games", "apportion.environments.deduction.league.replay"):
+    for place in ("apportion.environments.deduction.games", "apportion.environments.deduction.league"):
         monkeypatch.setattr(f"{place}.GAMES", games)
 
 
@@ -122,3 +121,25 @@ def test_nothing_to_play() -> None:
     for agents, games in (((), 3), (("random",), 0)):
         with pytest.raises(InputError, match="nothing to play"):
             _ = league(agents, games).total
+
+
+def played(kind: str, out: Path, **more):
+    write_corpus(LeagueChoice(game_called(kind), ("random",), 60, **more), out)
+    (matches,) = read_matches(out)
+    return matches
+
+
+@pytest.mark.parametrize("kind", ["werewolf", "avalon", "onuw"])
+def test_one_team_wins_each_match(kind: str, tmp_path: Path) -> None:
+    for match in played(kind, tmp_path).matches:
+        assert len({seat.team for seat in match.seats if seat.won}) == 1
+        assert all(seat.won for seat in match.seats if seat.team in {one.team for one in match.seats if one.won})
+
+
+def test_in_onuw_who_takes_the_werewolfs_card_is_of_its_team(tmp_path: Path) -> None:
+    """The dealt team says who sits where, the one at the end who has won."""
+    matches = played("onuw", tmp_path, mode=TEAMS)
+    assert matches.teams == ("village", "werewolf")
+    turned = [match for match in matches.matches if any(seat.team != seat.dealt_team for seat in match.seats)]
+    assert turned and all(sum(seat.team == "werewolf" for seat in match.seats) == 1 for match in matches.matches)
+    assert all(sum(seat.votes for seat in match.seats) <= 5 for match in matches.matches)

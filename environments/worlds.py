@@ -1,0 +1,64 @@
+"""The worlds that there are, a row each: from it the simulators, the games and the commands take what they list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SIMULATE, PLAY, TOURNAMENT, TABLES = COMMANDS = ("simulate", "play", "tournament", "tables")
+"""What a user may do with a world, as the commands are called."""
+
+
+@dataclass(frozen=True)
+class World:
+    """One world; places are written ``module:attribute`` and are imported when they are first asked for.
+
+    Parameters
+    ----------
+    name : str
+        As in commands and logs.
+    title : str
+        What is played, in a line.
+    simulator : str
+        The place of what restores its sessions, an `apportion.environments.episode_restorer.Simulator`.
+    game : str, optional
+        The place of its `apportion.environments.deduction.games.GameKind` (rules' options, environment, agents), if it
+        is a game of hidden roles; its commands are made of it.
+    commands : tuple of str
+        Which of `COMMANDS` know it.
+    """
+
+    name: str
+    title: str
+    simulator: str
+    game: str | None = None
+    commands: tuple[str, ...] = (SIMULATE, PLAY, TOURNAMENT)
+
+
+def _negotiation(folder: str) -> str:
+    return f"apportion.environments.negotiation.{folder}simulation:SIMULATOR"
+
+
+def hidden_roles(name: str, title: str, module: str) -> World:
+    """The row of a game of hidden roles, whose module has ``GAME`` and ``SIMULATOR``."""
+    return World(name, title, f"{module}:SIMULATOR", f"{module}:GAME")
+
+
+_DEDUCTION = "apportion.environments.deduction"
+WORLDS: tuple[World, ...] = (
+    World("sotopia", "social episodes", "apportion.environments.sotopia.simulator:SIMULATOR", commands=COMMANDS),
+    World("negotiation", "two share out books, hats and balls", _negotiation("")),
+    World("bargaining", "a buyer and a seller", _negotiation("bargaining."), commands=(SIMULATE,)),
+    World("casino", "two share out food, water and firewood", _negotiation("casino."), commands=(SIMULATE,)),
+    hidden_roles(
+        "werewolf", "Werewolf: two werewolves, a seer, a guardian and three villagers", f"{_DEDUCTION}.werewolf.game"
+    ),
+    hidden_roles(
+        "avalon",
+        "Avalon: Merlin, two servants, the minion and the assassin send each other on quests",
+        f"{_DEDUCTION}.avalon.game",
+    ),
+    hidden_roles(
+        "onuw", "One Night Ultimate Werewolf: five players, seven cards, a night and a vote", f"{_DEDUCTION}.onuw.game"
+    ),
+)
+"""All of them, in the order of lists."""
