@@ -20,8 +20,7 @@ from apportion.corpus.session import Rating, Session, Turn
 from apportion.decompose.prompt_building.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from apportion.decompose.session_methods.llm import requests_for
 from apportion.decompose.settings import DecomposeSettings
-from apportion.features.emotions import EMOTIONS
-from apportion.features.verbalization.phrases import VOICE_SCALES
+from apportion.features.registry import FEATURES, Emotion, Relative
 from apportion.llm_client.cost.prices import find_price, shipped_as_of
 from apportion.llm_client.cost.tokens import estimated_input_tokens, way_of_counting
 from benchmarks.measure import ROOT, tell
@@ -49,7 +48,8 @@ def made_up(seed: int, turns: int, vocabulary: list[str]) -> Session:
 def described(session: Session) -> pa.Table:
     """Three phrases for each window of each turn."""
     chance = random.Random(session.session_id)
-    phrases = [scale.above for scale in VOICE_SCALES.values()] + [emotion.look.more for emotion in EMOTIONS]
+    words = [row.words for row in FEATURES.values()]
+    phrases = [w.above for w in words if isinstance(w, Relative)] + [w.more for w in words if isinstance(w, Emotion)]
     people = sorted({turn.speaker for turn in session.turns})
     rows = [
         {

@@ -21,7 +21,7 @@ from scipy.stats import spearmanr
 
 from apportion.corpus.session import Media, Session, Turn
 from apportion.features.extract import extract_session
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features.registry import EMOTIONS
 from apportion.features.settings import FeatureSettings
 from benchmarks.measure import tell
 
@@ -35,7 +35,7 @@ CLIPS = (
 )
 WINDOW_S, HOP_S = 2.0, 0.5
 EVERY = 60.0
-CONTINUOUS = ("smile", "gaze_on_screen", *EMOTION_FEATURES)
+CONTINUOUS = ("smile", "gaze_on_screen", *EMOTIONS)
 FLAGS = {"smile": 0.5, "gaze_on_screen": 0.5, "nod_yes": 0.5, "nod_no": 0.5}
 AIM = 0.95
 LEAST, LEAST_EMOTION = 0.02, 1e-6
@@ -69,7 +69,7 @@ def compare(path: Path, fast: FeatureSettings, every: FeatureSettings, duration_
             continue
         if feature in CONTINUOUS:
             # Spearman says nothing where one side hardly varies, or of one or two windows; the largest difference does.
-            least = LEAST_EMOTION if feature in EMOTION_FEATURES else LEAST
+            least = LEAST_EMOTION if feature in EMOTIONS else LEAST
             varies = len(pairs) >= 3 and np.ptp(pairs, axis=0).min() > least
             rho = float(spearmanr(*pairs.T).statistic) if varies else float("nan")
             worst = float(np.abs(pairs[:, 0] - pairs[:, 1]).max())

@@ -12,8 +12,8 @@ import pyarrow as pa
 from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Session
 from apportion.features.alignment_check import check_overlap
-from apportion.features.names import EMOTION_FEATURES, FEATURES
 from apportion.features.precomputed import precomputed_behaviour, unmeasured_faces
+from apportion.features.registry import FEATURES, Measured
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span
 from apportion.features.turn_windows import floor_spans, intersect, turn_spans
@@ -104,13 +104,13 @@ class SessionFeatures:
             by_name |= self.face.stored()
         return by_name | dict(self.given)
 
-    def measure(self, span: Span, length_s: float, floor: list[Span] | None) -> dict[str, tuple[float | None, float]]:
+    def measure(self, span: Span, length_s: float, floor: list[Span] | None) -> dict[str, Measured]:
         """Mean and coverage of every feature over ``span``; ``floor`` is where a shared track is this person's."""
-        measured: dict[str, tuple[float | None, float]] = {}
+        measured: dict[str, Measured] = {}
         if self.voice is not None:
             measured |= self.voice.measure([span] if floor is None else intersect(span, floor), length_s)
         if self.face is not None:
-            measured |= dict.fromkeys(EMOTION_FEATURES, (None, 0.0)) | self.face.measure([span], length_s)
+            measured |= self.face.measure([span], length_s)
         return measured | {name: series.mean([span], length_s) for name, series in self.given.items()}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from apportion.corpus.files.csvfile import BLANK, read_head, read_table
 from apportion.corpus.session import Media
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features.registry import EMOTIONS
 from apportion.features.time_series import Series
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import shortened
@@ -24,7 +24,7 @@ from apportion.foundation.truncate import shortened
 KIND = "features"
 """``kind`` of the media rows that name such a file."""
 TIME, PERSON = "timedelta", "user_id"
-EMOTION_COLUMNS: Mapping[str, str] = {name: f"prob_face_{name}" for name in EMOTION_FEATURES}
+EMOTION_COLUMNS: Mapping[str, str] = {name: f"prob_face_{name}" for name in EMOTIONS}
 GAZE, GAZE_COLUMN = "gaze_on_screen", "gaze_on"
 KNOWN: Mapping[str, str] = {**EMOTION_COLUMNS, GAZE: GAZE_COLUMN}
 """Our feature -> its column; all of them are shares or probabilities, 0 to 1."""

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from apportion.features.emotion_model.onnx_file import NotOnnxError, outside_references
 from apportion.features.emotion_model.sidecar import EmotionSidecar, read_sidecar, sidecar_path
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features.registry import EMOTIONS
 from apportion.foundation.errors import InputError, UnitError
 
-EMOTIONS = EMOTION_FEATURES
 CPU = "CPUExecutionProvider"
 PREFERRED = ("CUDAExecutionProvider", "OpenVINOExecutionProvider")
 """Used before the CPU where ONNX Runtime has them."""

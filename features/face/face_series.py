@@ -11,8 +11,7 @@ from apportion.features.time_series import Series, Span
 class FaceSeries:
     """Decisions by feature (``series``), ``traces`` that are only stored, and ``blinks``, seconds, in order.
 
-    ``series`` holds ``smile`` and ``gaze_on_screen``, and ``eyes_closed`` where the back-end tells the lids; blinks
-    count a minute of the time for which that is known.
+    ``series`` holds what the back-end tells; blinks count a minute of the time for which ``eyes_closed`` is known.
     """
 
     series: dict[str, Series]

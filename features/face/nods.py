@@ -22,6 +22,11 @@ class HeadEvents:
     yes: tuple[Span, ...]
     no: tuple[Span, ...]
 
+    @property
+    def by_feature(self) -> dict[str, tuple[Span, ...]]:
+        """Nods and shakes by the name of their feature."""
+        return {"nod_yes": self.yes, "nod_no": self.no}
+
 
 def head_events(paths: Sequence[HeadTrajectory], settings: FeatureSettings) -> HeadEvents:
     """All nods (swings of the head's height) and shakes (swings to the side) in the paths of a person's head."""

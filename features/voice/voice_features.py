@@ -9,6 +9,7 @@ import numpy as np
 
 from apportion.features.media_io.audio import Track
 from apportion.features.media_io.chunks import AudioBlock
+from apportion.features.registry import Measured, measure_track
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span
 from apportion.features.voice.energy import energy_series
@@ -24,14 +25,9 @@ class Voice:
     series: dict[str, Series]
     jitter: Jitter
 
-    def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, tuple[float | None, float]]:
-        """Mean and coverage of every voice feature over ``spans``, a window of ``length_s`` seconds.
-
-        Jitter has the coverage of pitch: both need a sounding voice.
-        """
-        measured = {name: series.mean(spans, length_s) for name, series in self.series.items()}
-        jitter, voiced = self.jitter.over(spans), measured["f0_hz"][1]
-        return {**measured, self.jitter.feature: (jitter, voiced if jitter is not None else 0.0)}
+    def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, Measured]:
+        """Mean and coverage of every voice feature over ``spans``, a window of ``length_s`` seconds."""
+        return measure_track("voice", self, spans, length_s)
 
 
 def measure_voice(track: Track, settings: FeatureSettings) -> Voice:

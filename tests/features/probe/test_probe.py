@@ -16,9 +16,9 @@ from PIL import Image
 
 from apportion.corpus.session import Media, Session, Turn
 from apportion.features.extract import extract_session
-from apportion.features.names import EMOTION_FEATURES, FACE_FEATURES
 from apportion.features.probe.picture import PANELS, draw_probe
 from apportion.features.probe.probe import Probe, probe
+from apportion.features.registry import EMOTIONS, names_on
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
@@ -76,7 +76,7 @@ def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path):
     assert probed.end_s == pytest.approx(8.0, abs=0.1)
     expected = pipeline(nodding.parent, 0.0, probed.end_s, Media("p", "video", "nod.mp4"))
     assert figures(probed) == expected
-    assert set(FACE_FEATURES) | set(EMOTION_FEATURES) < set(expected)
+    assert set(names_on("face")) <= set(expected)
 
 
 def test_nods_and_shakes_are_counted_where_they_are(nodding: Path):
@@ -155,7 +155,7 @@ def test_an_emotion_model_is_used(tmp_path: Path):
     model = onnx_models.small_model(tmp_path / "tiny.onnx")
     probed = probe(path, FeatureSettings(emotion_model=str(model)))
     assert probed.emotion_model == str(model)
-    assert sum(means(probed)[name] for name in EMOTION_FEATURES) == pytest.approx(1.0, abs=1e-5)
+    assert sum(means(probed)[name] for name in EMOTIONS) == pytest.approx(1.0, abs=1e-5)
     assert (
         Image.open(io.BytesIO(draw_probe(probed))).height
         > Image.open(io.BytesIO(draw_probe(probe(path, PLAIN)))).height
