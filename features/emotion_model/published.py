@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apportion.features.emotion_model.sidecar import EmotionSidecar, sidecar_path
-from apportion.features.model_hub.cache import fetching
+from apportion.features.model_hub.download import fetching
 from apportion.features.model_hub.mesh import MESH
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError

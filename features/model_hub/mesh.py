@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apportion.features.model_hub.cache import fetching
+from apportion.features.model_hub.download import fetching
 from apportion.features.model_hub.wheel import Wheel, WheelError, WheelFile, downloaded, holds_any, taken
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
