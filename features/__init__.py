@@ -6,9 +6,8 @@
 >>> FEATURES["smile"].unit
 'of the time'
 
-From the ground up: `sampling_clock` (when something is looked at), `time_series` (a behaviour over time), `presets`
-(published settings), `settings`, `registry` (all features, a row each), `turn_windows` (the
-stretches of time that answer a turn), `alignment_check` (whether recordings and turns meet in time), `media_io` (files
+From the ground up: `sampling_clock` (when something is looked at), `time_series` (a behaviour over time), `settings`,
+`registry` (all features, a row each), `turn_windows` (the stretches of time that answer a turn), `media_io` (files
 opened safely), `model_hub` (brought here and kept), `voice`, `vocal_intensity_model` (how strongly somebody speaks),
 `emotion_model`, `precomputed` (what came measured with a corpus), `verbalization` (figures as English), `export` (ELAN
 and Praat), `face`, `extract` (a session's tables), `probe` (one file, looked at).

@@ -48,17 +48,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
 
     Points are computed from the deal; a dialogue in which they are not those that the file has is left out.
 
-    Parameters
-    ----------
-    src : Path
-        ``casino.json``, a split of it (plain or gzip), or a folder of them.
-    options : Mapping
-        Those of `OPTIONS`.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or that holds no dialogues; an option that cannot be used.
+    ``src``: ``casino.json``, a split of it (plain or gzip), or a folder of them. ``options``: those of `OPTIONS`.
+    Raises ``InputError``: a file that cannot be read, or that holds no dialogues; an option that cannot be used.
     """
     choice = _choice(options)
     rows, left_out = CorpusRows(), []

@@ -56,18 +56,10 @@ class _Log:
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions of ``user`` and ``assistant``, with one rating where the row has a ``score``.
 
-    Parameters
-    ----------
-    src : Path
-        A file (plain or gzip), or a folder of ``*.jsonl`` and ``*.json`` files.
-    options : Mapping
-        ``low``, ``high``: the ends of the scale, where the rows do not say them; ``name``: what the score is called
-        (default: the row's ``name``, else "score").
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read or holds no chats; scores without a scale anywhere.
+    ``src``: a file (plain or gzip), or a folder of ``*.jsonl`` and ``*.json`` files. ``options``: ``low``, ``high``:
+    the ends of the scale, where the rows do not say them; ``name``: what the score is called (default: the row's
+    ``name``, else "score"). Raises ``InputError``: a file that cannot be read or holds no chats; scores without a scale
+    anywhere.
     """
     check_options("chat", options, OPTIONS)
     log = _Log(options.get("name", ""), scale_options("chat", options))

@@ -35,17 +35,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
 
     Strategies are acts, not scores, and are left out.
 
-    Parameters
-    ----------
-    src : Path
-        A file (plain or gzip), or a folder of ``*.jsonl`` files.
-    options : Mapping
-        None are known.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or that holds no dialogues.
+    ``src``: a file (plain or gzip), or a folder of ``*.jsonl`` files. ``options``: none are known. Raises
+    ``InputError``: a file that cannot be read, or that holds no dialogues.
     """
     check_options("esconv", options, ())
     rows, left_out, skipped = CorpusRows(), [], 0

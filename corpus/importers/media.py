@@ -37,17 +37,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     Names are matched upper and lower case aside and spelt as in the transcript. Cues stay turns of their own, in the
     order of their starts. A broken session is left out and told; the others are imported.
 
-    Parameters
-    ----------
-    src : Path
-        The folder.
-    options : Mapping
-        ``language``: of all sessions, such as "en".
-
-    Raises
-    ------
-    InputError
-        Not a folder, no session folder in it, a ``ratings.csv`` at its root that cannot be read.
+    ``src``: the folder. ``options``: ``language``: of all sessions, such as "en". Raises ``InputError``: not a folder,
+    no session folder in it, a ``ratings.csv`` at its root that cannot be read.
     """
     check_options("media", options, OPTIONS)
     folders = _session_folders(src)

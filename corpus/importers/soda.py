@@ -27,17 +27,9 @@ TEXTS = pa.list_(pa.string())
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Unrated sessions: contexts for a policy, nothing to learn a reward from.
 
-    Parameters
-    ----------
-    src : Path
-        A Parquet or JSON Lines file, or a folder of them.
-    options : Mapping
-        ``limit``: only the first so many dialogues of each file.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or without the columns ``dialogue`` and ``speakers``.
+    ``src``: A Parquet or JSON Lines file, or a folder of them. ``options``: ``limit``: only the first so many dialogues
+    of each file. Raises ``InputError``: a file that cannot be read, or without the columns ``dialogue`` and
+    ``speakers``.
     """
     check_options("soda", options, OPTIONS)
     limit = count_option("soda", options, "limit")

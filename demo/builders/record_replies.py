@@ -152,10 +152,7 @@ def collect(folder: Path, model: str, date: str, measured: Path = MEASURED, reco
     Returns what is amiss, a line each: requests without a reply, and replies to the audit that the chain cannot read;
     those are kept, since the audit counts them.
 
-    Raises
-    ------
-    InputError
-        A reply that no request asked for, or one outside the audit that the chain cannot read.
+    Raises ``InputError``: a reply that no request asked for, or one outside the audit that the chain cannot read.
     """
     known = all_requests(measured)
     entries = {key: entry for key, entry in _recorded(recording).items() if key in known}

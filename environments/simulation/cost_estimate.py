@@ -11,9 +11,9 @@ from apportion.environments.agents.language_model import TOKENS_AN_ACT
 from apportion.environments.environment import Observation
 from apportion.environments.simulation import Simulation
 from apportion.foundation.errors import InputError
+from apportion.llm_client.cost.estimate import CostUpperBound
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.cost.tokens import estimated_input_tokens
-from apportion.llm_client.cost.upper_bound import CostUpperBound
 from apportion.llm_client.errors import prefixed
 from apportion.llm_client.preview import Preview
 from apportion.llm_client.request import ChatReply, ChatRequest

@@ -84,22 +84,10 @@ class EmotionModel:
     def probabilities(self, face_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
         """How much a face looks like each emotion.
 
-        Parameters
-        ----------
-        face_rgb : uint8 [shape=(height, width, 3)]
-            The detector's box as it is, without margin; any size and shape.
-
-        Returns
-        -------
-        float32 [shape=(8,)]
-            Probabilities in the order of ``EMOTIONS``; their sum is 1.
-
-        Raises
-        ------
-        ValueError
-            ``face_rgb`` is empty or of another shape or type.
-        UnitError
-            The network gave no numbers, or no probabilities where its sidecar promises them.
+        ``face_rgb`` (uint8 [shape=(height, width, 3)]): the detector's box as it is, without margin; any size and
+        shape. Returns probabilities in the order of ``EMOTIONS``; their sum is 1. Raises ``ValueError``: ``face_rgb``
+        is empty or of another shape or type. ``UnitError``: the network gave no numbers, or no probabilities where its
+        sidecar promises them.
         """
         if face_rgb.dtype != np.uint8 or face_rgb.ndim != 3 or face_rgb.shape[2] != 3 or face_rgb.size == 0:
             raise ValueError(f"a face is uint8 [height, width, 3], not {face_rgb.dtype} {list(face_rgb.shape)}")

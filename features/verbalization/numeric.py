@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from apportion.features.registry import FEATURES, Count, Feature
-from apportion.features.verbalization.baseline import Baseline, Measure
+from apportion.features.verbalization.zscore import Baseline, Measure
 
 
 def in_numbers(

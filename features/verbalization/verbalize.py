@@ -13,10 +13,9 @@ from apportion.corpus.session import ENVIRONMENT, Session
 from apportion.features.registry import FEATURES, is_voice
 from apportion.features.settings import DescriptorSettings, DescriptorThresholds
 from apportion.features.turn_windows import DURING, REPLY, turn_spans
-from apportion.features.verbalization.baseline import Baseline, Measure, baselines
 from apportion.features.verbalization.numeric import in_json, in_numbers
 from apportion.features.verbalization.phrases import in_words
-from apportion.features.verbalization.zscore import NormalizedFeature
+from apportion.features.verbalization.zscore import Baseline, Measure, NormalizedFeature, baselines
 
 Cells = Mapping[tuple[int, str, str], Mapping[str, Measure]]
 """Measures by feature for every (turn, person, window)."""

@@ -31,11 +31,8 @@ class Clip:
 def read_clips(folder: Path) -> tuple[Clip, ...]:
     """All clips of speech in ``folder`` and the folders in it, in the order of their names; songs are left out.
 
-    Raises
-    ------
-    InputError
-        No such folder, a recording whose name is not in RAVDESS's layout, no clip of speech, speech of one actor alone,
-        an actor with clips of one intensity alone.
+    Raises ``InputError``: no such folder, a recording whose name is not in RAVDESS's layout, no clip of speech, speech
+    of one actor alone, an actor with clips of one intensity alone.
     """
     check_path(folder)
     if not folder.is_dir():

@@ -49,11 +49,8 @@ def train_intensity(folder: Path, settings: FeatureSettings, progress: Progress)
 
     Each clip is measured as an utterance is (`apportion.features.voice`), and set against what is usual for its actor.
 
-    Raises
-    ------
-    InputError
-        Clips that cannot be used (`apportion.features.vocal_intensity_model.clips.read_clips`), or that cannot be
-        heard.
+    Raises ``InputError``: clips that cannot be used (`apportion.features.vocal_intensity_model.clips.read_clips`), or
+    that cannot be heard.
     """
     clips = read_clips(folder)
     heard = []

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from apportion.llm_client.cache.leases import set_aside
-from apportion.llm_client.cache.read_reply import SQL_ERRORS, checksum, read_reply
-from apportion.llm_client.cache.schema import bring_up_to_date, check_kind
+from apportion.llm_client.cache.schema import SQL_ERRORS, bring_up_to_date, check_kind, checksum, read_reply
 from apportion.llm_client.errors import DamagedCacheError, SetupError
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.usage import Overrun, Usage
@@ -63,12 +62,8 @@ class ReplyCache:
 
     Prompts are not stored, only their hashes. A reply that cannot be read any more counts as none.
 
-    Raises
-    ------
-    SetupError
-        The file cannot be made, is no SQLite file, or its disk is full.
-    DamagedCacheError
-        The file is damaged.
+    Raises ``SetupError``: the file cannot be made, is no SQLite file, or its disk is full. ``DamagedCacheError``: the
+    file is damaged.
     """
 
     def __init__(self, path: Path) -> None:

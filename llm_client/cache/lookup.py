@@ -18,10 +18,7 @@ def kept_replies(
 ) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
     """Looks up the reply to a request, None where there is none; makes no file.
 
-    Raises
-    ------
-    SetupError
-        The file of replies cannot be read.
+    Raises ``SetupError``: the file of replies cannot be read.
     """
     if settings.provider == "recorded":
         yield RecordedReplies(recorded).find if recorded is not None else lambda request: None

@@ -38,10 +38,7 @@ class RecordingHeader:
 def read_header(path: Path) -> RecordingHeader:
     """The header of a file of recorded replies, to be shown wherever its replies are.
 
-    Raises
-    ------
-    SetupError
-        No such file, or its first line is no header.
+    Raises ``SetupError``: no such file, or its first line is no header.
     """
     try:
         with path.open(encoding="utf-8") as file:
@@ -54,10 +51,7 @@ def read_header(path: Path) -> RecordingHeader:
 class RecordedReplies:
     """The provider that answers from a file.
 
-    Raises
-    ------
-    SetupError
-        The file cannot be read; the message names the line.
+    Raises ``SetupError``: the file cannot be read; the message names the line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,10 +70,7 @@ class RecordedReplies:
     async def fetch(self, request: ChatRequest) -> ChatReply:
         """The recorded reply to ``request``.
 
-        Raises
-        ------
-        MissingReplyError
-            The file has none for exactly this request.
+        Raises ``MissingReplyError``: the file has none for exactly this request.
         """
         reply = self.find(request)
         if reply is None:
@@ -97,10 +88,7 @@ class RecordedReplies:
 class Recorder:
     """Appends replies to a recording, each request once; safe for several processes on one file.
 
-    Raises
-    ------
-    SetupError
-        The file is there and is no recording, or cannot be written.
+    Raises ``SetupError``: the file is there and is no recording, or cannot be written.
     """
 
     def __init__(self, path: Path, header: RecordingHeader) -> None:

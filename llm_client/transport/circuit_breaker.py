@@ -68,12 +68,7 @@ class CircuitBreaker:
     def fail(self, error: Exception, sent: Sent) -> None:
         """A try has failed.
 
-        Raises
-        ------
-        SetupError
-            The server was never reached.
-        GivenUpError
-            It takes nothing any more, or is gone.
+        Raises ``SetupError``: the server was never reached. ``GivenUpError``: it takes nothing any more, or is gone.
         """
         if is_refusal(error):
             self._refuse(error, sent)
@@ -89,10 +84,7 @@ class CircuitBreaker:
     def hold(self, seconds: float) -> None:
         """Send nothing for ``seconds``; more requests would only prolong a storm.
 
-        Raises
-        ------
-        GivenUpError
-            That is longer than a person wants to wait.
+        Raises ``GivenUpError``: that is longer than a person wants to wait.
         """
         self._pace.hold(seconds)
         if seconds > self._settings.give_up_after_s:

@@ -26,10 +26,7 @@ class Metadata:
 def read_metadata(path: Path) -> Metadata:
     """Read ``metadata.json``: ``{"speakers": [{"user_id": …, "channel": "L"}, …]}``.
 
-    Raises
-    ------
-    UnitError
-        A file that cannot be read, is not JSON, or does not name two speakers.
+    Raises ``UnitError``: a file that cannot be read, is not JSON, or does not name two speakers.
     """
     try:
         document = read_json(path)
@@ -48,10 +45,7 @@ def read_metadata(path: Path) -> Metadata:
 def people_of(metadata: Metadata | None, answers: Sequence[Answer], lines: Sequence[Line]) -> frozenset[str]:
     """The two people: of the metadata, else of the survey, else of the transcript.
 
-    Raises
-    ------
-    UnitError
-        There are not two of them, an id that cannot be one, a survey about or by somebody else.
+    Raises ``UnitError``: there are not two of them, an id that cannot be one, a survey about or by somebody else.
     """
     surveyed = {name for answer in answers for name in (answer.user, answer.partner) if name}
     people = frozenset(metadata.speakers if metadata else ())
@@ -71,10 +65,7 @@ def people_of(metadata: Metadata | None, answers: Sequence[Answer], lines: Seque
 def rated_pair(answer: Answer, people: frozenset[str]) -> tuple[str, str]:
     """(rater, target) of an answer.
 
-    Raises
-    ------
-    UnitError
-        Its user or its partner is not of the conversation.
+    Raises ``UnitError``: its user or its partner is not of the conversation.
     """
     known = " and ".join(sorted(people))
     if answer.user not in people:

@@ -53,10 +53,7 @@ class Answer:
     def score(self, question: Question) -> float | None:
         """The score, None for a blank cell.
 
-        Raises
-        ------
-        UnitError
-            Not a number, or off the scale.
+        Raises ``UnitError``: not a number, or off the scale.
         """
         if self.cell.lower() in BLANK:
             return None
@@ -74,10 +71,8 @@ class Answer:
 def question_of(options: Mapping[str, str]) -> Question:
     """The options ``score``, ``low``, ``high`` and ``better``.
 
-    Raises
-    ------
-    InputError
-        A column of unknown scale without ``low`` and ``high``, ends in the wrong order, ``better`` not high or low.
+    Raises ``InputError``: a column of unknown scale without ``low`` and ``high``, ends in the wrong order, ``better``
+    not high or low.
     """
     column, given = options.get("score", "overall_affect"), scale_options("candor", options)
     better = options.get("better", "high")
@@ -97,10 +92,7 @@ def question_of(options: Mapping[str, str]) -> Question:
 def read_answers(path: Path, column: str, conversation: str) -> list[Answer]:
     """The rows of one conversation's ``survey.csv``; none where the file is empty.
 
-    Raises
-    ------
-    UnitError
-        A file that cannot be read or is not CSV, a missing column, rows of another conversation.
+    Raises ``UnitError``: a file that cannot be read or is not CSV, a missing column, rows of another conversation.
     """
     by_conversation = _answers(path, path.name, column, needs_id=False)
     for id_, answers in by_conversation.items():
@@ -112,10 +104,7 @@ def read_answers(path: Path, column: str, conversation: str) -> list[Answer]:
 def read_all_answers(path: Path, column: str) -> dict[str, list[Answer]]:
     """The rows of the one survey for all, by conversation (column ``convo_id``).
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read or is not CSV, or a missing column.
+    Raises ``InputError``: a file that cannot be read or is not CSV, or a missing column.
     """
     try:
         return {id_ or "": answers for id_, answers in _answers(path, path.name, column, needs_id=True).items()}
@@ -142,10 +131,7 @@ def _answers(path: Path, name: str, column: str, *, needs_id: bool) -> dict[str 
 def check_column(surveys: Sequence[Path], column: str) -> None:
     """Refuse a score that no survey has, before anything else is read.
 
-    Raises
-    ------
-    InputError
-        No readable survey has the column ``column`` (with the nearest that there is).
+    Raises ``InputError``: no readable survey has the column ``column`` (with the nearest that there is).
     """
     seen: dict[str, None] = {}
     for path in surveys:

@@ -29,17 +29,9 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     Two rows that are one dialogue, as its two people see it, become one session. What was selected is in no turn; who
     ended the talk is, since it may be all that somebody did.
 
-    Parameters
-    ----------
-    src : Path
-        The folder of ``data.txt``, ``val.txt`` and ``test.txt`` (plain or gzip), or one of them.
-    options : Mapping
-        ``limit``: only the first so many dialogues of each part.
-
-    Raises
-    ------
-    InputError
-        As `read_rows`; an option that cannot be used.
+    ``src``: the folder of ``data.txt``, ``val.txt`` and ``test.txt`` (plain or gzip), or one of them. ``options``:
+    ``limit``: only the first so many dialogues of each part. Raises ``InputError``: as `read_rows`; an option that
+    cannot be used.
     """
     check_options("dealornodeal", options, OPTIONS)
     limit = count_option("dealornodeal", options, "limit")

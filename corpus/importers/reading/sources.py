@@ -14,11 +14,8 @@ COMPRESSED = ".gz"
 def source_files(src: Path, suffixes: tuple[str, ...]) -> list[Path]:
     """``src`` itself, or the files in the folder ``src`` that end in one of ``suffixes`` (plain or gzip), sorted.
 
-    Raises
-    ------
-    InputError
-        ``src`` is missing or a pipe, the folder has no such file or something else of such a name, or two files have
-        the same name but for the ending.
+    Raises ``InputError``: ``src`` is missing or a pipe, the folder has no such file or something else of such a name,
+    or two files have the same name but for the ending.
     """
     if not src.exists():
         raise InputError(f"{src}: no such file or folder. Check the path.")

@@ -21,16 +21,10 @@ class RateLimits:
 
     Must be used on one event loop; a waiting request may be cancelled at any time and has then taken nothing.
 
-    Parameters
-    ----------
-    requests_per_minute, tokens_per_minute : int, optional
-        None means no limit.
-    clock, sleep : callable
-        A clock in seconds that never runs backwards, and the way to wait on it.
-    pace : Pace, optional
-        How fast and how many at once the server takes them; without one, as they come.
-    shared : SharedLimits, optional
-        Limits that hold for other clients, too; they take the place of the two above.
+    ``requests_per_minute``, ``tokens_per_minute``: none means no limit. ``clock``, ``sleep``: a clock in seconds that
+    never runs backwards, and the way to wait on it. ``pace``: how fast and how many at once the server takes them;
+    without one, as they come. ``shared``: limits that hold for other clients, too; they take the place of the two
+    above.
     """
 
     def __init__(
@@ -61,10 +55,7 @@ class RateLimits:
     async def admit(self, tokens: int) -> Sent:
         """Wait until one more request with about ``tokens`` tokens may go out, and count it; `leave` takes it off.
 
-        Raises
-        ------
-        LLMError
-            What `end` was called with: nothing goes out any more.
+        Raises ``LLMError``: what `end` was called with: nothing goes out any more.
         """
         async with self._turn:
             if self._shared is None:

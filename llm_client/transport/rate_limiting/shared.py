@@ -23,14 +23,8 @@ class SharedLimits:
     Whatever runs beside this client or has run in the last minute counts: shards of one stage, another stage, another
     run, one that was killed. Must be used on one event loop, and by one that awaits it at a time.
 
-    Parameters
-    ----------
-    keeper : Keeper
-        Writes into the cache.
-    settings : LLMSettings
-        The server, the model, and the limits.
-    clock : callable
-        Seconds on which all processes that use the cache agree.
+    ``keeper``: writes into the cache. ``settings``: the server, the model, and the limits. ``clock``: seconds on which
+    all processes that use the cache agree.
     """
 
     def __init__(self, keeper: CacheWriter, settings: LLMSettings, clock: Callable[[], float] = time.time) -> None:

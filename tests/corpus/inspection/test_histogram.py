@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.corpus.inspection.histogram import Bin, draw, histogram
+from apportion.corpus.inspection.inspect import Bin, draw, histogram
 
 
 @given(st.lists(st.floats(0, 1)), st.integers(-50, 50), st.floats(0.5, 200))

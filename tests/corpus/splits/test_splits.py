@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from apportion.corpus.session import Rating, Session, Turn
-from apportion.corpus.splits.people import persons
+from apportion.corpus.splits.personsplit import persons
 from apportion.corpus.splits.settings import SplitSettings
 from apportion.corpus.splits.splits import counts, sessions_in, split, split_sessions
 from apportion.foundation.errors import InputError

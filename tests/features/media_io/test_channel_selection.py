@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apportion.features.media_io.channel_selection import voice_channel
+from apportion.features.media_io.channel import voice_channel
 from apportion.features.media_io.media import open_recording
 from tests.features.clips import flat, tone, write_movie, write_wav
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.features.media_io.media import open_recording
-from apportion.features.media_io.skip_frames import REMEMBERED, FrameSkipper, can_spare
-from apportion.features.media_io.video import read_pictures
+from apportion.features.media_io.video import REMEMBERED, FrameSkipper, can_spare, read_pictures
 from apportion.features.sampling_clock import Clock, interval
 from tests.features.clips import flat, write_movie
 from tests.shared import shared

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from apportion.features.face.nods import HeadEvents
-from apportion.features.probe.probe import Figure, Probe
-from apportion.features.probe.table import render
+from apportion.features.probe.probe import Figure, Probe, render
 from apportion.features.settings import FeatureSettings
 
 

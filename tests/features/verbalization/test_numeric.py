@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.features.registry import FEATURES
-from apportion.features.verbalization.baseline import Baseline, Measure
 from apportion.features.verbalization.numeric import in_json, in_numbers
+from apportion.features.verbalization.zscore import Baseline, Measure
 
 USUAL = {"f0_hz": Baseline(200.0, 10.0), "jitter_local": Baseline(0.02, 0.002), "smile": Baseline(0.3, 0.2)}
 MEANS = {"nod_yes": 2.0, "f0_hz": 212.34, "jitter_local": 0.01999, "smile": 0.4, "intensity_db": None}

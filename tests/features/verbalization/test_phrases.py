@@ -4,9 +4,8 @@ import pytest
 
 from apportion.features.registry import EMOTIONS, FEATURES, TimeFraction
 from apportion.features.settings import DescriptorThresholds
-from apportion.features.verbalization.baseline import Baseline, Measure
 from apportion.features.verbalization.phrases import in_words
-from apportion.features.verbalization.zscore import NormalizedFeature
+from apportion.features.verbalization.zscore import Baseline, Measure, NormalizedFeature
 
 THRESHOLDS = DescriptorThresholds()
 USUAL = {

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from apportion.llm_client.cache import leases, writer
-from apportion.llm_client.cache import process_id as owner
+from apportion.llm_client.cache import leases as owner
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import InBatchError, RequestError

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from apportion.llm_client.cache import process_id
-from apportion.llm_client.cache.process_id import RENEW_S, started_at, this_process
+from apportion.llm_client.cache import leases
+from apportion.llm_client.cache.leases import RENEW_S, started_at, this_process
 
 
 def test_this_process_lives():
@@ -57,6 +57,6 @@ def test_without_proc_only_the_number_counts(monkeypatch, error, lives):
         if error is not None:
             raise error
 
-    monkeypatch.setattr(process_id, "Path", Nowhere)
+    monkeypatch.setattr(leases, "Path", Nowhere)
     monkeypatch.setattr(os, "kill", kill)
     assert started_at(5) == ("" if lives else None)

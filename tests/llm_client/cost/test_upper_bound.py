@@ -1,6 +1,6 @@
 """The most that a model will be asked."""
 
-from apportion.llm_client.cost.upper_bound import CostUpperBound
+from apportion.llm_client.cost.estimate import CostUpperBound
 
 TOKENS = "  for these about 12,000 input tokens and 3,400 output tokens (an estimate): "
 

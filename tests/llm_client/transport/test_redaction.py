@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from apportion.llm_client.transport.redaction import Secrets
+from apportion.llm_client.transport.connection_errors import Secrets
 
 KEY, LOGIN = "sk-canary-0123456789", "me:se cret/ö"
 SECRETS = Secrets(KEY, "http://me:se%20cret%2F%C3%B6@proxy:3128")
