@@ -68,10 +68,7 @@ class ModelSpec:
         return replace(self, model=model)
 
     def llm(self, called: Called = str, temperature: float = 0.0) -> LLMSettings:
-        """The client's settings.
-
-        Raises ``InputError``: a value that cannot be used.
-        """
+        """The client's settings. Raises ``InputError``: a value that cannot be used."""
         if self.budget is not None and not (math.isfinite(self.budget) and self.budget > 0):
             raise InputError(f"{called('budget')} {self.budget}: give a number of US dollars above 0.")
         given = {name: value for name in _CLIENT_S if (value := getattr(self, name)) is not None}

@@ -117,10 +117,7 @@ def _rows(name: str, lines: Iterator[tuple[int, list[str]]], width: int) -> Iter
 
 
 def number(text: str, place: str, need: str) -> float:
-    """A cell as a finite number.
-
-    Raises ``UnitError``: it is none; ``place`` says where, ``need`` what is needed.
-    """
+    """A cell as a finite number. Raises ``UnitError``: it is none; ``place`` says where, ``need`` what is needed."""
     try:
         value = float(text)
     except ValueError:

@@ -1,7 +1,9 @@
 """How demo/llm_replies.jsonl was made: the demo's prompts out to text files, a real model's replies back in.
 
-    python -m apportion.demo.builders.record_replies export FOLDER       prompts that have no recorded reply yet, one a
-    file python -m apportion.demo.builders.record_replies collect FOLDER --model FAMILY --date YYYY-MM-DD
+    python -m apportion.demo.builders.record_replies export FOLDER
+    python -m apportion.demo.builders.record_replies collect FOLDER --model FAMILY --date YYYY-MM-DD
+
+`export` writes the prompts that have no recorded reply yet, one a file; `collect` reads the answers.
 
 Both first measure the films with every back-end for faces that the demo may take, in runs/recording, so that the face
 mesh has to be here (`apportion models fetch mesh`): what people are described as, and with it the prompts, may differ

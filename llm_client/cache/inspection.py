@@ -108,10 +108,7 @@ def log_of(path: Path) -> Path:
 
 @contextmanager
 def opened(path: Path) -> Iterator[int]:
-    """The file, to be read.
-
-    Raises ``SetupError``: it cannot be.
-    """
+    """The file, to be read. Raises ``SetupError``: it cannot be."""
     try:
         if path.exists() and not path.is_file():
             raise OSError(errno.EINVAL, "it is a folder" if path.is_dir() else "it is no regular file")

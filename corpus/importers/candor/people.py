@@ -63,10 +63,7 @@ def people_of(metadata: Metadata | None, answers: Sequence[Answer], lines: Seque
 
 
 def rated_pair(answer: Answer, people: frozenset[str]) -> tuple[str, str]:
-    """(rater, target) of an answer.
-
-    Raises ``UnitError``: its user or its partner is not of the conversation.
-    """
+    """(rater, target) of an answer. Raises ``UnitError``: its user or its partner is not of the conversation."""
     known = " and ".join(sorted(people))
     if answer.user not in people:
         raise UnitError(f"{answer.place}, column user_id: {answer.user!r} is not of this conversation ({known}).")

@@ -51,10 +51,7 @@ class Answer:
     cell: str
 
     def score(self, question: Question) -> float | None:
-        """The score, None for a blank cell.
-
-        Raises ``UnitError``: not a number, or off the scale.
-        """
+        """The score, None for a blank cell. Raises ``UnitError``: not a number, or off the scale."""
         if self.cell.lower() in BLANK:
             return None
         place = f"{self.place}, column {question.column}"

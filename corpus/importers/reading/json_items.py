@@ -56,10 +56,7 @@ class Item:
     fault: str = ""
 
     def value(self) -> dict[str, Any]:
-        """The object.
-
-        Raises ``UnitError``: it is broken.
-        """
+        """The object. Raises ``UnitError``: it is broken."""
         if self.fault:
             raise UnitError(self.fault)
         return self.found

@@ -61,10 +61,7 @@ class TrackPart:
 
 
 def probe(path: Path) -> Recording:
-    """Look into a recording's header.
-
-    Raises ``UnitError``: zero bytes, damaged, or neither sound nor picture.
-    """
+    """Look into a recording's header. Raises ``UnitError``: zero bytes, damaged, or neither sound nor picture."""
     import av
 
     if path.stat().st_size == 0:

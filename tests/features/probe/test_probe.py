@@ -1,5 +1,7 @@
 """What `probe` measures in one file, and that it is what the pipeline measures."""
 
+from __future__ import annotations
+
 import io
 import json
 import warnings
@@ -16,8 +18,9 @@ from PIL import Image
 
 from apportion.corpus.session import Media, Session, Turn
 from apportion.features.extract import extract_session
+from apportion.features.face.nods import HeadEvents
 from apportion.features.probe.picture import PANELS, draw_probe
-from apportion.features.probe.probe import Probe, probe
+from apportion.features.probe.probe import Figure, Probe, probe, render
 from apportion.features.registry import EMOTIONS, names_on
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError
@@ -333,3 +336,25 @@ def test_silence_is_drawn(tmp_path: Path):
     probed = probe(write_wav(tmp_path / "a.wav", np.zeros(16000)), PLAIN)
     assert set(means(probed).values()) == {None}
     assert draw_probe(probed)
+
+
+def test_a_line_a_feature_with_the_digits_of_its_unit_and_when_there_were_nods():
+    figures = (
+        Figure("f0_hz", 150.126, 0.5, "Hz"),
+        Figure("smile", None, 0.0, "of the time"),
+        Figure("nod_yes", 1.0, 1.0, "nods"),
+        Figure("happiness", 0.2, 1.0, "probability"),
+    )
+    events = HeadEvents(((0.5, 1.25),), ())
+    probe = Probe("a\x1b.mp4", "video", 0.0, 2.0, figures, {}, events, FeatureSettings(), None, ("be careful",))
+    assert render(probe).splitlines() == [
+        "a\N{REPLACEMENT CHARACTER}.mp4: video, from 0.00 to 2.00 s",
+        "",
+        "feature                mean  unit         coverage",
+        "f0_hz                150.13  Hz             50.0%",
+        "smile                     -  of the time     0.0%",
+        "nod_yes                   1  nods          100.0%",
+        "nod_yes at 0.50 to 1.25 s",
+        "",
+        "note: be careful",
+    ]
