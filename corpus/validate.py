@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from apportion.corpus.checks.backgrounds import check_backgrounds
 from apportion.corpus.checks.recordings import check_media
+from apportion.corpus.checks.rows import check_backgrounds
 from apportion.corpus.checks.scores import check_ratings, check_turn_labels
 from apportion.corpus.checks.turns import check_sessions, check_utterances
 from apportion.corpus.corpus import Corpus

@@ -12,10 +12,9 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from apportion.llm_client.batch.ledger import keys_in_batches
-from apportion.llm_client.cache.cache import CachedReply, ReplyCache
+from apportion.llm_client.cache.cache import CachedReply, ReplyCache, ServedModels
 from apportion.llm_client.cache.leases import growing_waits_s
 from apportion.llm_client.cache.recorded import RecordedReplies, Recorder, live_header
-from apportion.llm_client.cache.served_models import ServedModels
 from apportion.llm_client.cache.writer import CacheWriter
 from apportion.llm_client.cost.budget import Budget
 from apportion.llm_client.cost.prices import find_price

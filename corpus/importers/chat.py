@@ -15,8 +15,7 @@ from typing import Any
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
 from apportion.corpus.importers.reading.json_items import Item, first_fault, json_items
-from apportion.corpus.importers.reading.options import check_options, scale_options
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, numbered, scale_options, source_files, stem
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed
 

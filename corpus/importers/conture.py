@@ -10,8 +10,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, number, shown
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, not_in_shape
-from apportion.corpus.importers.reading.options import check_options
-from apportion.corpus.importers.reading.sources import numbered
+from apportion.corpus.importers.reading.sources import check_options, numbered
 from apportion.foundation.errors import InputError, UnitError
 
 RATER, TARGET = "user", "chatbot"

@@ -14,7 +14,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import is_number, kind_of, number, shown
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.convokit_utterances import Utterance, in_order, read_utterances
-from apportion.corpus.importers.reading.options import check_options, scale_options
+from apportion.corpus.importers.reading.sources import check_options, scale_options
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed
 

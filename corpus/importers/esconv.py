@@ -10,8 +10,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import number, shown
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
-from apportion.corpus.importers.reading.options import check_options
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.foundation.errors import InputError, UnitError
 
 SEEKER, SUPPORTER = "seeker", "supporter"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.textfile import not_a_file
-from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.ratings_csv import Row, read_ratings
 from apportion.corpus.importers.reading.recordings import (
     CHANNEL_MAP,
@@ -21,6 +20,7 @@ from apportion.corpus.importers.reading.recordings import (
     same_name,
     track_parts,
 )
+from apportion.corpus.importers.reading.sources import check_options
 from apportion.corpus.importers.reading.transcripts import READERS, Transcript, read_transcript
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.files.tablefile import read_parquet
 from apportion.corpus.importers.reading.json_items import first_fault, json_items
-from apportion.corpus.importers.reading.options import check_options, count_option
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, count_option, numbered, source_files, stem
 from apportion.corpus.schema import SESSIONS, UTTERANCES
 from apportion.foundation.errors import InputError
 from apportion.foundation.truncate import listed

@@ -21,8 +21,7 @@ from apportion.corpus.importers.reading.json_items import (
     json_items,
     not_in_shape,
 )
-from apportion.corpus.importers.reading.options import check_options
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
 from apportion.corpus.sotopia_markup import seat_viewer, shown_to

@@ -15,8 +15,7 @@ from pathlib import Path
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.textfile import read_text
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
-from apportion.corpus.importers.reading.options import check_options
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import shortened
 

@@ -30,8 +30,7 @@ from apportion.llm_client.batch.service import (
     read_line,
     request_line,
 )
-from apportion.llm_client.cache.cache import CachedReply, ReplyCache
-from apportion.llm_client.cache.served_models import ServedModels
+from apportion.llm_client.cache.cache import CachedReply, ReplyCache, ServedModels
 from apportion.llm_client.cost.budget import Budget
 from apportion.llm_client.cost.prices import Price, find_price
 from apportion.llm_client.errors import LostBatchError, RequestError, SetupError

@@ -12,12 +12,14 @@ import fcntl
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.errors import MissingReplyError, SetupError
 from apportion.llm_client.request import ChatReply, ChatRequest, json_line
 from apportion.llm_client.settings import LLMSettings
@@ -211,3 +213,20 @@ def _reply(entry: Mapping[str, Any]) -> ChatReply:
         finish_reason=str(entry.get("finish_reason", "stop")),
         cached_tokens=entry.get("cached_tokens"),
     )
+
+
+@contextmanager
+def kept_replies(
+    settings: LLMSettings, cache: Path, recorded: Path | None
+) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
+    """Looks up the reply to a request, None where there is none; makes no file.
+
+    Raises ``SetupError``: the file of replies cannot be read.
+    """
+    if settings.provider == "recorded":
+        yield RecordedReplies(recorded).find if recorded is not None else lambda request: None
+    elif not cache.exists():
+        yield lambda request: None
+    else:
+        with closing(ReplyCache(cache)) as kept:
+            yield lambda request: kept.get(request.key())

@@ -10,9 +10,8 @@ from apportion.llm_client.errors import LLMError, ServerUnavailableError, SetupE
 from apportion.llm_client.transport import retry
 from apportion.llm_client.transport.connection import Connection, is_refusal, is_status, may_pass
 from apportion.llm_client.transport.connection_errors import is_unreached, why_unreached
-from apportion.llm_client.transport.rate_limiting.limits import RateLimits
+from apportion.llm_client.transport.rate_limiting.limits import RateLimits, SharedLimits
 from apportion.llm_client.transport.rate_limiting.pace import Pace, Sent
-from apportion.llm_client.transport.rate_limiting.shared import SharedLimits
 
 _log = logging.getLogger(__name__)
 _TELL_AGAIN_S, _LONG_WAIT_S = 60.0, 30.0

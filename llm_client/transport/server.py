@@ -21,8 +21,8 @@ from apportion.llm_client.transport.connection import Connection, is_refusal, is
 from apportion.llm_client.transport.connection_errors import is_unreached
 from apportion.llm_client.transport.embeddings import EMBEDDINGS, read_embedding
 from apportion.llm_client.transport.prompt_logprobs import read_probabilities
+from apportion.llm_client.transport.rate_limiting.limits import SharedLimits
 from apportion.llm_client.transport.rate_limiting.pace import Sent
-from apportion.llm_client.transport.rate_limiting.shared import SharedLimits
 from apportion.llm_client.transport.server_quirks import ServerCapabilities
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.cost.estimate import CostUpperBound
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.cost.tokens import estimated_input_tokens

@@ -13,15 +13,18 @@ from pathlib import Path
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.importers.candor.folders import SAFE, Conversation, Tree, find_tree
 from apportion.corpus.importers.candor.media import PRECOMPUTED, precomputed_of, recordings_of
-from apportion.corpus.importers.candor.people import Metadata, people_of, rated_pair, read_metadata
 from apportion.corpus.importers.candor.survey import (
     BEFORE,
     Answer,
+    Metadata,
     Question,
     check_column,
+    people_of,
     question_of,
+    rated_pair,
     read_all_answers,
     read_answers,
+    read_metadata,
 )
 from apportion.corpus.importers.candor.transcripts import (
     KINDS,
@@ -33,8 +36,8 @@ from apportion.corpus.importers.candor.transcripts import (
     spoken,
 )
 from apportion.corpus.importers.reading.json_items import SkipCounter
-from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.recordings import TrackPart
+from apportion.corpus.importers.reading.sources import check_options
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
 

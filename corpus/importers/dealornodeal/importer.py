@@ -8,8 +8,7 @@ from pathlib import Path
 
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.importers.dealornodeal.rows import ITEMS, WORTH, Row, Split, read_rows
-from apportion.corpus.importers.reading.options import check_options, count_option
-from apportion.corpus.importers.reading.sources import numbered
+from apportion.corpus.importers.reading.sources import check_options, count_option, numbered
 from apportion.corpus.session import ENVIRONMENT
 
 LICENCE = (

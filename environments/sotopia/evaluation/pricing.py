@@ -7,7 +7,7 @@ from pathlib import Path
 from apportion.environments.sotopia.evaluation.judging import JudgingChoice
 from apportion.environments.sotopia.evaluation.language_model import Question
 from apportion.environments.sotopia.evaluation.reply import TOKENS_A_PERSON
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.cost.estimate import CostEstimate, estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed

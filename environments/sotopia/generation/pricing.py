@@ -7,7 +7,7 @@ from pathlib import Path
 
 from apportion.environments.sotopia.generation.choice import GenerationChoice
 from apportion.environments.sotopia.generation.generate import every_question
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.cost.estimate import CostEstimate, estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from apportion.features.settings import FeatureSettings
-from apportion.features.vocal_intensity_model.clips import Clip, read_clips
-from apportion.features.vocal_intensity_model.train import fit, judged, train_intensity
+from apportion.features.vocal_intensity_model.train import Clip, fit, judged, read_clips, train_intensity
 from apportion.foundation.errors import InputError
 from apportion.foundation.progress import silent
 from tests.features.clips import flat, write_movie, write_wav
