@@ -174,12 +174,13 @@ def _share(name: str, label: str, words: TimeFraction, **more: Any) -> Feature:
 
 
 def _nods(name: str, unit: str, label: str, words: Words = None, **more: Any) -> Feature:
-    counted = {"measure": event_count, "digits": 0, "states": True, "common": False, "drawn": True}
+    counted: dict[str, Any] = {"measure": event_count, "digits": 0, "states": True, "common": False, "drawn": True}
     return Feature(name, "face", unit, label, words, **(counted | more))
 
 
 def _rate(name: str, label: str, **more: Any) -> Feature:
-    return Feature(name, "face", "a minute", label, **({"measure": event_rate, "digits": 1} | more))
+    rate: dict[str, Any] = {"measure": event_rate, "digits": 1}
+    return Feature(name, "face", "a minute", label, **(rate | more))
 
 
 def _emotion(name: str, signs: str, looks: str, more: str) -> Feature:

@@ -6,7 +6,7 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.files import locked
@@ -76,7 +76,8 @@ def download(
         try:
             HTTPDownloader(progressbar=sink, chunk_size=BLOCK, **options)(url, sink, None)
         except requests.HTTPError as error:
-            cause = f"the server says {error.response.status_code} {error.response.reason}"
+            refusal: Any = error.response
+            cause = f"the server says {refusal.status_code} {refusal.reason}"
         except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError):
             cause = f"it broke off after {sink.done:,} of {sink.total:,} bytes"
         except requests.RequestException as error:
