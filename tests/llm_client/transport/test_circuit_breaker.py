@@ -209,8 +209,8 @@ def test_a_server_that_has_answered_before_gets_more_patience_and_then_stops_the
         told = {f"{type(error.exception()).__name__}: {error.exception()}" for error in errors}
         asking.close()
     assert told == {
-        f"ServerUnavailableError: no connection to {url} in 6 tries: the connection was refused. It has answered before; "
-        "does it still run? Replies received are kept; run the same command again once it does."
+        f"ServerUnavailableError: no connection to {url} in 6 tries: the connection was refused. It has answered "
+        "before; does it still run? Replies received are kept; run the same command again once it does."
     }
 
 
