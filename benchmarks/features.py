@@ -38,7 +38,7 @@ import numpy as np
 
 import apportion.features.media_io.video
 from apportion.corpus.session import Media, Rating, Session, Turn
-from apportion.demo.builders.planted import Planted
+from apportion.demo.builders.planting import Planted
 from apportion.demo.builders.tables import to_corpus
 from apportion.features.extract import extract_session
 from apportion.features.model_hub.mesh import find_mesh

@@ -30,16 +30,9 @@ class SkippedSession:
 class CorpusBuild:
     """A corpus that was made and is not written yet.
 
-    Parameters
-    ----------
-    tables : mapping of str to pa.Table
-        By name, as `CorpusRows.tables` gives them; schemas: `apportion.corpus.schema.CORPUS_TABLES`.
-    notes : tuple of str
-        What was dropped or merged, with counts.
-    left_out : tuple of SkippedSession
-        Broken sessions.
-    files : mapping of str to Path
-        By the path in the media table, the file that is to be brought there.
+    ``tables``: by name, as `CorpusRows.tables` gives them; schemas: `apportion.corpus.schema.CORPUS_TABLES`. ``notes``:
+    what was dropped or merged, with counts. ``left_out``: broken sessions. ``files``: by the path in the media table,
+    the file that is to be brought there.
     """
 
     tables: Mapping[str, pa.Table]

@@ -52,11 +52,8 @@ class Corpus:
 
         ``media``, ``turn_labels`` and ``backgrounds`` may be absent; ``ratings`` may have no rows.
 
-        Raises
-        ------
-        InputError
-            No such folder, a missing, unreadable or damaged table, a missing column, a value of the wrong type,
-            rows without a session id, a corpus of no sessions.
+        Raises ``InputError``: no such folder, a missing, unreadable or damaged table, a missing column, a value of the
+        wrong type, rows without a session id, a corpus of no sessions.
         """
         root = Path(path)
         _check_folder(root)
@@ -81,10 +78,7 @@ class Corpus:
         Every table is written and synced under a temporary name first, and ``sessions`` takes its place last: a
         folder that an interrupted write leaves behind holds the old corpus, or says that it is incomplete.
 
-        Raises
-        ------
-        InputError
-            The folder cannot be written to (permission, full disk).
+        Raises ``InputError``: the folder cannot be written to (permission, full disk).
         """
         folder = Path(path)
         try:
@@ -107,10 +101,7 @@ class Corpus:
     def session(self, session_id: str) -> Session:
         """One session with its turns, ratings (mean over annotators), media and backgrounds, each sorted by key.
 
-        Raises
-        ------
-        InputError
-            The corpus has no session of that id.
+        Raises ``InputError``: the corpus has no session of that id.
         """
         if session_id not in self._positions:
             hint = did_you_mean(session_id, self._positions, "list them with `apportion inspect`.")

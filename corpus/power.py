@@ -30,17 +30,9 @@ def sessions_needed(gain: float = SMALLEST_GAIN, power: float = 0.8, alpha: floa
     2 gain (2 - gain); a two-sided test at ``alpha`` with the given ``power`` then needs
     n = (z_{1 - alpha/2} + z_power)^2 Var d / (mean d)^2 = 2 z^2 (2 - gain) / gain.
 
-    Parameters
-    ----------
-    gain : float
-        Share by which the method's MSE is lower than that of the Mean, 0 < gain <= 1.
-    power, alpha : float
-        Chance to find the gain where it is there, and to find one where there is none.
-
-    Raises
-    ------
-    ValueError
-        ``gain`` is not in (0, 1].
+    ``gain``: share by which the method's MSE is lower than that of the Mean, 0 < gain <= 1. ``power``, ``alpha``:
+    chance to find the gain where it is there, and to find one where there is none. Raises ``ValueError``: ``gain`` is
+    not in (0, 1].
     """
     if not 0 < gain <= 1:
         raise ValueError(f"gain = {gain}: give a share above 0 and up to 1")
@@ -56,12 +48,8 @@ def smallest_gain(sessions: int, power: float = 0.8, alpha: float = 0.05) -> flo
 def too_few_sessions_warning(sessions: int, settings: SplitSettings) -> str | None:
     """A sentence with the number that would do, where the test split cannot show a 10 % lower MSE; else None.
 
-    Parameters
-    ----------
-    sessions : int
-        How many sessions have the rating and can be used.
-    settings : SplitSettings
-        How they are shared out; with no share for the test there is no comparison to warn of.
+    ``sessions``: how many sessions have the rating and can be used. ``settings``: how they are shared out; with no
+    share for the test there is no comparison to warn of.
     """
     needed = sessions_needed()
     test = sizes["test"] if (sizes := counts_if_enough(sessions, settings)) else 0

@@ -110,16 +110,9 @@ def answered_episodes(
 ) -> tuple[Episode, ...]:
     """Sessions as a policy answers in them: rated ones through their ratings, the others in their target's place.
 
-    Parameters
-    ----------
-    sessions : iterable of Session
-        In this order their episodes come.
-    whom : Credited
-        Whom the corpus' ratings credit, for sessions without one.
-    rating : str, optional
-        Which ratings count. Where a session has others only, whom they credit is answered for.
-    targets : sequence of str
-        Names and places; where there are any, they and not the ratings say it of sessions without one.
+    ``sessions``: in this order their episodes come. ``whom``: whom the corpus' ratings credit, for sessions without
+    one. ``rating``: which ratings count. Where a session has others only, whom they credit is answered for.
+    ``targets``: names and places; where there are any, they and not the ratings say it of sessions without one.
     """
     episodes: list[Episode] = []
     for session in sessions:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from apportion.corpus.checks.backgrounds import check_backgrounds
 from apportion.corpus.checks.recordings import check_media
+from apportion.corpus.checks.rows import check_backgrounds
 from apportion.corpus.checks.scores import check_ratings, check_turn_labels
 from apportion.corpus.checks.turns import check_sessions, check_utterances
 from apportion.corpus.corpus import Corpus
@@ -15,10 +15,7 @@ __all__ = ["ValidationIssue", "validate"]
 def validate(corpus: Corpus) -> list[ValidationIssue]:
     """Check all tables of ``corpus`` and the files that ``media`` names.
 
-    Returns
-    -------
-    list of Problem
-        In table order. Errors carry the session they belong to, so that the other sessions can still be used.
+    Returns in table order. Errors carry the session they belong to, so that the other sessions can still be used.
     """
     checks = (check_sessions, check_utterances, check_ratings, check_media, check_turn_labels, check_backgrounds)
     return [problem for check in checks for problem in check(corpus)]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
-from apportion.corpus.inspection.weak_ratings import weak_ratings
+from apportion.corpus.inspection.inspect import weak_ratings
 from apportion.corpus.validate import ValidationIssue, validate
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
@@ -64,10 +64,7 @@ class ImportReport:
 def check_free(out: Path, record: Mapping[str, Any], src: Path | None = None) -> None:
     """Refuse a folder that holds something else than what ``record`` makes; ``src`` may lie in it.
 
-    Raises
-    ------
-    InputError
-        The folder is in use.
+    Raises ``InputError``: the folder is in use.
     """
     if not out.is_dir():
         return
@@ -90,10 +87,7 @@ def check_free(out: Path, record: Mapping[str, Any], src: Path | None = None) ->
 def folder_for(out: Path) -> Iterator[None]:
     """Make the folder of a corpus; where it was not there before and nothing came into it, it goes again.
 
-    Raises
-    ------
-    InputError
-        It cannot be made.
+    Raises ``InputError``: it cannot be made.
     """
     made = not out.exists()
     try:
@@ -110,10 +104,7 @@ def folder_for(out: Path) -> Iterator[None]:
 def claim(out: Path, record: Mapping[str, Any]) -> None:
     """Say in the folder ``out``, which is there, what will be made in it: killed before that, the same may go on there.
 
-    Raises
-    ------
-    InputError
-        The folder cannot be written.
+    Raises ``InputError``: the folder cannot be written.
     """
     try:
         write_atomically(out / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
@@ -124,22 +115,9 @@ def claim(out: Path, record: Mapping[str, Any]) -> None:
 def place(kind: str, out: Path, made: CorpusBuild, record: Mapping[str, Any]) -> ImportReport:
     """Write a corpus that was made, and what came of it; `check_free` first.
 
-    Parameters
-    ----------
-    kind : str
-        What made it.
-    out : Path
-        Its folder; recordings are hard-linked (copied where that cannot be) into ``media`` there, or named where they
-        are if they lie in it already.
-    made : CorpusBuild
-        Its tables.
-    record : mapping
-        Where it comes from, as JSON: the same may be made there again, and nothing else.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be written.
+    ``kind``: what made it. ``out``: its folder; recordings are hard-linked (copied where that cannot be) into ``media``
+    there, or named where they are if they lie in it already. ``made``: its tables. ``record``: where it comes from, as
+    JSON: the same may be made there again, and nothing else. Raises ``InputError``: the folder cannot be written.
     """
     tables = {name: sort_rows(table, SCHEMAS[name]) for name, table in made.tables.items()}
     try:

@@ -1,14 +1,13 @@
 """How people behave in recordings: voice, face and emotions, measured and put into words.
 
 >>> from apportion.features import EMOTIONS, FEATURES
->>> [emotion.feature for emotion in EMOTIONS][:3]
-['anger', 'contempt', 'disgust']
->>> FEATURES[0], FEATURES[-1]
-('f0_hz', 'surprise')
+>>> EMOTIONS[:3]
+('anger', 'contempt', 'disgust')
+>>> FEATURES["smile"].unit
+'of the time'
 
-From the ground up: `sampling_clock` (when something is looked at), `time_series` (a behaviour over time), `presets`
-(published settings), `settings`, `emotions` (the table of the eight), `names` (all features), `turn_windows` (the
-stretches of time that answer a turn), `alignment_check` (whether recordings and turns meet in time), `media_io` (files
+From the ground up: `sampling_clock` (when something is looked at), `time_series` (a behaviour over time), `settings`,
+`registry` (all features, a row each), `turn_windows` (the stretches of time that answer a turn), `media_io` (files
 opened safely), `model_hub` (brought here and kept), `voice`, `vocal_intensity_model` (how strongly somebody speaks),
 `emotion_model`, `precomputed` (what came measured with a corpus), `verbalization` (figures as English), `export` (ELAN
 and Praat), `face`, `extract` (a session's tables), `probe` (one file, looked at).
@@ -23,9 +22,8 @@ from typing import TYPE_CHECKING
 from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from apportion.features.emotions import EMOTIONS
     from apportion.features.extract import extract_session
-    from apportion.features.names import FEATURES
+    from apportion.features.registry import EMOTIONS, FEATURES
     from apportion.features.settings import DescriptorSettings, FeatureSettings
     from apportion.features.time_series import Series
     from apportion.features.verbalization.verbalize import describe_session
@@ -42,8 +40,8 @@ __all__ = [
 
 _HOMES = {
     "DescriptorSettings": "apportion.features.settings",
-    "EMOTIONS": "apportion.features.emotions",
-    "FEATURES": "apportion.features.names",
+    "EMOTIONS": "apportion.features.registry",
+    "FEATURES": "apportion.features.registry",
     "FeatureSettings": "apportion.features.settings",
     "Series": "apportion.features.time_series",
     "describe_session": "apportion.features.verbalization.verbalize",

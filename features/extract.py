@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Session
-from apportion.features.alignment_check import check_overlap
-from apportion.features.names import EMOTION_FEATURES, FEATURES
 from apportion.features.precomputed import precomputed_behaviour, unmeasured_faces
+from apportion.features.registry import FEATURES, Measured
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span
 from apportion.features.turn_windows import floor_spans, intersect, turn_spans
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from apportion.features.voice.voice_features import Voice
 
     Emotions = Mapping[str, EmotionModel]
+
 
 Tell = Callable[[str], None]
 KINDS = ("audio", "video", "features")
@@ -104,13 +104,13 @@ class SessionFeatures:
             by_name |= self.face.stored()
         return by_name | dict(self.given)
 
-    def measure(self, span: Span, length_s: float, floor: list[Span] | None) -> dict[str, tuple[float | None, float]]:
+    def measure(self, span: Span, length_s: float, floor: list[Span] | None) -> dict[str, Measured]:
         """Mean and coverage of every feature over ``span``; ``floor`` is where a shared track is this person's."""
-        measured: dict[str, tuple[float | None, float]] = {}
+        measured: dict[str, Measured] = {}
         if self.voice is not None:
             measured |= self.voice.measure([span] if floor is None else intersect(span, floor), length_s)
         if self.face is not None:
-            measured |= dict.fromkeys(EMOTION_FEATURES, (None, 0.0)) | self.face.measure([span], length_s)
+            measured |= self.face.measure([span], length_s)
         return measured | {name: series.mean([span], length_s) for name, series in self.given.items()}
 
 
@@ -224,3 +224,50 @@ def _table(schema: pa.Schema, session_id: str, rows: Sequence[tuple[object, ...]
     if not rows:
         return schema.empty_table()
     return pa.table([pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)], schema=schema)
+
+
+Recorded = Sequence[tuple[Media, Sequence[Series]]]
+"""Rows of the media table, each with the series that were measured in its recording."""
+
+
+def check_overlap(session: Session, measured: Recorded) -> None:
+    """Refuse a session of which a recording holds no moment of any turn, so that nothing in it could be measured.
+
+    A recording is all that was measured in one file at one ``offset_s``: its sound may begin after its picture. Turns
+    without times, and recordings in which there is nothing, are not judged.
+
+    Raises ``UnitError``: names every such recording and its people, when it runs by the session's clock, and when the
+    transcript does.
+    """
+    turns = [(t.start_s, t.end_s) for t in session.turns if t.start_s is not None and t.end_s is not None]
+    rows: dict[tuple[str, float], list[Media]] = {}
+    spans: dict[tuple[str, float], list[Span]] = {}
+    for media, series in measured:
+        key = (media.path, media.offset_s)
+        rows.setdefault(key, []).append(media)
+        spans.setdefault(key, []).extend((float(s.starts_s[0]), float(s.ends_s[-1])) for s in series if len(s.values))
+    apart = {
+        key: (min(start_s for start_s, _ in found), max(end_s for _, end_s in found))
+        for key, found in spans.items()
+        if turns and found and not any(_meet(span, turn) for span in found for turn in turns)
+    }
+    if apart:
+        first_s, last_s = min(start_s for start_s, _ in turns), max(end_s for _, end_s in turns)
+        told = "; ".join(_told(rows[key], span) for key, span in apart.items())
+        raise UnitError(
+            f"{told}; the transcript's turns lie from {first_s:.1f} to {last_s:.1f} s, and at none of them. Nothing in "
+            "these recordings can be measured. Correct offset_s in the media table (session time of a recording's "
+            "presentation time 0), or the transcript's times."
+        )
+
+
+def _meet(span: Span, turn: Span) -> bool:
+    return span[0] < turn[1] and turn[0] < span[1]
+
+
+def _told(rows: Sequence[Media], span: Span) -> str:
+    whose: Mapping[str, None] = dict.fromkeys(f"{media.speaker}'s {media.kind}" for media in rows)
+    return (
+        f"{rows[0].path} ({', '.join(whose)}) runs from {span[0]:.1f} to {span[1]:.1f} s of the session "
+        f"(offset_s = {rows[0].offset_s:g})"
+    )

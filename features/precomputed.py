@@ -16,7 +16,7 @@ import numpy as np
 
 from apportion.corpus.files.csvfile import BLANK, read_head, read_table
 from apportion.corpus.session import Media
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features.registry import EMOTIONS
 from apportion.features.time_series import Series
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import shortened
@@ -24,7 +24,7 @@ from apportion.foundation.truncate import shortened
 KIND = "features"
 """``kind`` of the media rows that name such a file."""
 TIME, PERSON = "timedelta", "user_id"
-EMOTION_COLUMNS: Mapping[str, str] = {name: f"prob_face_{name}" for name in EMOTION_FEATURES}
+EMOTION_COLUMNS: Mapping[str, str] = {name: f"prob_face_{name}" for name in EMOTIONS}
 GAZE, GAZE_COLUMN = "gaze_on_screen", "gaze_on"
 KNOWN: Mapping[str, str] = {**EMOTION_COLUMNS, GAZE: GAZE_COLUMN}
 """Our feature -> its column; all of them are shares or probabilities, 0 to 1."""
@@ -44,26 +44,12 @@ CLOCK = re.compile(
 def read_precomputed(path: Path, person: str, offset_s: float) -> dict[str, Series]:
     """The behaviour of ``person`` by feature, on the session clock.
 
-    Parameters
-    ----------
-    path : Path
-        The CSV file. ``timedelta`` is ``HH:MM:SS``, ``0 days 00:00:01`` or seconds; blank cells are unobserved.
-    person : str
-        A ``user_id``; rows of others are passed over.
-    offset_s : float
-        Session time of the file's time 0, seconds.
-
-    Returns
-    -------
-    dict of str to Series
-        F values each [F] float64: the eight emotions (probabilities) and ``gaze_on_screen`` (share of the second),
-        where the file has them, and ``<column>_precomputed`` for every other column that holds numbers alone.
-
-    Raises
-    ------
-    UnitError
-        A file that cannot be read or is empty, a missing column, a person without rows, a time or a probability that
-        cannot be one, a second that comes twice (file, line, column and value).
+    ``path``: the CSV file. ``timedelta`` is ``HH:MM:SS``, ``0 days 00:00:01`` or seconds; blank cells are unobserved.
+    ``person``: a ``user_id``; rows of others are passed over. ``offset_s``: session time of the file's time 0, seconds.
+    Returns F values each [F] float64: the eight emotions (probabilities) and ``gaze_on_screen`` (share of the second),
+    where the file has them, and ``<column>_precomputed`` for every other column that holds numbers alone. Raises
+    ``UnitError``: a file that cannot be read or is empty, a missing column, a person without rows, a time or a
+    probability that cannot be one, a second that comes twice (file, line, column and value).
     """
     rows = _rows(path, person)
     times_s = np.array([row.time_s() for row in rows]) + offset_s
@@ -87,10 +73,7 @@ def read_precomputed(path: Path, person: str, offset_s: float) -> dict[str, Seri
 def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[str, Series]]:
     """`read_precomputed` of every row of kind ``features`` in ``media``, by person; ``root`` is the corpus folder.
 
-    Raises
-    ------
-    UnitError
-        As `read_precomputed`, and for an address or a path that leaves the corpus folder.
+    Raises ``UnitError``: as `read_precomputed`, and for an address or a path that leaves the corpus folder.
     """
     from apportion.features.media_io.media import locate
 

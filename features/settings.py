@@ -8,9 +8,19 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from apportion.features.presets import PRESETS
-from apportion.foundation.presets import Preset, PresetSettings
-from apportion.foundation.settings import Settings
+from apportion.foundation.presets import Preset, PresetSettings, PublishedValue
+from apportion.foundation.settings import Settings, within
+
+PRESETS: Mapping[str, Preset] = {
+    "paper": {
+        "jitter": PublishedValue("disvoice", "section 5.1: jitter as DisVoice has it"),
+        "detector": PublishedValue("haar", "section 5.1: OpenCV's CascadeClassifier, of smiles"),
+        "nod_crossings": PublishedValue(2, "section 5.1: zero crossings >= 2"),
+        "nod_range": PublishedValue(0.1, "section 5.1: scaled face range > 0.1"),
+    }
+}
+"""LLM-GELI. Its code of gaze and nods is not public; its emotions ask for a model of AffectNet's classes."""
+
 
 AutoDetector = Literal["haar", "mesh"]
 """What `auto` can be."""
@@ -37,8 +47,8 @@ class FeatureSettings(PresetSettings):
     preset: Literal["paper"] | None = Field(
         default=None, description="Settings by name, which the other keys go before: paper is LLM-GELI's (section 5.1)."
     )
-    pitch_floor_hz: float = Field(default=75.0, ge=30.0, le=300.0, description="Lowest pitch looked for, in Hz.")
-    pitch_ceiling_hz: float = Field(default=500.0, ge=100.0, le=2000.0, description="Highest pitch looked for, in Hz.")
+    pitch_floor_hz: float = within(75.0, 30.0, 300.0, "Lowest pitch looked for, in Hz.")
+    pitch_ceiling_hz: float = within(500.0, 100.0, 2000.0, "Highest pitch looked for, in Hz.")
     jitter: Literal["praat", "disvoice"] = Field(
         default="praat",
         description='"praat": local jitter of the glottal periods, a fraction, as `jitter_local`; '
@@ -53,9 +63,7 @@ class FeatureSettings(PresetSettings):
         le=60.0,
         description="Pictures looked at a second; nods up to a quarter of this are seen well.",
     )
-    face_width_px: int = Field(
-        default=320, ge=64, le=4096, description="Width of the smaller picture in which faces are found and followed."
-    )
+    face_width_px: int = within(320, 64, 4096, "Width of the smaller picture in which faces are found and followed.")
     skip_unused_frames: bool = Field(
         default=True,
         description="Leave out the decoder's deblocking filter (H.264, HEVC; hardly coarser) and pictures that "
@@ -85,36 +93,23 @@ class FeatureSettings(PresetSettings):
         default=0.1, gt=0.0, le=1.0, description="Smallest face that counts, as a fraction of the picture's width."
     )
     face_scale: float = Field(default=1.2, gt=1.0, le=3.0, description="Scale step of the face cascade.")
-    face_neighbours: int = Field(
-        default=6, ge=1, le=50, description="Overlapping hits that make a face (Haar minNeighbors); more is stricter."
-    )
-    face_patience: int = Field(
-        default=3, ge=1, le=100, description="Runs of the detector without the face before it counts as gone."
-    )
-    face_return_s: float = Field(
-        default=5.0,
-        ge=0.0,
-        le=3600.0,
-        description="Seconds for which a lost face's place is kept: until then nobody else's face is taken.",
+    face_neighbours: int = within(6, 1, 50, "Overlapping hits that make a face (Haar minNeighbors); more is stricter.")
+    face_patience: int = within(3, 1, 100, "Runs of the detector without the face before it counts as gone.")
+    face_return_s: float = within(
+        5.0, 0.0, 3600.0, "Seconds for which a lost face's place is kept: until then nobody else's face is taken."
     )
     expression_rate_hz: float = Field(
         default=10.0, gt=0.0, le=60.0, description="How often a second smile and gaze are read."
     )
-    expression_smooth_s: float = Field(
-        default=0.6,
-        ge=0.0,
-        le=5.0,
-        description="Smile and gaze are decided on the median of their scores over this many seconds.",
+    expression_smooth_s: float = within(
+        0.6, 0.0, 5.0, "Smile and gaze are decided on the median of their scores over this many seconds."
     )
     nod_window_s: float = Field(
         default=2.0, gt=0.0, le=10.0, description="Length of the window in which a nod is looked for."
     )
     nod_hop_s: float = Field(default=0.2, gt=0.0, le=10.0, description="Step between two such windows.")
-    nod_crossings: int = Field(
-        default=2,
-        ge=1,
-        le=20,
-        description="Zero crossings of the head's position in a window that make a nod (LLM-GELI: 2).",
+    nod_crossings: int = within(
+        2, 1, 20, "Zero crossings of the head's position in a window that make a nod (LLM-GELI: 2)."
     )
     nod_range: float = Field(
         default=0.1,
@@ -128,20 +123,12 @@ class FeatureSettings(PresetSettings):
         lt=0.5,
         description="A crossing counts once the head is this fraction of its range beyond the middle.",
     )
-    nod_axis_ratio: float = Field(
-        default=1.5,
-        ge=0.0,
-        le=10.0,
-        description="The movement must be this many times the one along the other axis; 0 switches this off.",
+    nod_axis_ratio: float = within(
+        1.5, 0.0, 10.0, "The movement must be this many times the one along the other axis; 0 switches this off."
     )
     smile_scale: float = Field(default=1.7, gt=1.0, le=3.0, description="Scale step of the smile cascade.")
-    smile_neighbours: int = Field(default=20, ge=1, le=200, description="Overlapping hits that make a smile.")
-    smile_width_px: int = Field(
-        default=160,
-        ge=40,
-        le=640,
-        description="Width to which every face is scaled before the smile cascade.",
-    )
+    smile_neighbours: int = within(20, 1, 200, "Overlapping hits that make a smile.")
+    smile_width_px: int = within(160, 40, 640, "Width to which every face is scaled before the smile cascade.")
     gaze_ratio: float = Field(
         default=1.5,
         gt=1.0,
@@ -171,11 +158,8 @@ class FeatureSettings(PresetSettings):
         le=60.0,
         description="With mesh: pictures looked at a second where video_rate_hz is less; nods of 4.5 Hz need 15.",
     )
-    iris_rate_hz: float = Field(
-        default=2.5,
-        ge=0.0,
-        le=60.0,
-        description="With mesh: how often a second the eyes are looked at, at most mesh_rate_hz; 0 leaves them out.",
+    iris_rate_hz: float = within(
+        2.5, 0.0, 60.0, "With mesh: how often a second the eyes are looked at, at most mesh_rate_hz; 0 leaves them out."
     )
     smile_level: float = Field(
         default=0.55,
@@ -198,11 +182,8 @@ class FeatureSettings(PresetSettings):
         le=3600.0,
         description="Seconds of a person's next reply that count as a reaction to a turn.",
     )
-    missing_tolerance_s: float = Field(
-        default=1.0,
-        ge=0.0,
-        le=60.0,
-        description="Seconds of a recording that may be missing before it counts as damaged.",
+    missing_tolerance_s: float = within(
+        1.0, 0.0, 60.0, "Seconds of a recording that may be missing before it counts as damaged."
     )
 
     @model_validator(mode="after")
@@ -217,101 +198,60 @@ class FeatureSettings(PresetSettings):
 class DescriptorThresholds(Settings):
     """From where on a behaviour is worth a word; `sd` is the person's own standard deviation in the session."""
 
-    above_sd: float = Field(default=1.0, ge=0.0, le=10.0, description="Above (or below) usual, in standard deviations.")
-    far_above_sd: float = Field(default=2.0, ge=0.0, le=10.0, description="Well above (or below) usual.")
-    fraction_change: float = Field(
-        default=0.15,
-        ge=0.0,
-        le=1.0,
-        description="Smile and gaze are told only where their share of the time differs from usual by this much.",
+    above_sd: float = within(1.0, 0.0, 10.0, "Above (or below) usual, in standard deviations.")
+    far_above_sd: float = within(2.0, 0.0, 10.0, "Well above (or below) usual.")
+    fraction_change: float = within(
+        0.15, 0.0, 1.0, "Smile and gaze are told only where their share of the time differs from usual by this much."
     )
-    smile_fraction: float = Field(
-        default=0.5, ge=0.0, le=1.0, description="Smiles half the time: from this fraction of the seen time on."
+    smile_fraction: float = within(0.5, 0.0, 1.0, "Smiles half the time: from this fraction of the seen time on.")
+    smile_most_fraction: float = within(0.75, 0.0, 1.0, "Smiles most of the time: from here on.")
+    away_half_fraction: float = within(0.4, 0.0, 1.0, "Looks away half the time: from here on.")
+    away_most_fraction: float = within(0.75, 0.0, 1.0, "Looks away most of the time: from here on.")
+    eyes_closed_part_fraction: float = within(
+        0.2, 0.0, 1.0, "Eyes closed part of the time (blinks not counted): from here on."
     )
-    smile_most_fraction: float = Field(
-        default=0.75, ge=0.0, le=1.0, description="Smiles most of the time: from here on."
+    eyes_closed_most_fraction: float = within(0.5, 0.0, 1.0, "Eyes closed most of the time: from here on.")
+    expression_half_fraction: float = within(
+        0.4, 0.0, 1.0, "Brows lowered or raised, mouth open half the time: from here on."
     )
-    away_half_fraction: float = Field(
-        default=0.4, ge=0.0, le=1.0, description="Looks away half the time: from here on."
-    )
-    away_most_fraction: float = Field(
-        default=0.75, ge=0.0, le=1.0, description="Looks away most of the time: from here on."
-    )
-    eyes_closed_part_fraction: float = Field(
-        default=0.2, ge=0.0, le=1.0, description="Eyes closed part of the time (blinks not counted): from here on."
-    )
-    eyes_closed_most_fraction: float = Field(
-        default=0.5, ge=0.0, le=1.0, description="Eyes closed most of the time: from here on."
-    )
-    expression_half_fraction: float = Field(
-        default=0.4,
-        ge=0.0,
-        le=1.0,
-        description="Brows lowered or raised, mouth open half the time: from here on.",
-    )
-    expression_most_fraction: float = Field(
-        default=0.75, ge=0.0, le=1.0, description="Brows lowered or raised, mouth open most of the time."
-    )
-    throughout_fraction: float = Field(
-        default=0.9, ge=0.0, le=1.0, description="Smiles, looks away, ... throughout: from here on."
-    )
-    frame_s: float = Field(
-        default=0.4,
-        ge=0.0,
-        le=60.0,
-        description="Seconds between two looks at a face: throughout is told only where so long a time of something "
+    expression_most_fraction: float = within(0.75, 0.0, 1.0, "Brows lowered or raised, mouth open most of the time.")
+    throughout_fraction: float = within(0.9, 0.0, 1.0, "Smiles, looks away, ... throughout: from here on.")
+    frame_s: float = within(
+        0.4,
+        0.0,
+        60.0,
+        "Seconds between two looks at a face: throughout is told only where so long a time of something "
         "else that no look saw would not change it.",
     )
-    min_frames: int = Field(
-        default=4,
-        ge=0,
-        le=1000,
-        description="A face is told as usual only in a window of so many times frame_s: what took half of the time is "
+    min_frames: int = within(
+        4,
+        0,
+        1000,
+        "A face is told as usual only in a window of so many times frame_s: what took half of the time is "
         "missed by two looks in one case of four, by four in one of sixteen.",
     )
-    min_coverage: float = Field(
-        default=0.8,
-        ge=0.0,
-        le=1.0,
-        description='Below this coverage, what is told of most of the time or throughout is told as "while seen".',
+    min_coverage: float = within(
+        0.8, 0.0, 1.0, 'Below this coverage, what is told of most of the time or throughout is told as "while seen".'
     )
-    blink_change: float = Field(
-        default=10.0,
-        ge=0.0,
-        le=1000.0,
-        description="Blinks are told where they differ from usual by this many a minute, and by far_above_sd.",
+    blink_change: float = within(
+        10.0, 0.0, 1000.0, "Blinks are told where they differ from usual by this many a minute, and by far_above_sd."
     )
-    louder_db: float = Field(
-        default=10.0,
-        ge=0.0,
-        le=100.0,
-        description="A voice is told as louder or quieter than the others', as recorded, from this many dB on.",
+    louder_db: float = within(
+        10.0, 0.0, 100.0, "A voice is told as louder or quieter than the others', as recorded, from this many dB on."
     )
-    nod_count: int = Field(
-        default=1, ge=1, le=1000, description="Nods and shakes of the head are told from this many in the window on."
+    nod_count: int = within(1, 1, 1000, "Nods and shakes of the head are told from this many in the window on.")
+    emotion_change: float = within(
+        0.15, 0.0, 1.0, "An emotion is told only where its probability differs from usual by this much."
     )
-    emotion_change: float = Field(
-        default=0.15,
-        ge=0.0,
-        le=1.0,
-        description="An emotion is told only where its probability differs from usual by this much.",
+    emotion_probability: float = within(
+        0.5, 0.0, 1.0, "Looks happy, sad, ...: mean probability from here on; below it, happier than usual."
     )
-    emotion_probability: float = Field(
-        default=0.5,
-        ge=0.0,
-        le=1.0,
-        description="Looks happy, sad, ...: mean probability from here on; below it, happier than usual.",
+    emotion_throughout: float = within(
+        0.8, 0.0, 1.0, "Looks happy, sad, ... throughout: mean probability from here on."
     )
-    emotion_throughout: float = Field(
-        default=0.8, ge=0.0, le=1.0, description="Looks happy, sad, ... throughout: mean probability from here on."
-    )
-    voice_coverage: float = Field(
-        default=0.1, ge=0.0, le=1.0, description="Voiced share a voice needs to be described."
-    )
-    face_coverage: float = Field(
-        default=0.5, ge=0.0, le=1.0, description="Share of the time in which the face must be seen."
-    )
-    baseline_utterances: int = Field(default=3, ge=2, le=1000, description="Utterances needed to know what is usual.")
+    voice_coverage: float = within(0.1, 0.0, 1.0, "Voiced share a voice needs to be described.")
+    face_coverage: float = within(0.5, 0.0, 1.0, "Share of the time in which the face must be seen.")
+    baseline_utterances: int = within(3, 2, 1000, "Utterances needed to know what is usual.")
 
 
 class DescriptorSettings(Settings):

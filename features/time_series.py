@@ -74,6 +74,11 @@ class Series:
         return Series(edges[:-1][kept], edges[1:][kept], values, self.decibel)
 
 
+def count_events(events: Sequence[Span], spans: Sequence[Span]) -> int:
+    """How many events have their middle in ``spans``; the end of a span does not belong to it."""
+    return sum(a <= (start_s + end_s) / 2 < b for start_s, end_s in events for a, b in spans)
+
+
 def smoothed(times_s: ArrayLike, values: ArrayLike, width_s: float) -> Floats:
     """Median of the known samples within ``width_s / 2`` of each of F samples [F]; NaN stays NaN.
 

@@ -68,10 +68,8 @@ def model_digest(name: str) -> str:
 def check_path(path: Path) -> None:
     """Refuse a path that the system cannot look at, before something else is said of it; one that is missing is fine.
 
-    Raises
-    ------
-    InputError
-        A name that is too long or holds a NUL, links in a circle, a folder on the way that is closed.
+    Raises ``InputError``: a name that is too long or holds a NUL, links in a circle, a folder on the way that is
+    closed.
     """
     try:
         path.stat()
@@ -86,10 +84,7 @@ def check_path(path: Path) -> None:
 def make_folder(folder: Path, advice: str) -> None:
     """Make a folder, and those it is in, where they are missing; ``advice`` is how the message ends.
 
-    Raises
-    ------
-    InputError
-        It cannot be made.
+    Raises ``InputError``: it cannot be made.
     """
     check_path(folder)
     try:
@@ -101,10 +96,7 @@ def make_folder(folder: Path, advice: str) -> None:
 def check_file(path: Path, called: str, advice: str) -> None:
     """Refuse a path at which there is no file; ``called`` is how the message begins, ``advice`` how it ends.
 
-    Raises
-    ------
-    InputError
-        There is a folder, or nothing.
+    Raises ``InputError``: there is a folder, or nothing.
     """
     if not path.is_file():
         raise InputError(f"{called}: {'a folder' if path.is_dir() else 'no such file'}. {advice}")
@@ -122,12 +114,8 @@ def sync(path: Path) -> None:
 def write_atomically(path: Path, content: str | bytes | Callable[[Path], object]) -> None:
     """Replace one file so that a reader, a kill or a power cut sees the old one or the new one, never a part.
 
-    Parameters
-    ----------
-    path : Path
-        The file; its folder is made where it is missing.
-    content : str, bytes or callable
-        What it is to hold, or a function that writes a file at the path that it is called with.
+    ``path``: the file; its folder is made where it is missing. ``content``: what it is to hold, or a function that
+    writes a file at the path that it is called with.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_name(path)
@@ -203,12 +191,7 @@ def locked(path: Path, message: str, error: type[Exception]) -> Iterator[IO[byte
 
     The lock ends with the process, however that ends.
 
-    Raises
-    ------
-    error
-        Another process has it: ``message``.
-    OSError
-        The file cannot be opened.
+    Raises ``error``: another process has it: ``message``. ``OSError``: the file cannot be opened.
     """
     with _open_locked(path, message, error) as file:
         yield file

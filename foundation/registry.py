@@ -52,10 +52,8 @@ class Registry:
     def find(self, name: str) -> Any:
         """What has this name.
 
-        Raises
-        ------
-        InputError
-            Nothing has (with the nearest name and all that are allowed), or a package's cannot be loaded or used.
+        Raises ``InputError``: nothing has (with the nearest name and all that are allowed), or a package's cannot be
+        loaded or used.
         """
         problem = self.unknown(name)
         if problem:
@@ -69,10 +67,8 @@ class Registry:
 def load_named(place: str, called: str, remedy: str) -> Any:
     """The object that ``place`` names as ``module:attribute``.
 
-    Raises
-    ------
-    InputError
-        It cannot be imported; the error begins with what names it, ``called``, and ends with the ``remedy``.
+    Raises ``InputError``: it cannot be imported; the error begins with what names it, ``called``, and ends with the
+    ``remedy``.
     """
     module, _, attribute = place.partition(":")
     try:
@@ -90,10 +86,7 @@ def points_of(group: str) -> Mapping[str, EntryPoint]:
 def load_brought(point: EntryPoint, fits: Callable[[Any], bool], must_be: str) -> Any:
     """What a package's entry point names.
 
-    Raises
-    ------
-    InputError
-        It cannot be imported, or is not what it ``must_be``.
+    Raises ``InputError``: it cannot be imported, or is not what it ``must_be``.
     """
     source = f"entry point {point.name!r} of {point.group} ({point.value})"
     try:

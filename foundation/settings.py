@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 Place = tuple[int | str, ...]
 
@@ -19,6 +19,11 @@ class Settings(BaseModel):
     """Fields that finished work does not depend on; whatever is not named here makes it stale when it changes."""
     SET_BY_THE_RUN: ClassVar[frozenset[str]] = frozenset()
     """Fields that are decided when a run begins, and that no configuration is offered."""
+
+
+def within(default: float, low: float, high: float, description: str) -> Any:
+    """A number as a setting, from ``low`` to ``high``."""
+    return Field(default=default, ge=low, le=high, description=description)
 
 
 def problems(

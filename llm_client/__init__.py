@@ -1,6 +1,6 @@
 """One client to any OpenAI-compatible language model; it knows nothing of dialogue.
 
-From the ground up: `errors`, `request` (a question and its answer), `extra_body` and `settings`, `usage` (tokens and
+From the ground up: `errors`, `request` (a question and its answer), `settings`, `usage` (tokens and
 money, summed), `token_bucket` (how much a minute lets through); `prompts` (texts, data and strict JSON between people
 and models); `cache` (replies on the disk), `cost` (tokens, prices, the budget), `transport` (a server), `batch` (the
 Batch API), `preview` (what would be sent); `client` (all of them together), `session` (lends the client, and asks again

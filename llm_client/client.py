@@ -12,10 +12,9 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from apportion.llm_client.batch.ledger import keys_in_batches
-from apportion.llm_client.cache.cache import CachedReply, ReplyCache
-from apportion.llm_client.cache.polling import growing_waits_s
+from apportion.llm_client.cache.cache import CachedReply, ReplyCache, ServedModels
+from apportion.llm_client.cache.leases import growing_waits_s
 from apportion.llm_client.cache.recorded import RecordedReplies, Recorder, live_header
-from apportion.llm_client.cache.served_models import ServedModels
 from apportion.llm_client.cache.writer import CacheWriter
 from apportion.llm_client.cost.budget import Budget
 from apportion.llm_client.cost.prices import find_price
@@ -46,26 +45,12 @@ class Client:
     threads. Equal requests that are under way at once are asked once, by whichever process on the same cache: the
     others wait for its reply. The limits of ``settings`` hold for all processes on the cache that ask the model.
 
-    Parameters
-    ----------
-    settings : LLMSettings
-        Which model answers, and where it is.
-    cache : Path, optional
-        The SQLite file of replies. Recorded replies do not go through it: their file is the one truth.
-    recorded : Path, optional
-        The file of recorded replies; needed for ``provider = "recorded"``.
-    record : Path, optional
-        A file that each reply is appended to, from the server or from the cache.
-    prices : Path, optional
-        A price table that goes before the shipped one.
-    budget_usd : float, optional
-        US dollars that everything ever paid into ``cache`` may not pass; of no effect on recorded replies.
-
-    Raises
-    ------
-    SetupError
-        No request could succeed: no key, no consent, no file of recorded replies, files that cannot be used.
-        Nothing has been sent.
+    ``settings``: which model answers, and where it is. ``cache``: the SQLite file of replies. Recorded replies do not
+    go through it: their file is the one truth. ``recorded``: the file of recorded replies; needed for ``provider =
+    "recorded"``. ``record``: a file that each reply is appended to, from the server or from the cache. ``prices``: A
+    price table that goes before the shipped one. ``budget_usd``: US dollars that everything ever paid into ``cache``
+    may not pass; of no effect on recorded replies. Raises ``SetupError``: no request could succeed: no key, no consent,
+    no file of recorded replies, files that cannot be used; Nothing has been sent.
     """
 
     def __init__(
@@ -101,14 +86,8 @@ class Client:
     def complete(self, request: ChatRequest) -> ChatReply:
         """The reply to ``request``: the kept one, or a new one that is kept from now on. Blocks until it is there.
 
-        Raises
-        ------
-        SetupError
-            No request can succeed until a person changes something.
-        BudgetError
-            It could pass the budget, and was not sent.
-        RequestError
-            This request failed after all retries.
+        Raises ``SetupError``: no request can succeed until a person changes something. ``BudgetError``: it could pass
+        the budget, and was not sent. ``RequestError``: this request failed after all retries.
         """
         try:
             return self._run(self._complete(request))

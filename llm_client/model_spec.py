@@ -32,30 +32,14 @@ Called = Callable[[str], str]
 class ModelSpec:
     """Which language model answers, and how it is asked.
 
-    Parameters
-    ----------
-    model : str, optional
-        By the name its server knows; only recorded replies need none.
-    base_url, api_key_env : str, optional
-        Its server and the environment variable with the key; None takes OpenAI's.
-    allow_host : str, optional
-        The host to which texts may be sent.
-    proxy, proxy_auth_env : str, optional
-        The proxy on the way there (``direct``: none), and the environment variable with ``USER:PASSWORD`` for it.
-    max_tokens, concurrency : int
-        Longest reply, and requests under way at once.
-    reasoning_effort : str, optional
-        How long a reasoning model thinks, in its server's words.
-    extra_body : mapping, optional
-        What else its server takes, added to every request.
-    budget : float, optional
-        US dollars that all ever paid into the cache may not pass.
-    prices : Path, optional
-        A price table (TOML) that goes before the shipped one.
-    cache : Path, optional
-        Where replies are kept; None leaves the place to who asks.
-    recorded, record : Path, optional
-        Recorded replies instead of a server, and a file that replies are added to.
+    ``model``: by the name its server knows; only recorded replies need none. ``base_url``, ``api_key_env``: its server
+    and the environment variable with the key; None takes OpenAI's. ``allow_host``: the host to which texts may be sent.
+    ``proxy``, ``proxy_auth_env``: the proxy on the way there (``direct``: none), and the environment variable with
+    ``USER:PASSWORD`` for it. ``max_tokens``, ``concurrency``: longest reply, and requests under way at once.
+    ``reasoning_effort``: how long a reasoning model thinks, in its server's words. ``extra_body``: what else its server
+    takes, added to every request. ``budget``: US dollars that all ever paid into the cache may not pass. ``prices``: A
+    price table (TOML) that goes before the shipped one. ``cache``: where replies are kept; None leaves the place to who
+    asks. ``recorded``, ``record``: recorded replies instead of a server, and a file that replies are added to.
     """
 
     model: str | None = None
@@ -84,13 +68,7 @@ class ModelSpec:
         return replace(self, model=model)
 
     def llm(self, called: Called = str, temperature: float = 0.0) -> LLMSettings:
-        """The client's settings.
-
-        Raises
-        ------
-        InputError
-            A value that cannot be used.
-        """
+        """The client's settings. Raises ``InputError``: a value that cannot be used."""
         if self.budget is not None and not (math.isfinite(self.budget) and self.budget > 0):
             raise InputError(f"{called('budget')} {self.budget}: give a number of US dollars above 0.")
         given = {name: value for name in _CLIENT_S if (value := getattr(self, name)) is not None}

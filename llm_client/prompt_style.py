@@ -16,12 +16,7 @@ from apportion.llm_client.settings import LLMSettings
 class StyledModel:
     """A model and its prompt.
 
-    Parameters
-    ----------
-    style : str
-        A prompt by name, or the path of one's own.
-    settings : LLMSettings
-        The model, and how it is asked.
+    ``style``: a prompt by name, or the path of one's own. ``settings``: the model, and how it is asked.
     """
 
     style: str
@@ -31,23 +26,10 @@ class StyledModel:
     def of(cls, what: str, name: str, chosen: ModelSpec, called: Called, temperature: float) -> Self:
         """What a name means; whether there is such a prompt is the caller's to find out.
 
-        Parameters
-        ----------
-        what : str
-            What the name is given to, for errors: an agent, a judge.
-        name : str
-            ``STYLE``, which asks the chosen model, or ``STYLE@MODEL``, another one of the same server.
-        chosen : ModelSpec
-            The model, its server and limits.
-        called : callable
-            What a caller calls the fields of ``chosen``, for errors.
-        temperature : float
-            Of the model.
-
-        Raises
-        ------
-        InputError
-            No model stands behind the @, or there is no @ and none was chosen; or a setting cannot be used.
+        ``what``: what the name is given to, for errors: an agent, a judge. ``name``: ``STYLE``, which asks the chosen
+        model, or ``STYLE@MODEL``, another one of the same server. ``chosen``: the model, its server and limits.
+        ``called``: what a caller calls the fields of ``chosen``, for errors. ``temperature``: of the model. Raises
+        ``InputError``: no model stands behind the @, or there is no @ and none was chosen; or a setting cannot be used.
         """
         style, model = style_and_model(name)
         if model is None:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.errors import ContextLengthError, RequestError, prefixed
-from apportion.llm_client.prompts.reasoning import answer_of
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, answer_of
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 
@@ -37,25 +36,12 @@ ANSWER_AGAIN = "Answer again with one JSON object of the given form."
 class LLMSession:
     """Lends a language model, and others of its server to requests that name them; safe to use from many threads.
 
-    Parameters
-    ----------
-    llm : LLMSettings
-        Which model answers, and where it is. A request for another one is sent to the same server, and paid at that
-        model's price.
-    cache : Path, optional
-        The SQLite file that keeps every reply; none keeps nothing.
-    recorded : Path, optional
-        The file of recorded replies, for ``provider = "recorded"``.
-    record : Path, optional
-        A file that every reply is added to, to serve as ``recorded`` later.
-    prices : Path, optional
-        A price table that goes before the shipped one.
-    budget_usd : float, optional
-        US dollars that everything ever paid into ``cache`` may not pass.
-    called : str
-        What the caller calls the settings, for errors.
-    too_long : str
-        What the caller can do where a request does not fit into the model's context, for errors.
+    ``llm``: which model answers, and where it is. A request for another one is sent to the same server, and paid at
+    that model's price. ``cache``: the SQLite file that keeps every reply; none keeps nothing. ``recorded``: the file of
+    recorded replies, for ``provider = "recorded"``. ``record``: a file that every reply is added to, to serve as
+    ``recorded`` later. ``prices``: a price table that goes before the shipped one. ``budget_usd``: US dollars that
+    everything ever paid into ``cache`` may not pass. ``called``: what the caller calls the settings, for errors.
+    ``too_long``: what the caller can do where a request does not fit into the model's context, for errors.
     """
 
     def __init__(
@@ -83,10 +69,7 @@ class LLMSession:
         Where it ``looks_only``, no file is made that was not there. ``models`` are those that will be asked; none: the
         one that is configured.
 
-        Raises
-        ------
-        InputError
-            What is missing, and how to give it.
+        Raises ``InputError``: what is missing, and how to give it.
         """
         for model in models or (self._llm.model,):
             if looks_only:
@@ -106,14 +89,8 @@ class LLMSession:
     def complete(self, request: ChatRequest) -> ChatReply:
         """The model's reply.
 
-        Raises
-        ------
-        InputError
-            No request can succeed until a person changes something.
-        StoppedError
-            The budget is used up.
-        UnitError
-            This request failed after all retries.
+        Raises ``InputError``: no request can succeed until a person changes something. ``StoppedError``: the budget is
+        used up. ``UnitError``: this request failed after all retries.
         """
         client = self._open(request.model)
         with prefixed(self._called), prefixed(request.subject, RequestError):
@@ -188,16 +165,9 @@ def ask_until_usable(
     A model is shown its last reply and what is wrong with it, and is told ``again``; mistakes do not add up, so that
     the question stays as short as it can be.
 
-    Raises
-    ------
-    InputError
-        No request can succeed before a person changes something.
-    StoppedError
-        The budget is used up.
-    NoUsableReplyError
-        ``read`` has raised `ReplyMistakeError` on every reply.
-    UnitError
-        The server failed; ``evidence`` holds the bad replies before that in full, as a JSON list, and what it said.
+    Raises ``InputError``: no request can succeed before a person changes something. ``StoppedError``: the budget is
+    used up. ``NoUsableReplyError``: ``read`` has raised `ReplyMistakeError` on every reply. ``UnitError``: the server
+    failed; ``evidence`` holds the bad replies before that in full, as a JSON list, and what it said.
     """
     bad: list[InvalidReply] = []
     asked = request

@@ -3,13 +3,49 @@
 from __future__ import annotations
 
 import ipaddress
+import json
+from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, field_validator
 
-from apportion.foundation.settings import Settings
-from apportion.llm_client.extra_body import checked_extra_body
+from apportion.foundation.settings import Settings, within
+
+_SAID_BY = {
+    "model": "the setting model",
+    "messages": "the prompt",
+    "temperature": "the setting temperature",
+    "max_tokens": "the setting max_tokens",
+    "max_completion_tokens": "the setting max_tokens",
+    "n": "the setting samples",
+    "reasoning_effort": "the setting reasoning_effort",
+    "response_format": "the form of the reply that the prompt asks for",
+}
+_NOT_READ = ("stream", "stream_options", "tools", "tool_choice", "functions", "function_call", "modalities", "audio")
+
+
+def checked_extra_body(values: Mapping[str, Any]) -> dict[str, Any]:
+    """``values`` with their keys in order, so that what means the same is the same request.
+
+    Raises ``ValueError``: a key that is said elsewhere or asks for a reply that is not read, or a value that JSON does
+    not have.
+    """
+    for name in values:
+        if name in _SAID_BY:
+            raise ValueError(f"{name} is said by {_SAID_BY[name]}; remove it from extra_body")
+        if name in _NOT_READ:
+            raise ValueError(f"{name} asks for a reply of another form than is read; remove it from extra_body")
+    try:
+        text = json.dumps(values, sort_keys=True, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"give values that JSON has: text, finite numbers, true, false, lists and tables ({error})"
+        ) from None
+    checked: dict[str, Any] = json.loads(text)
+    return checked
+
 
 OPENAI_URL = "https://api.openai.com/v1"
 STRAIGHT = "direct"
@@ -28,9 +64,7 @@ class LLMSettings(Settings):
     base_url: str | None = Field(
         default=None, description="the server's address, e.g. http://localhost:8000/v1 (vLLM); none means OpenAI's own"
     )
-    temperature: float = Field(
-        default=0.0, ge=0, le=2, description="sampling temperature; use more than 0 with samples > 1"
-    )
+    temperature: float = within(0.0, 0, 2, "sampling temperature; use more than 0 with samples > 1")
     max_tokens: int | None = Field(
         default=None, ge=1, description="longest reply, in tokens; none leaves it to the server"
     )
@@ -45,13 +79,10 @@ class LLMSettings(Settings):
         description="what else the server takes, added to every request as it stands, e.g. "
         "{ chat_template_kwargs = { enable_thinking = false } }",
     )
-    samples: int = Field(default=1, ge=1, le=100, description="independent replies a request; their mean is used")
+    samples: int = within(1, 1, 100, "independent replies a request; their mean is used")
     timeout_s: float = Field(default=120.0, gt=0, description="seconds without an answer before a try counts as failed")
-    max_retries: int = Field(
-        default=5,
-        ge=0,
-        le=20,
-        description="further tries on 408, 409, 5xx, broken connections and answers that are no chat completion",
+    max_retries: int = within(
+        5, 0, 20, "further tries on 408, 409, 5xx, broken connections and answers that are no chat completion"
     )
     total_timeout_s: float = Field(
         default=900.0,
@@ -59,7 +90,7 @@ class LLMSettings(Settings):
         description="seconds without any reply, for which a server may say that there are too many requests, before "
         "the run is stopped",
     )
-    concurrency: int = Field(default=16, ge=1, le=1024, description="requests under way at once")
+    concurrency: int = within(16, 1, 1024, "requests under way at once")
     requests_per_minute: int | None = Field(
         default=None, ge=1, description="most requests sent in any 60 s, retries among them; none means no limit"
     )

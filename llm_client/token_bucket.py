@@ -17,14 +17,8 @@ class Bucket:
     What it holds when full counts against the minute too, so that a burst after a rest does not pass the limit. An
     amount larger than the bucket goes through when the bucket is full and leaves a debt.
 
-    Parameters
-    ----------
-    per_minute : int
-        Units that may go through in a minute.
-    burst_s : float
-        Seconds' worth of units that may go through at once; one unit always may.
-    clock : callable
-        Seconds that never run backwards.
+    ``per_minute``: units that may go through in a minute. ``burst_s``: seconds' worth of units that may go through at
+    once; one unit always may. ``clock``: seconds that never run backwards.
     """
 
     def __init__(self, per_minute: int, burst_s: float, clock: Callable[[], float] = time.monotonic) -> None:

@@ -15,7 +15,7 @@ BREAKS = {
     "The LLM client knows nothing of dialogue": ("llm_client/usage.py", "import apportion.corpus.schema"),
     "Evaluation does not know how the values were made": (
         "evaluation/confidence_intervals/bootstrap.py",
-        "import apportion.features.names",
+        "import apportion.features.registry",
     ),
     "No file and no folder imports its sibling in a circle": ("corpus/schema.py", "import apportion.corpus.corpus"),
     "Simulated dialogues need no trainer": ("environments/__init__.py", "import torch"),

@@ -65,8 +65,7 @@ def probe_command(
     The figures are those that `apportion run --only features` would give. --start and --end choose what is reported:
     the sound is analysed whole all the same, pictures to a few seconds after the end.
     """
-    from apportion.features.probe.probe import probe
-    from apportion.features.probe.table import render
+    from apportion.features.probe.probe import probe, render
 
     settings = _settings(config, changes)
     png = Path(f"{media.stem}.probe.png") if png is None and not as_json else png

@@ -35,10 +35,7 @@ class Table:
     def position(self, column: str) -> int:
         """Where ``column`` is.
 
-        Raises
-        ------
-        UnitError
-            There is no such column (with the nearest that there is), or nothing in the file.
+        Raises ``UnitError``: there is no such column (with the nearest that there is), or nothing in the file.
         """
         if not any(name.strip() for name in self.header):
             raise UnitError(
@@ -57,10 +54,7 @@ class Table:
 def read_table(path: Path, name: str) -> Table:
     """Open a CSV file, or a TSV file where ``path`` ends in ``.tsv``; the first row names the columns.
 
-    Raises
-    ------
-    UnitError
-        A file that cannot be read, is not UTF-8, or whose first row is no header.
+    Raises ``UnitError``: a file that cannot be read, is not UTF-8, or whose first row is no header.
     """
     try:
         text = read_text(path, allow_empty=True)
@@ -79,10 +73,7 @@ def read_table(path: Path, name: str) -> Table:
 def read_head(path: Path, name: str) -> tuple[tuple[str, ...], bool]:
     """The columns of a CSV file, and whether a row follows, from its first bytes alone; () for a file of zero bytes.
 
-    Raises
-    ------
-    UnitError
-        A file that cannot be read, or whose first row is no header.
+    Raises ``UnitError``: a file that cannot be read, or whose first row is no header.
     """
     try:
         with path.open("rb") as file:
@@ -126,13 +117,7 @@ def _rows(name: str, lines: Iterator[tuple[int, list[str]]], width: int) -> Iter
 
 
 def number(text: str, place: str, need: str) -> float:
-    """A cell as a finite number.
-
-    Raises
-    ------
-    UnitError
-        It is none; ``place`` says where, ``need`` what is needed.
-    """
+    """A cell as a finite number. Raises ``UnitError``: it is none; ``place`` says where, ``need`` what is needed."""
     try:
         value = float(text)
     except ValueError:

@@ -33,23 +33,10 @@ def find_table(folder: Path, name: str) -> Path | None:
 def read_table(path: Path, schema: TableSchema) -> pa.Table:
     """Read one table; columns that are absent but optional are nulls, unknown columns are left out.
 
-    Parameters
-    ----------
-    path : Path
-        ``*.parquet`` or ``*.jsonl``.
-    schema : TableSchema
-        The declared columns.
-
-    Returns
-    -------
-    pa.Table
-        The declared columns in the declared order, one row a row of the file, in the file's order.
-
-    Raises
-    ------
-    InputError
-        Unreadable or damaged file, bad JSON (line), text that is not UTF-8, a missing column (with the nearest
-        that is there), a value of another type (row and column).
+    ``path``: ``*.parquet`` or ``*.jsonl``. ``schema``: the declared columns. Returns the declared columns in the
+    declared order, one row a row of the file, in the file's order. Raises ``InputError``: unreadable or damaged file,
+    bad JSON (line), text that is not UTF-8, a missing column (with the nearest that is there), a value of another type
+    (row and column).
     """
     return _read_jsonl(path, schema) if path.suffix == ".jsonl" else _read_parquet(path, schema)
 
@@ -57,19 +44,9 @@ def read_table(path: Path, schema: TableSchema) -> pa.Table:
 def read_parquet(path: Path, columns: Callable[[list[str]], list[str]], again: str) -> pa.Table:
     """The wanted columns of a Parquet file, every value checked.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : callable
-        From the names of the columns that are there to those to read, or an error of its own.
-    again : str
-        What to do about a file that is damaged, for the error.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or is damaged in any way.
+    ``path``: the file. ``columns``: from the names of the columns that are there to those to read, or an error of its
+    own. ``again``: what to do about a file that is damaged, for the error. Raises ``InputError``: a file that cannot be
+    read, or is damaged in any way.
     """
     try:
         # Arrow's own file, never a Python one: a thread of Arrow's that lets go of a Python object while the
@@ -190,16 +167,9 @@ def _check_columns(path: Path, present: Sequence[str], schema: TableSchema) -> N
 def write_table(table: pa.Table, path: Path, schema: TableSchema, kind: Format | None = None) -> None:
     """Write one table, rows sorted by key, to ``path``: equal rows give equal bytes.
 
-    Parameters
-    ----------
-    table : pa.Table
-        With the columns of ``schema``.
-    path : Path
-        Where to; the caller renames it into place.
-    schema : TableSchema
-        Its key sorts the rows (nulls last).
-    kind : str, optional
-        How the file is written; by default as its name ends, ``*.parquet`` or ``*.jsonl``.
+    ``table``: with the columns of ``schema``. ``path``: where to; the caller renames it into place. ``schema``: its key
+    sorts the rows (nulls last). ``kind``: how the file is written; by default as its name ends, ``*.parquet`` or
+    ``*.jsonl``.
     """
     table = sort_rows(table, schema)
     if (kind or path.suffix.removeprefix(".")) == "jsonl":

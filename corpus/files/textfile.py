@@ -19,10 +19,7 @@ BOM = "\ufeff"
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed where it is gzip (told by its first bytes, not by its name).
 
-    Raises
-    ------
-    InputError
-        The file is missing, a folder, a pipe or a device, not readable, or a damaged gzip file.
+    Raises ``InputError``: the file is missing, a folder, a pipe or a device, not readable, or a damaged gzip file.
     """
     check_regular(path)
     try:
@@ -44,10 +41,7 @@ def read_bytes(path: Path) -> bytes:
 def check_regular(path: Path) -> None:
     """Refuse a pipe, a socket or a device: a pipe would be waited for, for ever where nobody writes into it.
 
-    Raises
-    ------
-    InputError
-        It is one. What is missing, a folder or a file is none.
+    Raises ``InputError``: it is one; What is missing, a folder or a file is none.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"{path}: a pipe or a device, and only files are read. Write its content to a file.")
@@ -63,11 +57,8 @@ def not_a_file(path: Path) -> str:
 def read_text(path: Path, *, allow_empty: bool = False) -> str:
     """The UTF-8 text of a plain or gzip file, without a byte order mark.
 
-    Raises
-    ------
-    InputError
-        As `read_bytes`; a file of zero bytes (unless ``allow_empty``); bytes that are not UTF-8, with file, line
-        and byte offset.
+    Raises ``InputError``: as `read_bytes`; a file of zero bytes (unless ``allow_empty``); bytes that are not UTF-8,
+    with file, line and byte offset.
     """
     data = read_bytes(path)
     if not data and not allow_empty:
@@ -86,10 +77,7 @@ def read_text(path: Path, *, allow_empty: bool = False) -> str:
 def read_json(path: Path) -> Any:
     """The value of a JSON file.
 
-    Raises
-    ------
-    InputError
-        As `read_text`, and where the text is not JSON (file, line and column).
+    Raises ``InputError``: as `read_text`, and where the text is not JSON (file, line and column).
     """
     return parse_json(read_text(path), path)
 
@@ -120,10 +108,7 @@ def read_jsonl(path: Path, *, allow_empty: bool = False) -> list[tuple[int, dict
 
     For files of our own, where a line that is broken is no stranger's: characters stay as they are.
 
-    Raises
-    ------
-    InputError
-        As `read_text`, and for a line that is not a JSON object (file and line).
+    Raises ``InputError``: as `read_text`, and for a line that is not a JSON object (file and line).
     """
     rows = []
     for number, value in parse_lines(read_text(path, allow_empty=allow_empty), mend=False):

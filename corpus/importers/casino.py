@@ -11,8 +11,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.casino_points import ANSWERS, ISSUES, MOST, PACKAGES, WALKED_AWAY, WORTH, points
 from apportion.corpus.files.jsontext import identifier, number, shown
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
-from apportion.corpus.importers.reading.options import check_options
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.corpus.session import ENVIRONMENT
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
@@ -48,17 +47,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
 
     Points are computed from the deal; a dialogue in which they are not those that the file has is left out.
 
-    Parameters
-    ----------
-    src : Path
-        ``casino.json``, a split of it (plain or gzip), or a folder of them.
-    options : Mapping
-        Those of `OPTIONS`.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or that holds no dialogues; an option that cannot be used.
+    ``src``: ``casino.json``, a split of it (plain or gzip), or a folder of them. ``options``: those of `OPTIONS`.
+    Raises ``InputError``: a file that cannot be read, or that holds no dialogues; an option that cannot be used.
     """
     choice = _choice(options)
     rows, left_out = CorpusRows(), []

@@ -15,8 +15,7 @@ from typing import Any
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
 from apportion.corpus.importers.reading.json_items import Item, first_fault, json_items
-from apportion.corpus.importers.reading.options import check_options, scale_options
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, numbered, scale_options, source_files, stem
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed
 
@@ -56,18 +55,10 @@ class _Log:
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions of ``user`` and ``assistant``, with one rating where the row has a ``score``.
 
-    Parameters
-    ----------
-    src : Path
-        A file (plain or gzip), or a folder of ``*.jsonl`` and ``*.json`` files.
-    options : Mapping
-        ``low``, ``high``: the ends of the scale, where the rows do not say them; ``name``: what the score is called
-        (default: the row's ``name``, else "score").
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read or holds no chats; scores without a scale anywhere.
+    ``src``: a file (plain or gzip), or a folder of ``*.jsonl`` and ``*.json`` files. ``options``: ``low``, ``high``:
+    the ends of the scale, where the rows do not say them; ``name``: what the score is called (default: the row's
+    ``name``, else "score"). Raises ``InputError``: a file that cannot be read or holds no chats; scores without a scale
+    anywhere.
     """
     check_options("chat", options, OPTIONS)
     log = _Log(options.get("name", ""), scale_options("chat", options))

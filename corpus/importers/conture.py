@@ -10,8 +10,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, number, shown
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, not_in_shape
-from apportion.corpus.importers.reading.options import check_options
-from apportion.corpus.importers.reading.sources import numbered
+from apportion.corpus.importers.reading.sources import check_options, numbered
 from apportion.foundation.errors import InputError, UnitError
 
 RATER, TARGET = "user", "chatbot"
@@ -25,17 +24,8 @@ NOT_GIVEN = "N/A"
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions rated "overall" (1 to 5) and on ten more names by 2 or 3 annotators; turn labels 0, 1 or 2.
 
-    Parameters
-    ----------
-    src : Path
-        ``data.json``, plain or gzip.
-    options : Mapping
-        None are known.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not ConTurE's.
+    ``src``: ``data.json``, plain or gzip. ``options``: none are known. Raises ``InputError``: the file cannot be read
+    or is not ConTurE's.
     """
     check_options("conture", options, ())
     dialogs = read_json(src)

@@ -14,7 +14,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import is_number, kind_of, number, shown
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.convokit_utterances import Utterance, in_order, read_utterances
-from apportion.corpus.importers.reading.options import check_options, scale_options
+from apportion.corpus.importers.reading.sources import check_options, scale_options
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed
 
@@ -46,21 +46,13 @@ class _Wanted:
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Conversations with the ratings that a key of their metadata holds.
 
-    Parameters
-    ----------
-    src : Path
-        The corpus folder.
-    options : Mapping
-        ``score``: key of the conversations' metadata, ``outer.inner`` for a key inside it. Its value is a number, a
-        list of numbers or objects (one an annotator), or ``{speaker id: answer}`` (each speaker rates the other, the
-        convention of the CANDOR converter). ``low``, ``high``: the ends of its scale. ``name``: what to call it.
-        ``rater``, ``target``: a speaker's id or a value of the speaker's metadata such as a role (default: who speaks
-        first rates the other). ``label``: key of the utterances' metadata with a number that people gave the turn.
-
-    Raises
-    ------
-    InputError
-        A folder that is not ConvoKit's, a score without a scale, a pickled score, a key that nothing has.
+    ``src``: the corpus folder. ``options``: ``score``: key of the conversations' metadata, ``outer.inner`` for a key
+    inside it. Its value is a number, a list of numbers or objects (one an annotator), or ``{speaker id: answer}`` (each
+    speaker rates the other, the convention of the CANDOR converter). ``low``, ``high``: the ends of its scale.
+    ``name``: what to call it. ``rater``, ``target``: a speaker's id or a value of the speaker's metadata such as a role
+    (default: who speaks first rates the other). ``label``: key of the utterances' metadata with a number that people
+    gave the turn. Raises ``InputError``: a folder that is not ConvoKit's, a score without a scale, a pickled score, a
+    key that nothing has.
     """
     check_options("convokit", options, OPTIONS)
     wanted = _wanted(options)

@@ -69,10 +69,7 @@ def read_utterances(src: Path) -> ParsedUtterances:
 
     A line that is broken costs itself and the conversations whose ids stand in it, which would have a hole without it.
 
-    Raises
-    ------
-    InputError
-        No such file, one that cannot be read, is of another shape, or in which every line is broken.
+    Raises ``InputError``: no such file, one that cannot be read, is of another shape, or in which every line is broken.
     """
     by_conversation: dict[str, list[Utterance]] = {}
     broken: list[tuple[str, str, str]] = []
@@ -117,10 +114,7 @@ def _entries(src: Path) -> Iterator[tuple[str, Any]]:
 def in_order(spoken: Sequence[Utterance]) -> list[Utterance]:
     """By timestamp where all have one; else as in the file, but nothing before what it replies to.
 
-    Raises
-    ------
-    UnitError
-        An id that is none.
+    Raises ``UnitError``: an id that is none.
     """
     stamped = [(utterance.timestamp, utterance) for utterance in spoken]
     ids = [utterance.id("id") for utterance in spoken]

@@ -10,8 +10,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import number, shown
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
-from apportion.corpus.importers.reading.options import check_options
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.foundation.errors import InputError, UnitError
 
 SEEKER, SUPPORTER = "seeker", "supporter"
@@ -35,17 +34,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
 
     Strategies are acts, not scores, and are left out.
 
-    Parameters
-    ----------
-    src : Path
-        A file (plain or gzip), or a folder of ``*.jsonl`` files.
-    options : Mapping
-        None are known.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or that holds no dialogues.
+    ``src``: a file (plain or gzip), or a folder of ``*.jsonl`` files. ``options``: none are known. Raises
+    ``InputError``: a file that cannot be read, or that holds no dialogues.
     """
     check_options("esconv", options, ())
     rows, left_out, skipped = CorpusRows(), [], 0

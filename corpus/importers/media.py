@@ -11,7 +11,6 @@ from pathlib import Path
 
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.textfile import not_a_file
-from apportion.corpus.importers.reading.options import check_options
 from apportion.corpus.importers.reading.ratings_csv import Row, read_ratings
 from apportion.corpus.importers.reading.recordings import (
     CHANNEL_MAP,
@@ -21,6 +20,7 @@ from apportion.corpus.importers.reading.recordings import (
     same_name,
     track_parts,
 )
+from apportion.corpus.importers.reading.sources import check_options
 from apportion.corpus.importers.reading.transcripts import READERS, Transcript, read_transcript
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
@@ -37,17 +37,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     Names are matched upper and lower case aside and spelt as in the transcript. Cues stay turns of their own, in the
     order of their starts. A broken session is left out and told; the others are imported.
 
-    Parameters
-    ----------
-    src : Path
-        The folder.
-    options : Mapping
-        ``language``: of all sessions, such as "en".
-
-    Raises
-    ------
-    InputError
-        Not a folder, no session folder in it, a ``ratings.csv`` at its root that cannot be read.
+    ``src``: the folder. ``options``: ``language``: of all sessions, such as "en". Raises ``InputError``: not a folder,
+    no session folder in it, a ``ratings.csv`` at its root that cannot be read.
     """
     check_options("media", options, OPTIONS)
     folders = _session_folders(src)

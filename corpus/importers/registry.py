@@ -33,11 +33,8 @@ def import_to(
     Recordings are hard-linked (copied where that cannot be) into ``out/media``, or named where they are if they lie
     in ``out`` already.
 
-    Raises
-    ------
-    InputError
-        Unknown kind, unknown option, unreadable or foreign source, no session that can be imported, a folder that
-        holds something else, a folder that cannot be written.
+    Raises ``InputError``: unknown kind, unknown option, unreadable or foreign source, no session that can be imported,
+    a folder that holds something else, a folder that cannot be written.
     """
     src, out, options = Path(src), Path(out), dict(options or {})
     importer = find_importer(kind)
@@ -57,10 +54,7 @@ def import_to(
 def find_importer(kind: str) -> Importer:
     """The importer registered as ``kind``: ours, or one that an installed package offers (``apportion.importers``).
 
-    Raises
-    ------
-    InputError
-        There is none of that name.
+    Raises ``InputError``: there is none of that name.
     """
     if kind in KINDS:
         importer: Importer = import_module(KINDS[kind]).import_corpus
@@ -77,10 +71,7 @@ def find_importer(kind: str) -> Importer:
 def options_of(kind: str) -> Mapping[str, str]:
     """The options that the importer ``kind`` takes, with what each means: ``OPTIONS`` of its module, if it has one.
 
-    Raises
-    ------
-    InputError
-        There is no such importer.
+    Raises ``InputError``: there is no such importer.
     """
     options: Mapping[str, str] = getattr(import_module(find_importer(kind).__module__), "OPTIONS", {})
     return options

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.files.tablefile import read_parquet
 from apportion.corpus.importers.reading.json_items import first_fault, json_items
-from apportion.corpus.importers.reading.options import check_options, count_option
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, count_option, numbered, source_files, stem
 from apportion.corpus.schema import SESSIONS, UTTERANCES
 from apportion.foundation.errors import InputError
 from apportion.foundation.truncate import listed
@@ -27,17 +26,9 @@ TEXTS = pa.list_(pa.string())
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Unrated sessions: contexts for a policy, nothing to learn a reward from.
 
-    Parameters
-    ----------
-    src : Path
-        A Parquet or JSON Lines file, or a folder of them.
-    options : Mapping
-        ``limit``: only the first so many dialogues of each file.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or without the columns ``dialogue`` and ``speakers``.
+    ``src``: A Parquet or JSON Lines file, or a folder of them. ``options``: ``limit``: only the first so many dialogues
+    of each file. Raises ``InputError``: a file that cannot be read, or without the columns ``dialogue`` and
+    ``speakers``.
     """
     check_options("soda", options, OPTIONS)
     limit = count_option("soda", options, "limit")

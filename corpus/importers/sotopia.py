@@ -14,10 +14,14 @@ from typing import Any
 
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, number
-from apportion.corpus.importers.reading.counters import SkipCounter
-from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
-from apportion.corpus.importers.reading.options import check_options
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.json_items import (
+    SHAPE_ERRORS,
+    SkipCounter,
+    first_fault,
+    json_items,
+    not_in_shape,
+)
+from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
 from apportion.corpus.sotopia_markup import seat_viewer, shown_to
@@ -50,17 +54,8 @@ class _Released:
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions rated by ``environment`` in seven dimensions and ``overall``, the judging model as annotator.
 
-    Parameters
-    ----------
-    src : Path
-        A file of episodes (JSON Lines, plain or gzip), or a folder of them.
-    options : Mapping
-        None are known.
-
-    Raises
-    ------
-    InputError
-        Nothing there can be read as episodes.
+    ``src``: a file of episodes (JSON Lines, plain or gzip), or a folder of them. ``options``: none are known. Raises
+    ``InputError``: nothing there can be read as episodes.
     """
     check_options("sotopia", options, ())
     rows, left_out, tally = CorpusRows(), [], SkipCounter()

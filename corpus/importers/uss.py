@@ -15,8 +15,7 @@ from pathlib import Path
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.textfile import read_text
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
-from apportion.corpus.importers.reading.options import check_options
-from apportion.corpus.importers.reading.sources import numbered, source_files, stem
+from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import shortened
 
@@ -32,17 +31,8 @@ Line = tuple[int, str]
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions with one rating an annotator (1 to 5) and turn labels on the SYSTEM turn before the rated USER turn.
 
-    Parameters
-    ----------
-    src : Path
-        A file, or a folder of them.
-    options : Mapping
-        None are known.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or holds no line of the format.
+    ``src``: a file, or a folder of them. ``options``: none are known. Raises ``InputError``: a file that cannot be
+    read, or holds no line of the format.
     """
     check_options("uss", options, ())
     rows, left_out = CorpusRows(), []

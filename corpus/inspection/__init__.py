@@ -1,4 +1,4 @@
 """What a corpus can tell, before anything is computed from it.
 
-From the ground up: `histogram`, `weak_ratings` (scores that say little) and `inspect`.
+`inspect` counts, draws histograms and names scores that say little.
 """

@@ -15,12 +15,79 @@ import pyarrow.compute as pc
 from apportion.corpus.annotators import is_computed
 from apportion.corpus.checks.scores import outside_scale
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.inspection.histogram import Bin, draw, histogram
-from apportion.corpus.inspection.weak_ratings import weak_ratings
+from apportion.corpus.issue import ValidationIssue, broken_sessions
 from apportion.corpus.mean_std import mean, spread, total
+from apportion.corpus.power import too_few_sessions_warning
 from apportion.corpus.session import Rating, Session
+from apportion.corpus.splits.settings import SplitSettings
 from apportion.corpus.validate import validate
 from apportion.foundation.truncate import listed, some
+
+MOST_STEPS = 10
+EIGHTHS = " ▏▎▍▌▋▊▉"
+BAR = 40
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Scores of ``low`` <= score < ``high`` (the last bin holds its upper end too)."""
+
+    low: float
+    high: float
+    count: int
+
+
+def histogram(scores: Sequence[float], low: float, high: float) -> tuple[Bin, ...]:
+    """Bins around the whole numbers of a short scale (1 to 5), else ten equal ones; strays go to the end bins.
+
+    ``scores`` (Sequence of float, shape (S,)): finite scores. ``low``, ``high``: the ends of the scale.
+    """
+    width = high - low
+    if not 0 < width < math.inf:
+        return (Bin(low, high, len(scores)),)
+    if float(low).is_integer() and float(high).is_integer() and width <= MOST_STEPS:
+        steps, start, step = int(width) + 1, low - 0.5, 1.0
+    else:
+        steps, start, step = MOST_STEPS, low, width / MOST_STEPS
+    counts = [0] * steps
+    for score in scores:
+        counts[min(max(math.floor((score - start) / step), 0), steps - 1)] += 1
+    return tuple(Bin(start + i * step, start + (i + 1) * step, count) for i, count in enumerate(counts))
+
+
+def draw(bins: Sequence[Bin]) -> list[str]:
+    """One line a bin: its middle, a bar to the scale of the largest bin, its count."""
+    most = max((bin_.count for bin_ in bins), default=0) or 1
+    labels = [f"{(bin_.low + bin_.high) / 2:g}" for bin_ in bins]
+    width = max(map(len, labels), default=0)
+    return [
+        f"  {label:>{width}} {_bar(bin_.count / most)} {bin_.count:,}" for label, bin_ in zip(labels, bins, strict=True)
+    ]
+
+
+def _bar(share: float) -> str:
+    eighths = math.ceil(share * BAR * 8)
+    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).strip().ljust(BAR)
+
+
+def weak_ratings(corpus: Corpus, problems: Sequence[ValidationIssue]) -> list[str]:
+    """One warning for all ratings with the same number of sessions, at the default shares.
+
+    Only sessions count that a run would use: those with a fault among ``problems`` are no part of any split.
+    """
+    broken = broken_sessions(problems)
+    names, ids = (corpus.ratings.column(name).to_pylist() for name in ("name", "session_id"))
+    sessions_of: dict[str, set[str]] = {name: set() for name in corpus.rating_names()}
+    for name, session_id in zip(names, ids, strict=True):
+        if name is not None and session_id not in broken:
+            sessions_of[name].add(session_id)
+    names_of: dict[str, list[str]] = defaultdict(list)
+    for name, session_ids in sessions_of.items():
+        warning = too_few_sessions_warning(len(session_ids), SplitSettings())
+        if warning:
+            names_of[warning].append(name)
+    return [f"{', '.join(names)}: {warning}" for warning, names in names_of.items()]
+
 
 EXAMPLES = 3
 

@@ -6,7 +6,41 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from apportion.corpus.session import ENVIRONMENT, Session
 from apportion.foundation.errors import InputError
+
+ROLES = frozenset(
+    [
+        "assistant",
+        "bot",
+        "chatbot",
+        "agent",
+        "ai",
+        "gpt",
+        "human",
+        "usr",
+        "user",
+        "sys",
+        "system",
+        "seeker",
+        "supporter",
+        "customer",
+        "speaker",
+        "listener",
+        "first",
+        "second",
+        "mturk_agent_1",
+        "mturk_agent_2",
+    ]
+)
+"""Speaker ids (in lower case) that name a part in the conversation, the same in every session, and nobody."""
+
+
+def persons(session: Session) -> frozenset[str]:
+    """Everyone who speaks or rates in the session, without those known only by their role; ENVIRONMENT is nobody."""
+    people = {turn.speaker for turn in session.turns} | {rating.rater for rating in session.ratings}
+    people.discard(ENVIRONMENT)
+    return frozenset(name for name in people if name.casefold() not in ROLES)
 
 
 def assign_by_person(
@@ -17,19 +51,9 @@ def assign_by_person(
     Corpora of pairs without strangers (small components) lose nothing; a pairing graph like CANDOR's, where nearly
     everyone is linked with everyone, loses the sessions between the regions.
 
-    Parameters
-    ----------
-    people : Mapping from session id to persons
-        Every session's persons; sessions without any are free to go anywhere.
-    ranked : Sequence of str, length S
-        The session ids in the order that breaks ties.
-    shares : Mapping from split to share
-        What each split should get of the sessions that are kept.
-
-    Returns
-    -------
-    dict from session id to split
-        Without the sessions whose persons ended in two splits.
+    ``people``: every session's persons; sessions without any are free to go anywhere. ``ranked``: the session ids in
+    the order that breaks ties. ``shares``: what each split should get of the sessions that are kept. Returns without
+    the sessions whose persons ended in two splits.
     """
     graph = _Regions(people, ranked, [name for name, share in shares.items() if share > 0])
     while graph.open_sessions:
@@ -46,19 +70,9 @@ def join_by_person(
     ``home`` takes all that it can get: the sessions of persons who are its own or nobody's yet, at the fewest lost
     sessions. Of the others each goes where its persons are.
 
-    Parameters
-    ----------
-    people, ranked
-        The persons of the sessions to be added, and their ids in the order that breaks ties.
-    owner : Mapping from person to split
-        Everyone who is in a split already.
-    home : str
-        The split that wants them.
-
-    Returns
-    -------
-    dict from session id to split
-        Without the sessions whose persons are in two splits.
+    ``people``, ``ranked``: the persons of the sessions to be added, and their ids in the order that breaks ties.
+    ``owner``: everyone who is in a split already. ``home``: the split that wants them. Returns without the sessions
+    whose persons are in two splits.
     """
     others = sorted({*owner.values()} - {home})
     graph = _Regions(people, ranked, [home, *others], owner)

@@ -11,8 +11,7 @@ import pyarrow as pa
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import SPLITS as SPLITS_TABLE
 from apportion.corpus.session import Session
-from apportion.corpus.splits.people import persons
-from apportion.corpus.splits.personsplit import assign_by_person, check_persons, join_by_person
+from apportion.corpus.splits.personsplit import assign_by_person, check_persons, join_by_person, persons
 from apportion.corpus.splits.settings import SplitSettings
 from apportion.foundation.errors import InputError
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.corpus.session import Session, Turn
-from apportion.demo.builders.planted import Planted
-from apportion.demo.builders.planting import QUALITY_NAMES, blur, draw_qualities, draw_rating
+from apportion.demo.builders.planting import QUALITY_NAMES, Planted, blur, draw_qualities, draw_rating
 
 HERE = Path(__file__).resolve().parent
 USER, ASSISTANT = "user", "assistant"

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from apportion.corpus.session import Media, Rating, Session, Turn
-from apportion.demo.builders.planted import Event, Planted
-from apportion.demo.builders.planting import draw_rating
+from apportion.demo.builders.planting import Event, Planted, draw_rating
 from apportion.demo.builders.voices import RATE_HZ, VOICES, Sound, speak
 
 SOURCE = "demo-video"

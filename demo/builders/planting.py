@@ -4,9 +4,33 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from apportion.corpus.session import Rating
+from apportion.corpus.session import Rating, Session
+
+EVENT_KINDS = ("nod_yes", "nod_no", "smile", "pitch_up", "pitch_down")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One planted behaviour of ``person``, from ``start_s`` to ``end_s`` on the session clock."""
+
+    person: str
+    kind: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A session, the planted quality (-2 to 2) of each rated turn by turn number, and the planted events."""
+
+    session: Session
+    topic: str
+    qualities: Mapping[int, int]
+    events: tuple[Event, ...] = ()
+
 
 QUALITIES = (-2, -1, 0, 1, 2)
 QUALITY_NAMES = dict(zip(QUALITIES, ("unhelpful", "curt", "neutral", "helpful", "delightful"), strict=True))
@@ -20,10 +44,7 @@ MOOD_SD, TURN_SD = 1.0, 1.1
 def expected_score(qualities: Sequence[int]) -> float:
     """The session score without noise and rounding: linear in the sum, so each turn's share is known.
 
-    Parameters
-    ----------
-    qualities : sequence of int
-        Planted quality of each of the T target turns, -2 to 2.
+    ``qualities``: planted quality of each of the T target turns, -2 to 2.
     """
     raw = SCORE_BASE + SCORE_PER_QUALITY * sum(qualities)
     return min(max(raw, SCORE_LOW), SCORE_HIGH)

@@ -1,7 +1,9 @@
 """How demo/llm_replies.jsonl was made: the demo's prompts out to text files, a real model's replies back in.
 
-    python -m apportion.demo.builders.record_replies export FOLDER       prompts that have no recorded reply yet, one a
-    file python -m apportion.demo.builders.record_replies collect FOLDER --model FAMILY --date YYYY-MM-DD
+    python -m apportion.demo.builders.record_replies export FOLDER
+    python -m apportion.demo.builders.record_replies collect FOLDER --model FAMILY --date YYYY-MM-DD
+
+`export` writes the prompts that have no recorded reply yet, one a file; `collect` reads the answers.
 
 Both first measure the films with every back-end for faces that the demo may take, in runs/recording, so that the face
 mesh has to be here (`apportion models fetch mesh`): what people are described as, and with it the prompts, may differ
@@ -154,10 +156,7 @@ def collect(folder: Path, model: str, date: str, measured: Path = MEASURED, reco
     Returns what is amiss, a line each: requests without a reply, and replies to the audit that the chain cannot read;
     those are kept, since the audit counts them.
 
-    Raises
-    ------
-    InputError
-        A reply that no request asked for, or one outside the audit that the chain cannot read.
+    Raises ``InputError``: a reply that no request asked for, or one outside the audit that the chain cannot read.
     """
     known = all_requests(measured)
     entries = {key: entry for key, entry in _recorded(recording).items() if key in known}

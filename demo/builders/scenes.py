@@ -13,7 +13,7 @@ import numpy as np
 
 from apportion.demo.builders.faces import LOOKS, SIZE, Face, Pose
 from apportion.demo.builders.films import Film, media_path
-from apportion.demo.builders.planted import Event
+from apportion.demo.builders.planting import Event
 from apportion.demo.builders.voices import RATE_HZ, Sound, loudness
 
 FRAME_RATE = 15

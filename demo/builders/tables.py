@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.corpus import SCHEMAS, Corpus
-from apportion.demo.builders.planted import Planted
-from apportion.demo.builders.planting import LABEL_ANNOTATOR, LABEL_NAME, QUALITIES, SCORE_FORMULA
+from apportion.demo.builders.planting import LABEL_ANNOTATOR, LABEL_NAME, QUALITIES, SCORE_FORMULA, Planted
 
 
 def to_corpus(planted: Sequence[Planted], root: Path) -> Corpus:

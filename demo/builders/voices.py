@@ -38,10 +38,7 @@ VOICES = {
 def espeak_version() -> str:
     """The version of the espeak-ng on this machine, such as ``1.51``; other versions may speak in other bytes.
 
-    Raises
-    ------
-    SystemExit
-        espeak-ng is not installed.
+    Raises ``SystemExit``: espeak-ng is not installed.
     """
     if shutil.which("espeak-ng") is None:
         raise SystemExit(
@@ -55,14 +52,7 @@ def espeak_version() -> str:
 def speak(text: str, voice: Voice, pitch_steps: float) -> Sound:
     """``text`` as float32 samples [K] at ``RATE_HZ``, without silence at its ends; peak 0.5 of full scale.
 
-    Parameters
-    ----------
-    text : str
-        One line.
-    voice : Voice
-        Who speaks.
-    pitch_steps : float
-        0 is calm, 1 raised, -1 lowered by the voice's ``step``.
+    ``text``: one line. ``voice``: who speaks. ``pitch_steps``: 0 is calm, 1 raised, -1 lowered by the voice's ``step``.
     """
     pitch = round(voice.pitch + pitch_steps * voice.step)
     command = ["espeak-ng", "-v", voice.name, "-p", str(pitch), "-s", str(voice.words_per_minute), "--stdout", text]

@@ -19,9 +19,9 @@ from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Environment, Observation
 from apportion.environments.episode_log import LOG
 from apportion.foundation.errors import InputError
+from apportion.llm_client.cost.estimate import CostUpperBound
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.cost.tokens import estimated_input_tokens
-from apportion.llm_client.cost.upper_bound import CostUpperBound
 from apportion.llm_client.errors import prefixed
 from apportion.llm_client.model_spec import Called, ModelSpec
 from apportion.llm_client.preview import Preview

@@ -1,4 +1,4 @@
-"""The network that gives the eight emotions of AffectNet (the table in `apportion.features.emotions`) for a face.
+"""The network that gives the eight emotions of AffectNet (the table in `apportion.features.registry`) for a face.
 
 Source: Mollahosseini, Hasani and Mahoor, AffectNet, 2017 (the eight categories); HSEmotion (Savchenko, 2021 and on),
 whose preparation of a face this repeats: the detector's box as it is, without margin, stretched to a square; RGB;
@@ -8,7 +8,7 @@ ImageNet's mean and standard deviation.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,101 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.features.emotion_model.onnx_file import NotOnnxError, outside_references
 from apportion.features.emotion_model.sidecar import EmotionSidecar, read_sidecar, sidecar_path
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features.registry import EMOTIONS
 from apportion.foundation.errors import InputError, UnitError
 
-EMOTIONS = EMOTION_FEATURES
+MAX_DEPTH = 64
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+"""Wire types of protobuf; the two others are groups, which ONNX does not use."""
+WIDTH = {FIXED64: 8, FIXED32: 4}
+
+CHILDREN: Mapping[str, Mapping[int, str]] = {
+    "model": {7: "graph", 20: "training", 25: "function"},
+    "training": {1: "graph", 2: "graph"},
+    "function": {7: "node"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+    "tensor": {},
+}
+"""Field number to the message in it, for the messages of onnx.proto through which a tensor can be reached."""
+GRAPH, OP_TYPE, EXTERNAL_DATA, DATA_LOCATION = 7, 4, 13, 14
+"""Fields of ModelProto, NodeProto, TensorProto and TensorProto."""
+EXTERNAL = 1
+
+
+class NotOnnxError(ValueError):
+    """The bytes are no ONNX model."""
+
+
+def outside_references(content: bytes) -> list[str]:
+    """Names of the files that a model would have read besides its own: tensor data kept elsewhere, engine caches.
+
+    Raises ``NotOnnxError`` where ``content`` is no ONNX model. Source: onnx.proto, ModelProto of IR version 3 and on.
+    """
+    view = memoryview(content)
+    if not any(number == GRAPH and isinstance(value, memoryview) for number, value in _fields(view)):
+        raise NotOnnxError("it holds no graph")
+    return list(dict.fromkeys(_references("model", view, 0)))
+
+
+def _references(message: str, view: memoryview, depth: int) -> Iterator[str]:
+    if depth > MAX_DEPTH:
+        raise NotOnnxError(f"its graphs are nested more than {MAX_DEPTH} deep")
+    location, external = "?", False
+    for number, value in _fields(view):
+        if isinstance(value, int):
+            external |= message == "tensor" and number == DATA_LOCATION and value == EXTERNAL
+        elif number in CHILDREN[message]:
+            yield from _references(CHILDREN[message][number], value, depth + 1)
+        elif message == "node" and number == OP_TYPE and bytes(value) == b"EPContext":
+            # Such a node names an engine file for one accelerator.
+            yield "EPContext"
+        elif message == "tensor" and number == EXTERNAL_DATA:
+            entry = {key: bytes(text) for key, text in _fields(value) if isinstance(text, memoryview)}
+            if entry.get(1) == b"location":
+                location = entry.get(2, b"?").decode("utf-8", "replace")
+    if external:
+        yield location
+
+
+def _fields(view: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Field numbers and values of one message: a number, or the bytes of a text or message."""
+    position = 0
+    while position < len(view):
+        tag, position = _varint(view, position)
+        number, wire = tag >> 3, tag & 7
+        if wire == VARINT:
+            value, position = _varint(view, position)
+            yield number, value
+            continue
+        if wire == BYTES:
+            width, position = _varint(view, position)
+        elif wire in WIDTH:
+            width = WIDTH[wire]
+        else:
+            raise NotOnnxError(f"byte {position} is no protobuf")
+        if position + width > len(view):
+            raise NotOnnxError("it ends in the middle")
+        yield number, view[position : position + width]
+        position += width
+
+
+def _varint(view: memoryview, position: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if position >= len(view):
+            raise NotOnnxError("it ends in the middle")
+        byte = view[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+    raise NotOnnxError(f"byte {position} is no protobuf")
+
+
 CPU = "CPUExecutionProvider"
 PREFERRED = ("CUDAExecutionProvider", "OpenVINOExecutionProvider")
 """Used before the CPU where ONNX Runtime has them."""
@@ -85,22 +174,10 @@ class EmotionModel:
     def probabilities(self, face_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
         """How much a face looks like each emotion.
 
-        Parameters
-        ----------
-        face_rgb : uint8 [shape=(height, width, 3)]
-            The detector's box as it is, without margin; any size and shape.
-
-        Returns
-        -------
-        float32 [shape=(8,)]
-            Probabilities in the order of ``EMOTIONS``; their sum is 1.
-
-        Raises
-        ------
-        ValueError
-            ``face_rgb`` is empty or of another shape or type.
-        UnitError
-            The network gave no numbers, or no probabilities where its sidecar promises them.
+        ``face_rgb`` (uint8 [shape=(height, width, 3)]): the detector's box as it is, without margin; any size and
+        shape. Returns probabilities in the order of ``EMOTIONS``; their sum is 1. Raises ``ValueError``: ``face_rgb``
+        is empty or of another shape or type. ``UnitError``: the network gave no numbers, or no probabilities where its
+        sidecar promises them.
         """
         if face_rgb.dtype != np.uint8 or face_rgb.ndim != 3 or face_rgb.shape[2] != 3 or face_rgb.size == 0:
             raise ValueError(f"a face is uint8 [height, width, 3], not {face_rgb.dtype} {list(face_rgb.shape)}")

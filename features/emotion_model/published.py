@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apportion.features.emotion_model.sidecar import EmotionSidecar, sidecar_path
-from apportion.features.model_hub.cache import fetching
+from apportion.features.model_hub.download import fetching
 from apportion.features.model_hub.mesh import MESH
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
@@ -103,23 +103,12 @@ def git_blob(path: Path) -> str:
 def fetch(name: str, source: Path | None = None, url: str | None = None, progress: Progress | None = None) -> Path:
     """Put a published model into the user cache, verified, with its sidecar; does nothing where it is there already.
 
-    Parameters
-    ----------
-    name
-        Of a model, or ``emotion``.
-    source
-        A local copy to install instead of downloading; it is left where it is.
-    url
-        Another address of the same file (a mirror); what comes from it is verified just the same.
-    progress
-        Called as ``progress(done, total)`` with bytes; ``total`` is None where the server does not say.
-
-    Raises
-    ------
-    InputError
-        Unknown name, ``source`` missing or another file, no permission, another fetch at work.
-    DownloadError
-        No network, a server's error, a broken or too long download, or content that is not the published file.
+    ``name``: of a model, or ``emotion``. ``source``: a local copy to install instead of downloading; it is left where
+    it is. ``url``: another address of the same file (a mirror); what comes from it is verified just the same.
+    ``progress``: called as ``progress(done, total)`` with bytes; ``total`` is None where the server does not say.
+    Raises ``InputError``: unknown name, ``source`` missing or another file, no permission, another fetch at work.
+    ``DownloadError``: no network, a server's error, a broken or too long download, or content that is not the published
+    file.
     """
     model = pinned(name)
     path = place(model)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features.registry import EMOTIONS
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import Place, Settings, problems
@@ -24,7 +24,7 @@ Triple = tuple[float, float, float]
 class EmotionSidecar(Settings, allow_inf_nan=False):
     """How a model takes a face and gives its emotions; every field has the value of the HSEmotion models."""
 
-    order: tuple[str, ...] = Field(default=EMOTION_FEATURES, description="The eight emotions as the outputs have them.")
+    order: tuple[str, ...] = Field(default=EMOTIONS, description="The eight emotions as the outputs have them.")
     mean: Triple = Field(
         default=IMAGENET_MEAN, description="Taken off each channel (0 to 1), in the model's order of channels."
     )
@@ -40,10 +40,10 @@ class EmotionSidecar(Settings, allow_inf_nan=False):
     def _check_order(cls, order: tuple[str, ...]) -> tuple[str, ...]:
         names = tuple(name.lower() for name in order)
         for name in names:
-            if name not in EMOTION_FEATURES:
-                raise ValueError(f"{name!r} is no emotion; {_nearest(name, EMOTION_FEATURES)}")
-        if sorted(names) != sorted(EMOTION_FEATURES):
-            raise ValueError(f"each emotion once, eight in all: {', '.join(EMOTION_FEATURES)}")
+            if name not in EMOTIONS:
+                raise ValueError(f"{name!r} is no emotion; {_nearest(name, EMOTIONS)}")
+        if sorted(names) != sorted(EMOTIONS):
+            raise ValueError(f"each emotion once, eight in all: {', '.join(EMOTIONS)}")
         return names
 
     @field_validator("std")

@@ -13,15 +13,13 @@ import pyarrow.compute as pc
 
 from apportion.corpus.session import Session
 from apportion.features.export.tiers import Interval, Tier, interval, make_tiers
-from apportion.features.names import EXPRESSION_FEATURES, FACE_FEATURES, FEATURES, VOICE_FEATURES
+from apportion.features.registry import FEATURES, is_voice
 from apportion.features.turn_windows import DURING, turn_spans
 
 UTTERANCE = "utterance"
 DESCRIPTOR = "descriptor"
-SHOWN_WHERE_ON = (*FACE_FEATURES, "eyes_closed", *EXPRESSION_FEATURES)
-"""Features that are on or off at a moment: gaze on screen, nods, shakes, smile, closed eyes, brows, mouth."""
 ON = 0.5
-"""From this value of a frame on, such a feature is on."""
+"""From this value of a frame on, a feature that is on or off is on."""
 HOLD_FRAMES = 2.5
 """A gap of more than this many frames is unobserved time, and ends an interval."""
 LONE_FRAME_S = 0.1
@@ -51,8 +49,8 @@ def session_tiers(
 ) -> SessionTiers:
     """Tiers of one session, in this order: a tier a speaker; a tier a person and feature; the descriptors.
 
-    Nods, shakes, smile, gaze and closed eyes are intervals where they are on, from ``frames``. Every other feature has
-    an interval an utterance, whose text is the mean: the voice in the person's own turns, the rest in everybody's.
+    Features that are on or off are intervals where they are on, from ``frames``. Every other feature has an interval
+    an utterance, whose text is the mean: the voice in the person's own turns, the rest in everybody's.
     Descriptors have a tier a rater and window. Tables are of ``apportion.corpus.schema``; None and other sessions' rows
     give no tiers.
     """
@@ -79,12 +77,13 @@ def _means(session: Session, table: pa.Table | None) -> list[Content]:
     """A content a person and feature that has a mean over utterances."""
     rows = _rows(session, table)
     turns = {turn.turn: turn for turn in session.turns}
+    states = _state_names()
     intervals: dict[tuple[str, str], list[Interval]] = {}
     for row in _dicts(rows):
         turn, feature, mean = turns.get(row["turn"]), row["feature"], row["mean"]
-        if turn is None or row["window"] != DURING or feature in SHOWN_WHERE_ON or mean is None:
+        if turn is None or row["window"] != DURING or feature in states or mean is None:
             continue
-        if feature in VOICE_FEATURES and turn.speaker != row["person"]:
+        if is_voice(feature) and turn.speaker != row["person"]:
             continue
         item = interval(turn.start_s, turn.end_s, f"{mean:.4g}")
         if item is not None:
@@ -97,15 +96,20 @@ def _states(session: Session, table: pa.Table | None) -> Iterator[Content]:
     rows = _rows(session, table)
     if rows is None:
         return
-    rows = rows.filter(pc.is_in(rows["feature"], pa.array(SHOWN_WHERE_ON)))
+    states = _state_names()
+    rows = rows.filter(pc.is_in(rows["feature"], pa.array(states)))
     for person in sorted(set(rows["person"].to_pylist())):
         theirs = rows.filter(pc.equal(rows["person"], person))
-        for feature in SHOWN_WHERE_ON:
+        for feature in states:
             series = theirs.filter(pc.equal(theirs["feature"], feature))
             times = series["time_s"].to_numpy()
             order = np.argsort(times, kind="stable")
             values = series["value"].to_numpy(zero_copy_only=False).astype(np.float64)
             yield feature, person, _where_on(feature, times[order], values[order])
+
+
+def _state_names() -> list[str]:
+    return [row.name for row in FEATURES.values() if row.states]
 
 
 def _where_on(feature: str, times_s: Any, values: Any) -> list[Interval]:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from apportion.features.media_io.video import Picture
+from apportion.features.time_series import Series, Span
+
 Point = tuple[float, float]
 Eyes = tuple[Point, Point]
 """Middles of both eyes in pixels, the picture's left one first."""
@@ -119,3 +122,23 @@ def _changed(eyes: Eyes | None, change: Callable[[Point], Point]) -> Eyes | None
 
 def _between(a: Point, b: Point, share: float) -> Point:
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
+
+
+@dataclass(frozen=True)
+class FaceVisibility:
+    """A picture about which all is decided: the face in ``picture``, in its own pixels, or None."""
+
+    picture: Picture
+    face: Face | None
+
+
+@dataclass(frozen=True)
+class FaceSeries:
+    """Decisions by feature (``series``), ``traces`` that are only stored, and ``blinks``, seconds, in order.
+
+    ``series`` holds what the back-end tells; blinks count a minute of the time for which ``eyes_closed`` is known.
+    """
+
+    series: dict[str, Series]
+    traces: dict[str, Series]
+    blinks: tuple[Span, ...] = ()

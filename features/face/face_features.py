@@ -14,14 +14,11 @@ from numpy.typing import NDArray
 from apportion.features.face.choice import named, picture_rate_hz
 from apportion.features.face.detector import open_detector
 from apportion.features.face.expressions import open_expressions
-from apportion.features.face.face import Face
-from apportion.features.face.face_series import FaceSeries
-from apportion.features.face.head_oscillation import HeadTrajectory
-from apportion.features.face.nods import HeadEvents
+from apportion.features.face.face import Face, FaceSeries, FaceVisibility
+from apportion.features.face.head_oscillation import HeadEvents, HeadTrajectory
 from apportion.features.face.tracker import FaceTracker
-from apportion.features.face.visibility import FaceVisibility
 from apportion.features.media_io.video import Picture
-from apportion.features.names import EMOTION_FEATURES, EXPRESSION_FEATURES, EYE_FEATURES, RATES
+from apportion.features.registry import EMOTIONS, Measured, measure_track
 from apportion.features.sampling_clock import Clock, hold_s
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span, sampled
@@ -30,17 +27,12 @@ if TYPE_CHECKING:
     from apportion.features.emotion_model.network import EmotionModel
 
 
-UNTOLD = (*EYE_FEATURES, *EXPRESSION_FEATURES)
-"""Not told by every back-end: unobserved where it does not."""
-
-
 @dataclass(frozen=True)
 class FaceMeasures:
     """What one person's face showed, on the session clock: series by feature name, head events, when the face was seen.
 
-    ``series`` holds the features that are averaged (``gaze_on_screen``, ``smile`` and, where the back-end tells it,
-    ``eyes_closed``, fractions; emotions, probabilities); ``traces`` what is only stored: the raw scores ``smile_score``
-    and ``gaze_log_ratio``, and ``head_x``, ``head_y`` (face heights, right and down). ``blinks`` are seconds, in order.
+    ``series`` holds the features that are averaged (fractions of time; probabilities), ``traces`` what is only stored:
+    raw scores, and ``head_x``, ``head_y`` (face heights, right and down). ``blinks`` are seconds, in order.
     """
 
     series: dict[str, Series]
@@ -49,27 +41,20 @@ class FaceMeasures:
     seen: Series
     blinks: tuple[Span, ...] = ()
 
-    def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, tuple[float | None, float]]:
-        """Mean and coverage of every seen feature over ``spans``, a window of ``length_s`` seconds.
+    def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, Measured]:
+        """Mean and coverage of every face feature over ``spans``, a window of ``length_s`` seconds."""
+        return measure_track("face", self, spans, length_s)
 
-        Nods and shakes are the number of events while the face was seen, because "nods twice" is what a reader needs,
-        and beside it that number per minute of face; blinks are a minute of the time in which the lids were seen. An
-        event belongs to the window that holds its middle.
-        """
-        measured: dict[str, tuple[float | None, float]] = dict.fromkeys(UNTOLD, (None, 0.0))
-        measured |= {name: series.mean(spans, length_s) for name, series in self.series.items()}
-        measured["blinks_per_min"] = _per_minute(self.blinks, spans, length_s, measured["eyes_closed"][1])
-        _, coverage = self.seen.mean(spans, length_s)
-        for name, events in (("nod_yes", self.events.yes), ("nod_no", self.events.no)):
-            measured[name] = (float(_count(events, spans)) if coverage > 0 else None, coverage)
-            measured[RATES[name]] = _per_minute(events, spans, length_s, coverage)
-        return measured
+    @property
+    def head_events(self) -> dict[str, tuple[Span, ...]]:
+        """Nods and shakes by the name of their feature."""
+        return self.events.by_feature
 
     def stored(self) -> dict[str, Series]:
         """Every series of the ``frames`` table; nods and shakes are 1 within an event, else 0."""
         flags = {
             name: Series(self.seen.starts_s, self.seen.ends_s, _inside(self.seen, events))
-            for name, events in (("nod_yes", self.events.yes), ("nod_no", self.events.no))
+            for name, events in self.head_events.items()
         }
         return {**self.series, **self.traces, **flags}
 
@@ -137,10 +122,10 @@ class FaceMeter:
             ]
 
     def _expressed(self) -> FaceSeries:
-        """The decisions (smile, gaze, eyes, emotions) and the raw scores beside them."""
+        """The decisions and the raw scores beside them."""
         told = self._expressions.told()
         series = dict(told.series)
-        for index, name in enumerate(EMOTION_FEATURES if self._emotions is not None else ()):
+        for index, name in enumerate(EMOTIONS if self._emotions is not None else ()):
             values = [math.nan if seen is None else float(seen[index]) for _, seen in self._emotions_at]
             times_s = [time_s for time_s, _ in self._emotions_at]
             series[name] = sampled(times_s, values, hold_s(times_s, self._settings.emotion_rate_hz))
@@ -169,19 +154,6 @@ class FaceMeter:
             times, x, y, height = np.array(followed, dtype=np.float64).T
             paths.append(HeadTrajectory(times, x / np.median(height), y / np.median(height)))
         return paths
-
-
-def _count(events: Sequence[Span], spans: Sequence[Span]) -> int:
-    """How many events have their middle in ``spans``."""
-    return sum(a <= (start_s + end_s) / 2 < b for start_s, end_s in events for a, b in spans)
-
-
-def _per_minute(
-    events: Sequence[Span], spans: Sequence[Span], length_s: float, coverage: float
-) -> tuple[float | None, float]:
-    """Events a minute of the observed time, and the ``coverage`` of ``length_s`` seconds that this is."""
-    seen_min = coverage * length_s / 60.0
-    return (_count(events, spans) / seen_min if seen_min > 0 else None), coverage
 
 
 def _inside(series: Series, spans: Sequence[Span]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

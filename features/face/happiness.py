@@ -81,13 +81,7 @@ class _Separable:
 
 
 class HappinessNetwork:
-    """The network of one file, as Keras has written it (HDF5).
-
-    Raises
-    ------
-    InputError
-        The file is no such network.
-    """
+    """The network of one file, as Keras has written it (HDF5). Raises ``InputError``: the file is no such network."""
 
     def __init__(self, path: Path) -> None:
         weights = _read(path)

@@ -95,3 +95,21 @@ def _windows(times_s: Floats, settings: FeatureSettings) -> Iterable[tuple[int, 
         last = int(np.searchsorted(times_s, begin_s + settings.nod_window_s, side="right"))
         if last - first >= FEWEST_SAMPLES:
             yield first, last
+
+
+@dataclass(frozen=True)
+class HeadEvents:
+    """Nods (``yes``) and shakes (``no``): seconds, in order; each from before its first to after its last crossing."""
+
+    yes: tuple[Span, ...]
+    no: tuple[Span, ...]
+
+    @property
+    def by_feature(self) -> dict[str, tuple[Span, ...]]:
+        """Nods and shakes by the name of their feature."""
+        return {"nod_yes": self.yes, "nod_no": self.no}
+
+
+def head_events(paths: Sequence[HeadTrajectory], settings: FeatureSettings) -> HeadEvents:
+    """All nods (swings of the head's height) and shakes (swings to the side) in the paths of a person's head."""
+    return HeadEvents(yes=swings(paths, "y", settings), no=swings(paths, "x", settings))

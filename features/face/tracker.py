@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.features.face.detector import FaceDetector
-from apportion.features.face.face import Face
-from apportion.features.face.visibility import FaceVisibility
+from apportion.features.face.face import Face, FaceVisibility
 from apportion.features.media_io.video import Grey, Picture
 from apportion.features.settings import FeatureSettings
 

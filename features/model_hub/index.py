@@ -26,21 +26,10 @@ def index_address() -> str:
 def file_address(index: str, project: str, version: str, preferred: str, scratch: Path, advice: str) -> str:
     """The address of a wheel of ``project`` in ``version``: ``preferred`` by its name, else the first of its wheels.
 
-    Parameters
-    ----------
-    index
-        Address of a "simple" index, without a slash at its end; its pages are HTML (PEP 503), which every index gives.
-    scratch
-        A file that may be written over, for the page.
-    advice
-        Ends every message.
-
-    Raises
-    ------
-    InputError
-        ``index`` is not http(s), or holds a password.
-    DownloadError
-        No network, a server's error, or an index that has no such wheel.
+    ``index``: address of a "simple" index, without a slash at its end; its pages are HTML (PEP 503), which every index
+    gives. ``scratch``: a file that may be written over, for the page. ``advice``: ends every message. Raises
+    ``InputError``: ``index`` is not http(s), or holds a password. ``DownloadError``: no network, a server's error, or
+    an index that has no such wheel.
     """
     page = f"{index}/{project}/"
     try:

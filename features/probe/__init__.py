@@ -1,1 +1,1 @@
-"""One media file, looked at before a run: `probe` measures it, `table` and `picture` show what came of it."""
+"""One media file, looked at before a run: `probe` measures it and prints a table, `picture` draws it."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apportion.features.names import EMOTION_FEATURES
 from apportion.features.probe.probe import Figure, Probe
+from apportion.features.registry import EMOTIONS, FEATURES, Count
 from apportion.features.time_series import Series, Span
 from apportion.foundation.arrays import Floats
 
@@ -98,11 +98,11 @@ def _shown(figure: Figure) -> str:
     seen = f"known {figure.coverage:.0%} of the time"
     if figure.mean is None:
         return "not observed"
-    if figure.feature in ("nod_yes", "nod_no"):
+    row = FEATURES[figure.feature]
+    if isinstance(row.words, Count):
         return f"{figure.mean:.0f} {figure.unit if figure.mean != 1 else figure.unit.removesuffix('s')}"
-    if figure.feature in ("smile", "gaze_on_screen"):
-        doing = "smiling" if figure.feature == "smile" else "on screen"
-        return f"{doing} {figure.mean:.0%}, {seen}"
+    if row.while_on:
+        return f"{row.while_on} {figure.mean:.0%}, {seen}"
     return f"mean {figure.mean:.1f}, {seen}"
 
 
@@ -159,7 +159,7 @@ def _emotions(axes: Axes, probe: Probe) -> None:
     from matplotlib.collections import PolyCollection
 
     boxes, values = [], []
-    for row, name in enumerate(EMOTION_FEATURES):
+    for row, name in enumerate(EMOTIONS):
         series = probe.series[name]
         for start_s, end_s, value in zip(series.starts_s, series.ends_s, series.values, strict=True):
             if math.isfinite(value):
@@ -169,8 +169,8 @@ def _emotions(axes: Axes, probe: Probe) -> None:
     drawn.set_clim(0.0, 1.0)
     _unseen(axes, probe)
     axes.add_collection(drawn)
-    axes.set_yticks(np.arange(len(EMOTION_FEATURES)) + 0.5, EMOTION_FEATURES)
-    axes.set_ylim(len(EMOTION_FEATURES), 0)
+    axes.set_yticks(np.arange(len(EMOTIONS)) + 0.5, EMOTIONS)
+    axes.set_ylim(len(EMOTIONS), 0)
     axes.grid(visible=False)
 
 
@@ -182,7 +182,7 @@ PANELS = (
     PlotPanel("head turned, degrees", ("head_yaw_deg", "head_pitch_deg"), _angles),
     PlotPanel("smile score", ("smile", "smile_score"), _smile, ("smile",)),
     PlotPanel("eyes, left (down) or right (up)", ("gaze_on_screen",), _gaze, ("gaze_on_screen",)),
-    PlotPanel("emotions, 0 (white) to 1 (blue)", EMOTION_FEATURES, _emotions, (), 1.6),
+    PlotPanel("emotions, 0 (white) to 1 (blue)", EMOTIONS, _emotions, (), 1.6),
 )
 
 

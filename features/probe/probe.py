@@ -13,32 +13,14 @@ from apportion.corpus.session import Media, Session
 from apportion.features.emotion_model.choice import missing_emotion, resolve_emotion_model
 from apportion.features.extract import SessionFeatures, observe
 from apportion.features.face.choice import missing_mesh, named
-from apportion.features.face.nods import HeadEvents
+from apportion.features.face.head_oscillation import HeadEvents
 from apportion.features.media_io.channel import HALVES, parse_channel
-from apportion.features.names import EMOTION_FEATURES, FEATURES, RATES
+from apportion.features.registry import FEATURES
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span
 from apportion.foundation.errors import InputError, UnitError
 
 PERSON = "person"
-UNITS = {
-    "f0_hz": "Hz",
-    "intensity_db": "dB",
-    "jitter_local": "fraction",
-    "jitter_disvoice": "%",
-    "log_energy_db": "dB",
-    "gaze_on_screen": "of the time",
-    "nod_yes": "nods",
-    "nod_no": "shakes",
-    **dict.fromkeys(RATES.values(), "a minute"),
-    "smile": "of the time",
-    "eyes_closed": "of the time",
-    "frown": "of the time",
-    "brow_raise": "of the time",
-    "mouth_open": "of the time",
-    "blinks_per_min": "a minute",
-    **dict.fromkeys(EMOTION_FEATURES, "probability"),
-}
 LATEST_S = 1.0
 """A header may promise this much less than there is."""
 DENSE_S = 60.0
@@ -86,7 +68,7 @@ class Probe:
     def nods(self) -> dict[str, tuple[Span, ...]]:
         """Nods and shakes by the name of their feature, none without pictures."""
         known = any(figure.feature == "nod_yes" for figure in self.figures)
-        return {"nod_yes": self.events.yes, "nod_no": self.events.no} if known else {}
+        return self.events.by_feature if known else {}
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for ``json.dumps``."""
@@ -106,7 +88,7 @@ class Probe:
 
     def _occasions(self, name: str, spans: Sequence[Span]) -> dict[str, Any]:
         """How many, how many a minute of the time in which the face was seen, and when."""
-        rate = next(figure.mean for figure in self.figures if figure.feature == RATES[name])
+        rate = next(figure.mean for figure in self.figures if figure.feature == f"{name}_per_min")
         at = [{"start_s": round(start_s, 3), "end_s": round(end_s, 3)} for start_s, end_s in spans]
         return {"count": len(spans), "per_minute": None if rate is None else round(rate, 3), "at": at}
 
@@ -185,7 +167,7 @@ def _reported(
         holds=holds,
         start_s=window[0],
         end_s=window[1],
-        figures=tuple(Figure(name, *measured[name], UNITS[name]) for name in names),
+        figures=tuple(Figure(name, *measured[name], FEATURES[name].unit) for name in names),
         series={name: series.within(window) for name, series in _series(behaviour, settings, window).items()},
         events=HeadEvents((), ()) if face is None else _events(face.events, window),
         settings=settings,
@@ -314,3 +296,30 @@ def _events(events: HeadEvents, window: Span) -> HeadEvents:
         return tuple(span for span in spans if window[0] <= sum(span) / 2 < window[1])
 
     return replace(events, yes=inside(events.yes), no=inside(events.no))
+
+
+DIGITS = {"Hz": 2, "dB": 2, "fraction": 5, "%": 3, "nods": 0, "shakes": 0}
+"""Digits behind the point, by unit; 3 for others."""
+
+
+def render(probe: Probe) -> str:
+    """A line a feature, when there were nods and shakes, and what a reader should know."""
+    lines = [
+        f"{probe.shown_name}: {probe.holds}, from {probe.start_s:.2f} to {probe.end_s:.2f} s",
+        "",
+        f"{'feature':<17}{'mean':>10}  {'unit':<13}coverage",
+    ]
+    observed = [f for f in probe.figures if f.unit != "probability" or probe.emotion_model is not None]
+    lines += [f"{f.feature:<17}{_mean(f):>10}  {f.unit:<13}{f.coverage:>7.1%}" for f in observed]
+    lines += [f"{feature} at {_times(spans)}" for feature, spans in probe.nods.items() if spans]
+    return "\n".join([*lines, "", *(f"note: {note}" for note in probe.notes)])
+
+
+def _mean(figure: Figure) -> str:
+    if figure.mean is None:
+        return "-"
+    return f"{figure.mean:.{DIGITS.get(figure.unit, 3)}f}"
+
+
+def _times(spans: Sequence[tuple[float, float]]) -> str:
+    return ", ".join(f"{start_s:.2f} to {end_s:.2f} s" for start_s, end_s in spans)

@@ -1,6 +1,5 @@
 """Behaviour in words: how much of it there was, and how that compares with what is usual for the person.
 
-From the ground up: `baseline` (what is usual), `zscore` (one window beside it), `time_fraction` (what takes a share of
-the time), `expression_phrases` (the emotions), `phrases` (what fits), `numeric` (the numbers instead), `verbalize` (a
-session's descriptors).
+From the ground up: `zscore` (one window beside what is usual), `phrases` (what fits), `numeric`
+(the numbers instead), `verbalize` (a session's descriptors).
 """

@@ -5,39 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from apportion.features.names import FEATURES, RATES
-from apportion.features.verbalization.baseline import Baseline, Measure
-from apportion.features.verbalization.phrases import COUNTED
-
-DIGITS = {
-    **dict.fromkeys(("f0_hz", "intensity_db", "log_energy_db", "blinks_per_min", *RATES.values()), 1),
-    "jitter_local": 4,
-}
-"""Decimal places by feature; ``OTHER_DIGITS`` for the rest, which are fractions, probabilities and per cent."""
-OTHER_DIGITS = 2
-
-SAID_BY = {"log_energy_db": "intensity_db", **{rate: count for count, rate in RATES.items()}}
-"""Figures that say again what another one says: they are told only where that one is unknown."""
-NOTHING = (*COUNTED, "eyes_closed", "blinks_per_min", "frown", "brow_raise", "mouth_open")
-"""Figures that are not told where they are zero: most of the time nothing of the kind happens."""
+from apportion.features.registry import FEATURES, Count, Feature
+from apportion.features.verbalization.zscore import Baseline, Measure
 
 
 def in_numbers(
     measures: Mapping[str, Measure], usual: Mapping[str, Baseline], answers: Sequence[int] = ()
 ) -> str | None:
-    """The figures as text, such as ``f0_hz 212.3 (+1.4 sd); nod_yes 2; smile 0.40 (-0.3 sd)``.
+    """The figures as text, such as ``f0_hz 212.3 (+1.4 sd); nod_yes 2; eyes_closed 0.40 (-0.3 sd)``.
 
     ``measures`` holds only what was observed well enough; a feature without a baseline has no ``sd``. What did not
-    happen (``NOTHING``) and what another figure says already are left out. ``answers`` are the turns that a reply
+    happen and what another figure says already are left out. ``answers`` are the turns that a reply
     answers, where they are several: ``answers turns 3, 4; f0_hz ...``. None says that there is nothing to tell.
     """
     parts = []
     for name, mean in _told(measures, list(measures)):
-        if name in COUNTED:
+        if _is_count(name):
             parts.append(f"{name} {mean:.0f}")
             continue
         distance = f" ({_rounded(usual[name].distance(mean), 1):+.1f} sd)" if name in usual else ""
-        parts.append(f"{name} {mean:.{DIGITS.get(name, OTHER_DIGITS)}f}{distance}")
+        parts.append(f"{name} {mean:.{_digits(name)}f}{distance}")
     shared = [f"answers turns {', '.join(map(str, answers))}"] if answers else []
     return "; ".join([*shared, *parts]) if parts else None
 
@@ -45,16 +32,16 @@ def in_numbers(
 def in_json(measures: Mapping[str, Measure], usual: Mapping[str, Baseline], answers: Sequence[int] = ()) -> str | None:
     """The figures as one compact JSON object, such as ``{"f0_hz":{"mean":212.3,"sd_from_usual":1.4},"nod_yes":2}``.
 
-    Keys are in the order of ``apportion.features.names``. What was not observed has no key, nor has what ``in_numbers``
-    leaves out; what has no baseline has no ``sd_from_usual``; counts are whole numbers. ``answers`` come first, as
+    Keys are in the order of the table of features. What was not observed has no key, nor has what ``in_numbers`` leaves
+    out; what has no baseline has no ``sd_from_usual``; counts are whole numbers. ``answers`` come first, as
     ``"answers_turns":[3,4]``. None where there is nothing to tell.
     """
     figures: dict[str, int | dict[str, float] | list[int]] = {}
-    for name, mean in _told(measures, FEATURES):
-        if name in COUNTED:
+    for name, mean in _told(measures, list(FEATURES)):
+        if _is_count(name):
             figures[name] = round(mean)
             continue
-        figure = {"mean": _rounded(mean, DIGITS.get(name, OTHER_DIGITS))}
+        figure = {"mean": _rounded(mean, _digits(name))}
         if name in usual:
             figure["sd_from_usual"] = _rounded(usual[name].distance(mean), 1)
         figures[name] = figure
@@ -66,13 +53,21 @@ def _told(measures: Mapping[str, Measure], names: Sequence[str]) -> Iterator[tup
     """Those of ``names`` that are worth telling, with their means."""
     known = {name: measure.mean for name, measure in measures.items() if measure.mean is not None}
     for name in names:
-        if name in known and SAID_BY.get(name) not in known and not _is_nothing(name, known[name]):
+        row = FEATURES.get(name)
+        if name in known and (row is None or _is_told(row, known)):
             yield name, known[name]
 
 
-def _is_nothing(name: str, mean: float) -> bool:
-    digits = 0 if name in COUNTED else DIGITS.get(name, OTHER_DIGITS)
-    return name in NOTHING and round(mean, digits) == 0
+def _is_told(row: Feature, known: Mapping[str, float]) -> bool:
+    return row.repeats not in known and (row.common or round(known[row.name], row.digits) != 0)
+
+
+def _is_count(name: str) -> bool:
+    return name in FEATURES and isinstance(FEATURES[name].words, Count)
+
+
+def _digits(name: str) -> int:
+    return FEATURES[name].digits if name in FEATURES else 2
 
 
 def _rounded(value: float, digits: int) -> float:

@@ -1,50 +1,24 @@
-"""The phrases for behaviour, and which of them fits."""
+"""Which phrases fit what was observed: one function a kind of words (`apportion.features.registry`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from apportion.features.names import VOICE_FEATURES
-from apportion.features.settings import DescriptorThresholds
-from apportion.features.verbalization.expression_phrases import look_phrases
-from apportion.features.verbalization.time_fraction import SHARES, UNTOLD, share_phrase
-from apportion.features.verbalization.zscore import NormalizedFeature
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Phrases for a feature relative to what is usual for the person."""
-
-    well_below: str
-    below: str
-    above: str
-    well_above: str
-
-
-ROUGHNESS = Scale(
-    "voice much steadier than usual",
-    "voice steadier than usual",
-    "voice shakier than usual",
-    "voice much shakier than usual",
+from apportion.features.registry import (
+    FEATURES,
+    HALF,
+    THROUGHOUT,
+    Count,
+    Emotion,
+    Rate,
+    Relative,
+    TimeFraction,
+    Trust,
+    is_voice,
 )
-VOICE_SCALES = {
-    "f0_hz": Scale("pitch well below usual", "pitch below usual", "pitch above usual", "pitch well above usual"),
-    "intensity_db": Scale(
-        "voice much quieter than usual",
-        "voice quieter than usual",
-        "voice louder than usual",
-        "voice much louder than usual",
-    ),
-    "jitter_local": ROUGHNESS,
-    "jitter_disvoice": ROUGHNESS,
-}
-"""Log energy has no phrase: it says again what intensity says. Of the two jitters a table holds only one."""
-COUNTED = {"nod_yes": "nods", "nod_no": "shakes head"}
-SPEAKING = {"nod_yes": "moves head up and down", "nod_no": "moves head from side to side"}
-"""The same of who speaks: heads go with the own words (Hadar et al., 1983; McClave, 2000), so that only the movement is
-told and not what it means. Of six told in speech in other films one viewer took none for a gesture
-(docs/described_clips.md)."""
+from apportion.features.settings import DescriptorThresholds
+from apportion.features.verbalization.zscore import NormalizedFeature, beside_usual
+
 AS_USUAL = "as usual"
 NOT_SEEN = "face not seen"
 TIMES = {1: "", 2: " twice"}
@@ -56,24 +30,33 @@ def in_words(observed: NormalizedFeature, thresholds: DescriptorThresholds, answ
     ``as usual`` when nothing stands out, ``face not seen`` where that is so; None when nothing can be said. ``answers``
     are the turns that a reply answers, where they are several: ``answers turns 3, 4; pitch above usual``.
     """
-    phrases = [_voice_phrase(name, observed, thresholds) for name in VOICE_SCALES]
-    phrases += [_against_others(observed, thresholds)]
-    phrases += [_count_phrase(name, observed, thresholds) for name in COUNTED]
-    phrases += [share_phrase(share, observed, thresholds) for share in SHARES]
-    phrases += [_blink_phrase(observed, thresholds), *look_phrases(observed, thresholds)]
-    said = [phrase for phrase in phrases if phrase] or _as_usual(observed, thresholds)
+    said = [*filter(None, _phrases(observed, thresholds))] or _as_usual(observed, thresholds)
     said += [NOT_SEEN] if observed.hidden else []
     shared = [f"answers turns {', '.join(map(str, answers))}"] if answers else []
     return "; ".join([*shared, *said]) if said else None
 
 
+def _phrases(observed: NormalizedFeature, thresholds: DescriptorThresholds) -> Iterator[str | None]:
+    """What is said of every feature, kind by kind."""
+    words = {name: row.words for name, row in FEATURES.items()}
+    yield from (_relative(n, w, observed, thresholds) for n, w in words.items() if isinstance(w, Relative))
+    yield _against_others(observed, thresholds)
+    yield from (_count(n, w, observed, thresholds) for n, w in words.items() if isinstance(w, Count))
+    shares = [(n, w) for n, w in words.items() if isinstance(w, TimeFraction)]
+    yield from (_share(n, w, observed, thresholds) for n, w in sorted(shares, key=lambda share: share[1].place))
+    yield from (_rate(n, w, observed, thresholds) for n, w in words.items() if isinstance(w, Rate))
+    yield from _emotions({n: w for n, w in words.items() if isinstance(w, Emotion)}, observed, thresholds)
+
+
 def _as_usual(observed: NormalizedFeature, thresholds: DescriptorThresholds) -> list[str]:
-    """That what was observed, and is told of anybody, is as usual; of the voice alone where the face was not seen, or
-    not looked at often enough for that: what no look shows may have been there all the same."""
-    untold = UNTOLD.get(observed.detector or "", frozenset())
-    known = {name for name in observed.measures if observed.distance(name) is not None and name not in untold}
-    voice = known & set(VOICE_FEATURES)
-    face = known - voice
+    """That what was observed, and is told of anybody, is as usual.
+
+    Of the voice alone where the face was not seen, or not looked at often enough: what no look shows may have been
+    there all the same.
+    """
+    known = [n for n in observed.measures if observed.distance(n) is not None and _trust(n, observed) != "none"]
+    voice = any(map(is_voice, known))
+    face = not all(map(is_voice, known))
     if face and observed.looked_at_enough(thresholds):
         return [AS_USUAL]
     if not voice:
@@ -81,13 +64,18 @@ def _as_usual(observed: NormalizedFeature, thresholds: DescriptorThresholds) -> 
     return [f"voice {AS_USUAL}" if face or observed.hidden else AS_USUAL]
 
 
-def _voice_phrase(name: str, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
-    distance, scale = observed.distance(name), VOICE_SCALES[name]
+def _trust(name: str, observed: NormalizedFeature) -> Trust | None:
+    words = FEATURES[name].words if name in FEATURES else None
+    return words.trust.get(observed.detector or "") if isinstance(words, TimeFraction) else None
+
+
+def _relative(name: str, words: Relative, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
+    distance = observed.distance(name)
     if distance is None or abs(distance) < thresholds.above_sd:
         return None
     if distance > 0:
-        return scale.well_above if distance >= thresholds.far_above_sd else scale.above
-    return scale.well_below if -distance >= thresholds.far_above_sd else scale.below
+        return words.well_above if distance >= thresholds.far_above_sd else words.above
+    return words.well_below if -distance >= thresholds.far_above_sd else words.below
 
 
 def _against_others(observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
@@ -101,13 +89,63 @@ def _against_others(observed: NormalizedFeature, thresholds: DescriptorThreshold
     return f"voice {'louder' if mean > observed.others_db else 'quieter'} than the others', as recorded"
 
 
-def _count_phrase(name: str, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
+def _count(name: str, words: Count, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
     count = round(observed.mean(name) or 0.0)
-    words = (SPEAKING if observed.speaks else COUNTED)[name]
-    return f"{words}{TIMES.get(count, f' {count} times')}" if count >= thresholds.nod_count else None
+    doing = words.speaking if observed.speaks else words.listening
+    return f"{doing}{TIMES.get(count, f' {count} times')}" if count >= thresholds.nod_count else None
 
 
-def _blink_phrase(observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
-    """Only against usual, and well: in a window of seconds a single blink makes a high rate."""
-    change = observed.remarkable_change("blinks_per_min", thresholds.blink_change, thresholds.far_above_sd)
-    return f"blinks {'more' if change > 0 else 'less'} than usual" if change else None
+def _rate(name: str, words: Rate, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
+    change = observed.remarkable_change(name, getattr(thresholds, words.threshold), thresholds.far_above_sd)
+    return f"{words.plain} {'more' if change > 0 else 'less'} than usual" if change else None
+
+
+def _share(name: str, words: TimeFraction, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
+    """How much of the time, whatever is usual, and beside it whether that is more or less than usual.
+
+    Such as ``smiles throughout, as usual``; None where nothing is said.
+    """
+    mean, trust = observed.mean(name), _trust(name, observed)
+    if mean is None or trust == "none":
+        return None
+    change = observed.remarkable_change(name, thresholds.fraction_change, thresholds.above_sd)
+    if words.absent:
+        mean, change = 1.0 - mean, change and -change
+    if trust == "at least" and change is not None and change < 0:
+        change = None
+    level = None if trust == "relative" else _level(words, mean, observed.unknown_share(thresholds), thresholds)
+    if level is not None:
+        level += " or more" if trust == "at least" and level == HALF else ""
+        return f"{words.plain} {level}{observed.while_seen(name, thresholds)}{beside_usual(change)}"
+    return f"{words.plain}{beside_usual(change).lstrip(',')}" if change else None
+
+
+def _level(words: TimeFraction, mean: float, unknown: float, thresholds: DescriptorThresholds) -> str | None:
+    """The highest level that is reached; throughout only where what is not known (`unknown`) counts against it."""
+    held = {THROUGHOUT: mean - unknown}
+    # A share that is computed as 1 - mean may miss its threshold by a rounding.
+    reached = [told for name, told in words.levels if held.get(told, mean) + 1e-9 >= getattr(thresholds, name)]
+    return reached[-1] if reached else None
+
+
+def _emotions(emotions: dict[str, Emotion], observed: NormalizedFeature, thresholds: DescriptorThresholds) -> list[str]:
+    """Every emotion that is likely, whatever is usual, and those that rose; those that fell only where there are none.
+
+    The eight probabilities make one together: where one rises others fall, and to tell both says it twice.
+    """
+    told: list[str] = []
+    fell: list[str] = []
+    for name, words in emotions.items():
+        mean = observed.mean(name)
+        if mean is None:
+            continue
+        change = observed.remarkable_change(name, thresholds.emotion_change, thresholds.above_sd)
+        if mean >= thresholds.emotion_probability:
+            level = ""
+            seen_enough = 1.0 - observed.unknown_share(thresholds) + 1e-9 >= thresholds.throughout_fraction
+            if mean >= thresholds.emotion_throughout and seen_enough:
+                level = f" throughout{observed.while_seen(name, thresholds)}"
+            told.append(f"{words.plain}{level}{beside_usual(change)}")
+        elif change:
+            (told if change > 0 else fell).append(words.more if change > 0 else words.less)
+    return told or fell

@@ -10,20 +10,15 @@ import pyarrow as pa
 
 from apportion.corpus.schema import DESCRIPTORS
 from apportion.corpus.session import ENVIRONMENT, Session
-from apportion.features.names import FACE_FEATURES, FEATURES, VOICE_FEATURES
+from apportion.features.registry import FEATURES, is_voice
 from apportion.features.settings import DescriptorSettings, DescriptorThresholds
 from apportion.features.turn_windows import DURING, REPLY, turn_spans
-from apportion.features.verbalization.baseline import Baseline, Measure, baselines
 from apportion.features.verbalization.numeric import in_json, in_numbers
 from apportion.features.verbalization.phrases import in_words
-from apportion.features.verbalization.zscore import NormalizedFeature
+from apportion.features.verbalization.zscore import Baseline, Measure, NormalizedFeature, baselines
 
 Cells = Mapping[tuple[int, str, str], Mapping[str, Measure]]
 """Measures by feature for every (turn, person, window)."""
-
-
-OF_A_LISTENER = ("mouth_open",)
-"""Told in words only of who listens: an open mouth that speaks says nothing."""
 
 
 def describe_session(
@@ -104,8 +99,8 @@ class _Rater:
         """What of ``cell`` (a window of this rater, ``length_s`` seconds long) was observed well enough."""
         measures = _usable(cell, self.thresholds)
         if window == REPLY:
-            measures = {name: measure for name, measure in measures.items() if name not in OF_A_LISTENER}
-        filmed = any(name in cell for name in FACE_FEATURES)
+            measures = {name: measure for name, measure in measures.items() if not FEATURES[name].of_listener}
+        filmed = any(name in FEATURES and FEATURES[name].states for name in cell)
         hidden = filmed and self.is_seen and not _is_seen(cell, self.thresholds)
         return NormalizedFeature(
             measures, self.usual, self.others_db, hidden, self.detector, length_s, speaks=window == REPLY
@@ -158,9 +153,10 @@ def _usual(
     for (turn, who, window), cell in cells.items():
         if who == person and window == DURING:
             speaking = speakers.get(turn) == person
-            passed = OF_A_LISTENER if speaking else VOICE_FEATURES
-            measures = _usable(cell, thresholds)
-            utterances.append({name: m for name, m in measures.items() if name not in passed})
+            rows = {name: (FEATURES[name], measure) for name, measure in _usable(cell, thresholds).items()}
+            utterances.append(
+                {n: m for n, (row, m) in rows.items() if not (row.of_listener if speaking else row.track == "voice")}
+            )
     return baselines(utterances, thresholds.baseline_utterances)
 
 
@@ -178,7 +174,7 @@ def _others_db(
 
 def _is_seen(cell: Mapping[str, Measure], thresholds: DescriptorThresholds) -> bool:
     """Whether the face was seen well enough for anything to be told of it."""
-    return any(name not in VOICE_FEATURES for name in _usable(cell, thresholds))
+    return any(not is_voice(name) for name in _usable(cell, thresholds))
 
 
 def _usable(cell: Mapping[str, Measure], thresholds: DescriptorThresholds) -> dict[str, Measure]:
@@ -190,7 +186,7 @@ def _usable(cell: Mapping[str, Measure], thresholds: DescriptorThresholds) -> di
     voiced = cell["f0_hz"].coverage if "f0_hz" in cell else 1.0
     usable = {}
     for name, measure in cell.items():
-        voice = name in VOICE_FEATURES
+        voice = is_voice(name)
         coverage = min(measure.coverage, voiced) if voice else measure.coverage
         seen = measure.mean is not None and math.isfinite(measure.mean)
         if name in FEATURES and seen and coverage >= (thresholds.voice_coverage if voice else thresholds.face_coverage):

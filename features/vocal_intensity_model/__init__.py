@@ -1,5 +1,5 @@
 """How strongly somebody speaks, told by a small model that is trained on labelled speech of one's own (RAVDESS).
 
-From the ground up: `clips` (the files of such a corpus, and what their names say), `model` (from a voice's figures to
-a probability), `train` (a folder of clips to a model, and how well it does on actors that it has not heard).
+From the ground up: `model` (from a voice's figures to a probability), `train` (a folder of clips to a model, and how
+well it does on actors that it has not heard).
 """

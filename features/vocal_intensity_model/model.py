@@ -67,13 +67,7 @@ class IntensityModel:
 
 
 def load_intensity_model(folder: Path | None) -> IntensityModel:
-    """The model in ``folder``.
-
-    Raises
-    ------
-    InputError
-        None, no such folder, or what is in it is no such model.
-    """
+    """The model in ``folder``. Raises ``InputError``: none, no such folder, or what is in it is no such model."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from apportion.corpus.session import Media
 from apportion.features.media_io.audio import Track, read_pieces
-from apportion.features.media_io.channel import parse_channel
-from apportion.features.media_io.channel_selection import voice_channel
+from apportion.features.media_io.channel import parse_channel, voice_channel
 from apportion.features.media_io.chunks import blocks
 from apportion.features.media_io.media import open_recording
 from apportion.features.settings import FeatureSettings

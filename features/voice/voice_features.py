@@ -4,17 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from apportion.features.media_io.audio import Track
 from apportion.features.media_io.chunks import AudioBlock
+from apportion.features.registry import Measured, measure_track
 from apportion.features.settings import FeatureSettings
-from apportion.features.time_series import Series, Span
-from apportion.features.voice.energy import energy_series
-from apportion.features.voice.intensity import intensity_series
+from apportion.features.time_series import Series, Span, sampled
 from apportion.features.voice.jitter import Jitter, track_jitter
 from apportion.features.voice.pitch import pitch_series, track_pitch
+
+SILENCE_DB = -200.0
+"""Praat gives -300 dB for digital silence; no microphone gets near this."""
+
+
+def intensity_series(sound: Any, floor_hz: float) -> Series:
+    """Intensity in dB relative to 20 micropascal [F] of a whole ``parselmouth.Sound``; full scale counts as 1 Pa.
+
+    Digital silence is NaN, and a sound shorter than Praat's window (6.4 / floor) gives an empty series. Means over
+    it are energy means: on one recording that is 60.6 dB where the mean of the decibels is 47.7 dB. It stands in
+    for LLM-GELI's intensity, which is "from a predictor trained on RAVDESS" that is not public.
+    """
+    if sound.duration < 6.4 / floor_hz + sound.dx:
+        return sampled([], [], 1.0, decibel=True)
+    intensity = sound.to_intensity(minimum_pitch=floor_hz)
+    values = intensity.values[0].astype(np.float64)
+    return sampled(intensity.xs(), np.where(values > SILENCE_DB, values, np.nan), intensity.dx, decibel=True)
+
+
+STEP_S = 0.01
+
+
+def energy_series(track: Track) -> Series:
+    """10*log10(mean(x^2)) in dB relative to full scale [F], over steps of 10 ms; NaN for digital silence.
+
+    Source: log energy of LLM-GELI section 5.1, which is librosa's: its RMS in decibels, over steps that do not overlap.
+    Means over it are energy means, so that the value of an utterance is 10*log10(mean(x^2)) of its samples.
+    DisVoice normalises the peak first; we do not, because a person's loudness relative to their own other utterances
+    is what the descriptors tell.
+    """
+    step = max(1, round(STEP_S * track.rate_hz))
+    whole = len(track.samples) // step * step
+    sound, rest = track.samples[:whole], track.samples[whole:]
+    power = np.zeros(0)
+    if whole:
+        import librosa
+
+        rms = librosa.feature.rms(y=sound, frame_length=step, hop_length=step, center=False)[0, : whole // step]
+        power = rms.astype(np.float64) ** 2
+    if len(rest):
+        power = np.append(power, np.mean(rest.astype(np.float64) ** 2))
+    values = np.full(len(power), np.nan)
+    values[power > 0] = 10.0 * np.log10(power[power > 0])
+    edges = np.minimum(np.arange(len(power) + 1, dtype=np.float64) * step, len(track.samples)) / track.rate_hz
+    return Series(track.start_s + edges[:-1], track.start_s + edges[1:], values, decibel=True)
 
 
 @dataclass(frozen=True)
@@ -24,14 +69,9 @@ class Voice:
     series: dict[str, Series]
     jitter: Jitter
 
-    def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, tuple[float | None, float]]:
-        """Mean and coverage of every voice feature over ``spans``, a window of ``length_s`` seconds.
-
-        Jitter has the coverage of pitch: both need a sounding voice.
-        """
-        measured = {name: series.mean(spans, length_s) for name, series in self.series.items()}
-        jitter, voiced = self.jitter.over(spans), measured["f0_hz"][1]
-        return {**measured, self.jitter.feature: (jitter, voiced if jitter is not None else 0.0)}
+    def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, Measured]:
+        """Mean and coverage of every voice feature over ``spans``, a window of ``length_s`` seconds."""
+        return measure_track("voice", self, spans, length_s)
 
 
 def measure_voice(track: Track, settings: FeatureSettings) -> Voice:

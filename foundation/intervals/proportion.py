@@ -22,14 +22,8 @@ CONFIDENCE = 0.95
 class Share(IntervalEstimate):
     """A share with its interval.
 
-    Parameters
-    ----------
-    trials : int
-        Of how many trials it is the share.
-    clusters : int
-        In how many clusters these came.
-    design_effect : float
-        How many times the variance is that of as many independent trials; 1 where each is a cluster of its own.
+    ``trials``: of how many trials it is the share. ``clusters``: in how many clusters these came. ``design_effect``:
+    how many times the variance is that of as many independent trials; 1 where each is a cluster of its own.
     """
 
     trials: int
@@ -69,10 +63,8 @@ def clustered_share(wins: ArrayLike, trials: ArrayLike, confidence: float = CONF
     exclude each other. Where all are won, none is, or a single cluster tells nothing of the variance, trials of one
     cluster count as if they always ended alike: (sum of n)^2 / (sum of n^2) of them.
 
-    Parameters
-    ----------
-    wins, trials : whole numbers [shape=(C,)]
-        A cluster each, ``wins`` at most ``trials``; clusters without a trial count nowhere.
+    ``wins``, ``trials`` (whole numbers [shape=(C,)]): A cluster each, ``wins`` at most ``trials``; clusters without a
+    trial count nowhere.
     """
     all_trials: Floats = np.asarray(trials, np.float64)
     there = all_trials > 0

@@ -27,10 +27,7 @@ class Sampling:
 def drawn_counts(units: int, resamples: int, seed: int) -> Floats:
     """How often each of U units is drawn, with replacement, in each of B resamples.
 
-    Returns
-    -------
-    float64 [shape=(B, U)]
-        Rows sum to U; read-only.
+    Returns rows sum to U; read-only.
     """
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, units, size=(resamples, units))
@@ -62,12 +59,8 @@ def percentile_interval(replicates: Floats, confidence: float) -> tuple[float, f
 def interval(sums: Floats, statistic: Statistic, sampling: Sampling) -> tuple[float, float] | tuple[None, None]:
     """The interval of a figure that depends on U units through sums; none with a single unit.
 
-    Parameters
-    ----------
-    sums : float64 [shape=(U, C) or (U,)]
-        What each unit contributes.
-    statistic : Statistic
-        The figure, from the sums over all units that were drawn.
+    ``sums`` (float64 [shape=(U, C) or (U,)]): what each unit contributes. ``statistic``: the figure, from the sums over
+    all units that were drawn.
     """
     if len(sums) < 2:
         return None, None

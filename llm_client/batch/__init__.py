@@ -1,5 +1,5 @@
 """Requests through the Batch API, at half the price.
 
-From the ground up: `lines` (of its files), `ledger` (which request is in which batch), `service` (the server's calls),
+From the ground up: `ledger` (which request is in which batch), `service` (the server's calls),
 `batches` (handed in, waited for, collected).
 """

@@ -22,10 +22,15 @@ from typing import TYPE_CHECKING
 from apportion.foundation.files import locked
 from apportion.foundation.truncate import listed
 from apportion.llm_client.batch.ledger import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
-from apportion.llm_client.batch.lines import BatchLine, read_line, request_line
-from apportion.llm_client.batch.service import BatchService, FileLines, UncertainError
-from apportion.llm_client.cache.cache import CachedReply, ReplyCache
-from apportion.llm_client.cache.served_models import ServedModels
+from apportion.llm_client.batch.service import (
+    BatchLine,
+    BatchService,
+    FileLines,
+    UncertainError,
+    read_line,
+    request_line,
+)
+from apportion.llm_client.cache.cache import CachedReply, ReplyCache, ServedModels
 from apportion.llm_client.cost.budget import Budget
 from apportion.llm_client.cost.prices import Price, find_price
 from apportion.llm_client.errors import LostBatchError, RequestError, SetupError
@@ -98,24 +103,11 @@ class _Progress:
 class Batches:
     """Hands requests in and collects their replies into the same cache that live requests use.
 
-    Parameters
-    ----------
-    settings : LLMSettings
-        Which model answers, and where it is.
-    cache : Path
-        The SQLite file of replies; the account of batches is in it.
-    prices : Path, optional
-        A price table that goes before the shipped one.
-    budget_usd : float, optional
-        US dollars that everything ever paid into ``cache`` may not pass.
-    settle_s : float
-        Seconds after which a call whose process was killed has arrived or never will.
-
-    Raises
-    ------
-    SetupError
-        No consent or key, another process at work on the same batches, a budget that cannot be kept, files that cannot
-        be used.
+    ``settings``: which model answers, and where it is. ``cache``: the SQLite file of replies; the account of batches is
+    in it. ``prices``: a price table that goes before the shipped one. ``budget_usd``: US dollars that everything ever
+    paid into ``cache`` may not pass. ``settle_s``: seconds after which a call whose process was killed has arrived or
+    never will. Raises ``SetupError``: no consent or key, another process at work on the same batches, a budget that
+    cannot be kept, files that cannot be used.
     """
 
     def __init__(
@@ -147,12 +139,8 @@ class Batches:
     def advance(self, requests: Sequence[ChatRequest]) -> BatchReport:
         """Collect what is ready, then hand in those of ``requests`` that have no reply and are in no batch.
 
-        Raises
-        ------
-        SetupError
-            The server does not take the key, does not know a batch, or has no Batch API.
-        RequestError
-            The server failed; what was collected is kept, and the same call goes on from there.
+        Raises ``SetupError``: the server does not take the key, does not know a batch, or has no Batch API.
+        ``RequestError``: the server failed; what was collected is kept, and the same call goes on from there.
         """
         progress = _Progress()
         known = {request.key(): request for request in requests}
@@ -174,10 +162,7 @@ class Batches:
 
         What was set aside for them in the budget stays so: they may have been paid.
 
-        Raises
-        ------
-        SetupError
-            No such batch in the cache.
+        Raises ``SetupError``: no such batch in the cache.
         """
         with self._alone():
             batches = {batch.batch_id: batch for batch in self._book.batches() if batch.batch_id}

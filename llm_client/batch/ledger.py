@@ -32,12 +32,8 @@ class BookedBatch:
 class BatchBook:
     """The account of batches; every change is on the disk when its method returns.
 
-    Parameters
-    ----------
-    cache : ReplyCache
-        The file that it is kept in.
-    url : str
-        The server whose batches these are; those of another are left alone.
+    ``cache``: the file that it is kept in. ``url``: the server whose batches these are; those of another are left
+    alone.
     """
 
     def __init__(self, cache: ReplyCache, url: str) -> None:
@@ -61,20 +57,10 @@ class BatchBook:
 
         What another process is asking at this moment is left to it.
 
-        Parameters
-        ----------
-        most_usd
-            By key, the dearest that the request can be; read only where there is a ceiling.
-        ceiling_usd
-            US dollars, or None.
-        learnt
-            The dialect that the batch will be written in.
-
-        Returns
-        -------
-        tuple
-            The batch, the keys that are in it, and the first key that did not fit into the budget, if any. Where no key
-            is in it, there is no batch in the book either.
+        ``most_usd``: by key, the dearest that the request can be; read only where there is a ceiling. ``ceiling_usd``:
+        US dollars, or None. ``learnt``: the dialect that the batch will be written in. Returns the batch, the keys that
+        are in it, and the first key that did not fit into the budget, if any. Where no key is in it, there is no batch
+        in the book either.
         """
         token = uuid.uuid4().hex
 

@@ -4,17 +4,58 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from apportion.llm_client.errors import RequestError, SetupError
+from apportion.llm_client.request import ChatReply
 from apportion.llm_client.transport import retry
+from apportion.llm_client.transport.completion import error_words, read_completion
 from apportion.llm_client.transport.connection import Connection, is_refusal, is_status, may_pass
 
 if TYPE_CHECKING:
     from openai.types import Batch
+
+
+_NOT_REACHED = ("batch_expired", "batch_cancelled")
+
+
+@dataclass(frozen=True)
+class BatchLine:
+    """The fate of the request ``key``: a reply, or a ``refusal`` in the server's words, or neither where the batch
+    ended before it was reached. ``bad_request`` says that the server did not take the request as it stood."""
+
+    key: str
+    reply: ChatReply | None = None
+    refusal: str | None = None
+    bad_request: bool = False
+
+
+def request_line(key: str, body: Mapping[str, Any]) -> bytes:
+    """The line by which the request ``key`` is handed in, its HTTP body being ``body``."""
+    document = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": body}
+    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
+
+
+def read_line(document: Mapping[str, Any]) -> BatchLine:
+    """Read a line of an output or error file; what cannot be read is a refusal, never a reply."""
+    key = str(document.get("custom_id"))
+    error, response = document.get("error"), document.get("response")
+    if isinstance(error, dict) and error.get("code") in _NOT_REACHED:
+        return BatchLine(key)
+    if not isinstance(response, dict):
+        return BatchLine(key, refusal=error_words(error))
+    body, status = response.get("body"), response.get("status_code")
+    if status != 200:
+        cause = body.get("error", body) if isinstance(body, dict) else body
+        return BatchLine(key, refusal=error_words(cause or error), bad_request=status in (400, 422))
+    try:
+        return BatchLine(key, read_completion(body))
+    except ValueError as mistake:
+        return BatchLine(key, refusal=str(mistake))
+
 
 _ENDPOINT = "/v1/chat/completions"
 _TOKEN = "apportion"
@@ -58,10 +99,7 @@ class BatchService:
     def create(self, token: str, input_file: str) -> str:
         """Have the server work on an uploaded file, paid; returns the batch's id. Tried once.
 
-        Raises
-        ------
-        UncertainError
-            No answer came, so nobody knows whether there is a batch now; ``find`` does.
+        Raises ``UncertainError``: no answer came, so nobody knows whether there is a batch now; ``find`` does.
         """
         try:
             batch = self._sdk.batches.create(

@@ -1,8 +1,7 @@
 """Replies on the disk.
 
-From the ground up: `schema` (of the cache's file), `read_reply` (a reply that may be damaged), `process_id` (which
-process asks), `leases` (who is asking what), `shared_slots` (who may send how much), `cache` (every reply that was
-paid), `served_models` (which model a server says that answered), `writer` (writes what comes together with one sync),
-`polling` (for other processes), `pages`, `inspection` and `repair` (damaged files), `recorded` (replies as a file to
-hand on), `lookup` (what is there already, for prices and previews).
+From the ground up: `schema` (of the cache's file and its replies), `leases` (which process is asking what),
+`shared_slots` (who may send how much), `cache` (every reply that was paid, and by which model), `writer` (writes what
+comes together with one sync), `pages`, `inspection` and `repair` (damaged files), `recorded` (replies as a file to hand
+on).
 """

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from apportion.foundation.truncate import listed
 from apportion.llm_client.cache.leases import set_aside
-from apportion.llm_client.cache.read_reply import SQL_ERRORS, checksum, read_reply
-from apportion.llm_client.cache.schema import bring_up_to_date, check_kind
+from apportion.llm_client.cache.schema import SQL_ERRORS, bring_up_to_date, check_kind, checksum, read_reply
 from apportion.llm_client.errors import DamagedCacheError, SetupError
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.usage import Overrun, Usage
@@ -63,12 +63,8 @@ class ReplyCache:
 
     Prompts are not stored, only their hashes. A reply that cannot be read any more counts as none.
 
-    Raises
-    ------
-    SetupError
-        The file cannot be made, is no SQLite file, or its disk is full.
-    DamagedCacheError
-        The file is damaged.
+    Raises ``SetupError``: the file cannot be made, is no SQLite file, or its disk is full. ``DamagedCacheError``: the
+    file is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -296,3 +292,32 @@ def _overruns(connection: sqlite3.Connection, after: int) -> Overrun | None:
     ).fetchone()
     replies, usd, asked, counted, estimated = row
     return Overrun(usd, asked, counted, replies, bool(estimated)) if replies else None
+
+
+class ServedModels:
+    """Warns where replies of two models are kept under one name; once for each name.
+
+    That a provider answers a general name with a dated one is no change; that the dated one becomes another is.
+    """
+
+    def __init__(self, cache: ReplyCache) -> None:
+        self._cache = cache
+        self._seen: set[tuple[str, str]] = set()
+        self._told: set[str] = set()
+
+    def note(self, asked: str, served: str) -> None:
+        """A reply to a request for the model ``asked`` came from ``served``, and is kept; empty says nothing."""
+        if not served or asked in self._told or (asked, served) in self._seen:
+            return
+        self._seen.add((asked, served))
+        counts = self._cache.served(asked)
+        if len(counts) < 2:
+            return
+        self._told.add(asked)
+        _log.warning(
+            "the model that answers to the name %r has changed: the reply cache holds %s. Judgements of two models do "
+            "not compare: ask for one of them by its own name (a dated one, where the provider has it), or begin "
+            "another reply cache",
+            asked,
+            listed([f"{count:,} of {name!r}" for name, count in counts.items()]),
+        )

@@ -16,8 +16,7 @@ from urllib.parse import quote
 
 from apportion.llm_client.cache.cache import primary_code
 from apportion.llm_client.cache.pages import Pages
-from apportion.llm_client.cache.read_reply import SQL_ERRORS, read_reply
-from apportion.llm_client.cache.schema import check_kind
+from apportion.llm_client.cache.schema import SQL_ERRORS, check_kind, read_reply
 from apportion.llm_client.errors import SetupError
 
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -90,10 +89,7 @@ class Contents:
 def inspect(path: Path) -> Contents:
     """Read a reply cache, page by page where SQLite does not; it may be in use.
 
-    Raises
-    ------
-    SetupError
-        No such file, or it is another program's or a newer version's.
+    Raises ``SetupError``: no such file, or it is another program's or a newer version's.
     """
     contents = Contents()
     with opened(path) as descriptor:
@@ -112,13 +108,7 @@ def log_of(path: Path) -> Path:
 
 @contextmanager
 def opened(path: Path) -> Iterator[int]:
-    """The file, to be read.
-
-    Raises
-    ------
-    SetupError
-        It cannot be.
-    """
+    """The file, to be read. Raises ``SetupError``: it cannot be."""
     try:
         if path.exists() and not path.is_file():
             raise OSError(errno.EINVAL, "it is a folder" if path.is_dir() else "it is no regular file")
@@ -152,21 +142,9 @@ def lock(descriptor: int) -> bool:
 def read_by_sql(path: Path, contents: Contents, *, alone: bool, called: Path | None = None) -> None:
     """Add what SQLite reads of the file; without a log, ``alone`` reads it without leaving a trace.
 
-    Parameters
-    ----------
-    path
-        The file.
-    contents
-        What is added to.
-    alone
-        Whether nobody else uses it.
-    called
-        The file that errors name, ``path`` by default.
-
-    Raises
-    ------
-    SetupError
-        It is another program's or a newer version's, or its place does not let SQLite read it.
+    ``path``: the file. ``contents``: what is added to. ``alone``: whether nobody else uses it. ``called``: the file
+    that errors name, ``path`` by default. Raises ``SetupError``: it is another program's or a newer version's, or its
+    place does not let SQLite read it.
     """
     log = log_of(path)
     # Who may not write can neither shut others out nor leave a trace.

@@ -23,14 +23,7 @@ Read = Callable[[int, int], bytes]
 class Pages:
     """The pages of a file together with those of its write-ahead log, the newest of each.
 
-    Parameters
-    ----------
-    read : callable
-        Reads the file.
-    size : int
-        Its bytes.
-    log : bytes
-        The content of its ``-wal`` file; empty where there is none.
+    ``read``: reads the file. ``size``: its bytes. ``log``: the content of its ``-wal`` file; empty where there is none.
     """
 
     def __init__(self, read: Read, size: int, log: bytes = b"") -> None:

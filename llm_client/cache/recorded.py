@@ -12,12 +12,14 @@ import fcntl
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.errors import MissingReplyError, SetupError
 from apportion.llm_client.request import ChatReply, ChatRequest, json_line
 from apportion.llm_client.settings import LLMSettings
@@ -38,10 +40,7 @@ class RecordingHeader:
 def read_header(path: Path) -> RecordingHeader:
     """The header of a file of recorded replies, to be shown wherever its replies are.
 
-    Raises
-    ------
-    SetupError
-        No such file, or its first line is no header.
+    Raises ``SetupError``: no such file, or its first line is no header.
     """
     try:
         with path.open(encoding="utf-8") as file:
@@ -54,10 +53,7 @@ def read_header(path: Path) -> RecordingHeader:
 class RecordedReplies:
     """The provider that answers from a file.
 
-    Raises
-    ------
-    SetupError
-        The file cannot be read; the message names the line.
+    Raises ``SetupError``: the file cannot be read; the message names the line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,10 +72,7 @@ class RecordedReplies:
     async def fetch(self, request: ChatRequest) -> ChatReply:
         """The recorded reply to ``request``.
 
-        Raises
-        ------
-        MissingReplyError
-            The file has none for exactly this request.
+        Raises ``MissingReplyError``: the file has none for exactly this request.
         """
         reply = self.find(request)
         if reply is None:
@@ -97,10 +90,7 @@ class RecordedReplies:
 class Recorder:
     """Appends replies to a recording, each request once; safe for several processes on one file.
 
-    Raises
-    ------
-    SetupError
-        The file is there and is no recording, or cannot be written.
+    Raises ``SetupError``: the file is there and is no recording, or cannot be written.
     """
 
     def __init__(self, path: Path, header: RecordingHeader) -> None:
@@ -223,3 +213,20 @@ def _reply(entry: Mapping[str, Any]) -> ChatReply:
         finish_reason=str(entry.get("finish_reason", "stop")),
         cached_tokens=entry.get("cached_tokens"),
     )
+
+
+@contextmanager
+def kept_replies(
+    settings: LLMSettings, cache: Path, recorded: Path | None
+) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
+    """Looks up the reply to a request, None where there is none; makes no file.
+
+    Raises ``SetupError``: the file of replies cannot be read.
+    """
+    if settings.provider == "recorded":
+        yield RecordedReplies(recorded).find if recorded is not None else lambda request: None
+    elif not cache.exists():
+        yield lambda request: None
+    else:
+        with closing(ReplyCache(cache)) as kept:
+            yield lambda request: kept.get(request.key())

@@ -44,10 +44,8 @@ def repair(path: Path) -> CacheRepair:
     A kill at any moment leaves the old file or the new one. Money that was paid for replies which are lost stays in
     the new file's account as money for requests whose reply never came.
 
-    Raises
-    ------
-    SetupError
-        No such file, it is another program's, another process is using it, or there is no room for the new one.
+    Raises ``SetupError``: no such file, it is another program's, another process is using it, or there is no room for
+    the new one.
     """
     with opened(path) as descriptor:
         # Held until the new file is in its place. Nothing may open and close the old one meanwhile: that would end it.

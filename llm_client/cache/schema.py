@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from apportion.foundation.truncate import listed
 from apportion.llm_client.errors import SetupError
+from apportion.llm_client.request import ChatReply
 
 VERSION = 5
 _COLUMNS = {
@@ -75,10 +78,7 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
 def check_kind(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether anything was ever written into the file ``path``.
 
-    Raises
-    ------
-    SetupError
-        It is of a newer version than this program, or of another program.
+    Raises ``SetupError``: it is of a newer version than this program, or of another program.
     """
     tables = sorted(name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
     if tables and "replies" not in tables:
@@ -119,3 +119,28 @@ def _add_columns(connection: sqlite3.Connection, table: str, columns: Mapping[st
 
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+SQL_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a damaged file ends in: SQLite's own message may quote what is no text any more."""
+
+
+def checksum(text: str) -> int:
+    """What is kept beside a reply's ``text`` to tell whether it is still the same."""
+    return zlib.crc32(text.encode())
+
+
+def read_reply(text: Any, crc: Any = None) -> ChatReply | None:
+    """The reply that ``ChatReply.to_json`` wrote; None where ``text`` is none or has not the checksum ``crc``."""
+    try:
+        # Bytes that are no UTF-8 have become half surrogate pairs, which cannot be encoded.
+        if checksum(text) != crc and crc is not None:
+            return None
+        reply = ChatReply.from_json(text)
+    except (AttributeError, ValueError, TypeError, RecursionError):
+        return None
+    words = (reply.text, reply.model, reply.finish_reason)
+    counts = (reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens)
+    if not all(isinstance(word, str) for word in words):
+        return None
+    return reply if all(count is None or type(count) is int for count in counts) else None

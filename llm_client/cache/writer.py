@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from apportion.llm_client.cache import leases
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, insert_reply
-from apportion.llm_client.cache.leases import RequestLease
-from apportion.llm_client.cache.process_id import RENEW_S
+from apportion.llm_client.cache.leases import RENEW_S, RequestLease
 from apportion.llm_client.request import ChatReply
 
 _Result = TypeVar("_Result")

@@ -1,3 +1,3 @@
-"""What asking costs: `tokens` (counted or estimated), `prices` (a table to edit), `estimate` (beforehand),
-`upper_bound` (at most, where how much will be asked is open), `budget` (a ceiling that holds).
+"""What asking costs: `tokens` (counted or estimated), `prices` (a table to edit), `estimate` (beforehand, or
+at most), `budget` (a ceiling that holds).
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from apportion.llm_client.cache.cache import ReplyCache
-from apportion.llm_client.cache.polling import growing_waits_s
+from apportion.llm_client.cache.leases import growing_waits_s
 from apportion.llm_client.cache.writer import CacheWriter
 from apportion.llm_client.cost.prices import SHIPPED, Price
 from apportion.llm_client.errors import BudgetError, SetupError
@@ -20,25 +20,10 @@ class Budget:
     (a timeout, a kill) may have been paid and stays counted at its dearest. Once a request did not fit, none is sent
     any more: going on with the small ones would leave a choice of short questions. Must be used on one event loop.
 
-    Parameters
-    ----------
-    ceiling_usd : float
-        US dollars.
-    price : Price or None
-        The model's; None is an error.
-    max_tokens : int, optional
-        The longest reply that requests ask for.
-    cache : ReplyCache or None
-        Where replies and their cost are kept; None is an error.
-    model : str
-        Its name, for errors.
-    keeper : Keeper, optional
-        Writes into the cache; needed where requests are sent one by one.
-
-    Raises
-    ------
-    SetupError
-        The budget could not be kept: the price or the longest reply is not known, or there is no cache.
+    ``ceiling_usd``: US dollars. ``price``: the model's; None is an error. ``max_tokens``: the longest reply that
+    requests ask for. ``cache``: where replies and their cost are kept; None is an error. ``model``: its name, for
+    errors. ``keeper``: writes into the cache; needed where requests are sent one by one. Raises ``SetupError``: the
+    budget could not be kept: the price or the longest reply is not known, or there is no cache.
     """
 
     def __init__(
@@ -74,10 +59,7 @@ class Budget:
     async def reserve(self, request: ChatRequest) -> None:
         """Set aside what one try of ``request`` may cost, once there is room for it.
 
-        Raises
-        ------
-        BudgetError
-            There is no room, and nothing is under way that could give some back.
+        Raises ``BudgetError``: there is no room, and nothing is under way that could give some back.
         """
         most_usd = self.most_usd(request)
         if not self._turn.locked() and await self._set_aside_at_once(request.key(), most_usd):

@@ -85,10 +85,7 @@ class _Table(Settings):
 def find_price(model: str, own: Path | None = None) -> Price | None:
     """The price of ``model`` from the table ``own``, else from the shipped one; None where neither has it.
 
-    Raises
-    ------
-    SetupError
-        A table cannot be read; the message names the model and the key.
+    Raises ``SetupError``: a table cannot be read; the message names the model and the key.
     """
     for path in (own, SHIPPED):
         if path is None:

@@ -53,10 +53,7 @@ class PromptKind:
     def find(self, name: str) -> Path:
         """The file of the prompt ``name``: one of ours, one that a package brings, or the path of the user's own.
 
-        Raises
-        ------
-        InputError
-            No such prompt (with the nearest name), or a package's prompt cannot be loaded.
+        Raises ``InputError``: no such prompt (with the nearest name), or a package's prompt cannot be loaded.
         """
         ours = self.folder / f"{name}.txt"
         if not is_path(name) and ours.is_file():
@@ -77,11 +74,8 @@ class PromptKind:
     def read(self, path: Path, environment: Any) -> PromptText:
         """Read and check a prompt's file; ``environment`` is Jinja's.
 
-        Raises
-        ------
-        InputError
-            The file cannot be read, lacks a section, has a line in its header that is not allowed there, or is no
-            valid template.
+        Raises ``InputError``: the file cannot be read, lacks a section, has a line in its header that is not allowed
+        there, or is no valid template.
         """
         head, *sections = _SECTION.split(self._content(path))
         names, texts = sections[::2], sections[1::2]
@@ -99,10 +93,7 @@ class PromptKind:
 
         Values are filled in once and never read as templates, so that "{{" in what somebody said stays as it was said.
 
-        Raises
-        ------
-        InputError
-            As `find` and `read`.
+        Raises ``InputError``: as `find` and `read`.
         """
         _, system, user = _usable(self, name)
         return (

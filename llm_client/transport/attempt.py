@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.transport.body import ENCODINGS, keeper_of_bodies, library_of
 from apportion.llm_client.transport.consent import header_from
-from apportion.llm_client.transport.transport import Transport
+from apportion.llm_client.transport.network_backend import Transport
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -29,19 +29,9 @@ class Attempt:
     """Posts bodies to the server's chat completions (those with a bare prompt to its completions), over connections of
     its own.
 
-    Parameters
-    ----------
-    settings : LLMSettings
-        Where the server is, how long a try takes, and how much of an answer is read.
-    key : str
-        What is sent as the key.
-    transport : mapping
-        How the HTTP client is made: its way to the server, whom it trusts, its time limits.
-
-    Raises
-    ------
-    SetupError
-        One of the variables that name the account cannot be sent.
+    ``settings``: where the server is, how long a try takes, and how much of an answer is read. ``key``: what is sent as
+    the key. ``transport``: how the HTTP client is made: its way to the server, whom it trusts, its time limits. Raises
+    ``SetupError``: one of the variables that name the account cannot be sent.
     """
 
     def __init__(self, settings: LLMSettings, key: str, transport: Mapping[str, Any]) -> None:
@@ -67,10 +57,7 @@ class Attempt:
     async def __call__(self, body: Mapping[str, Any]) -> Any:
         """The response to ``body``, read to its end.
 
-        Raises
-        ------
-        openai.APIError
-            No connection, no answer in time, or a status that is no success.
+        Raises ``openai.APIError``: no connection, no answer in time, or a status that is no success.
         """
         import openai
 

@@ -10,9 +10,8 @@ from apportion.llm_client.errors import LLMError, ServerUnavailableError, SetupE
 from apportion.llm_client.transport import retry
 from apportion.llm_client.transport.connection import Connection, is_refusal, is_status, may_pass
 from apportion.llm_client.transport.connection_errors import is_unreached, why_unreached
-from apportion.llm_client.transport.rate_limiting.limits import RateLimits
+from apportion.llm_client.transport.rate_limiting.limits import RateLimits, SharedLimits
 from apportion.llm_client.transport.rate_limiting.pace import Pace, Sent
-from apportion.llm_client.transport.rate_limiting.shared import SharedLimits
 
 _log = logging.getLogger(__name__)
 _TELL_AGAIN_S, _LONG_WAIT_S = 60.0, 30.0
@@ -68,12 +67,7 @@ class CircuitBreaker:
     def fail(self, error: Exception, sent: Sent) -> None:
         """A try has failed.
 
-        Raises
-        ------
-        SetupError
-            The server was never reached.
-        ServerUnavailableError
-            It takes nothing any more, or is gone.
+        Raises ``SetupError``: the server was never reached. ``ServerUnavailableError``: it takes nothing any more, or is gone.
         """
         if is_refusal(error):
             self._refuse(error, sent)
@@ -89,10 +83,7 @@ class CircuitBreaker:
     def hold(self, seconds: float) -> None:
         """Send nothing for ``seconds``; more requests would only prolong a storm.
 
-        Raises
-        ------
-        ServerUnavailableError
-            That is longer than a person wants to wait.
+        Raises ``ServerUnavailableError``: that is longer than a person wants to wait.
         """
         self._pace.hold(seconds)
         if seconds > self._settings.total_timeout_s:

@@ -59,12 +59,8 @@ class ToldError(NoCompletionError):
 def read_answer(answer: Answer, read: Callable[[Any], ChatReply] | None = None) -> ChatReply:
     """The reply in the answer to a request for a chat completion, or what ``read`` finds in its document.
 
-    Raises
-    ------
-    ToldError
-        The answer is an error whose code says what status it stands for.
-    NoCompletionError
-        It is no chat completion for any other reason.
+    Raises ``ToldError``: the answer is an error whose code says what status it stands for. ``NoCompletionError``: it is
+    no chat completion for any other reason.
     """
     try:
         return _read(answer, read or read_completion)
@@ -98,10 +94,8 @@ def _read(answer: Answer, read: Callable[[Any], ChatReply]) -> ChatReply:
 def read_completion(document: Any) -> ChatReply:
     """The reply in the JSON document that a server gave back.
 
-    Raises
-    ------
-    ValueError
-        It is no chat completion; the text says what is wrong with it, and what the server said instead.
+    Raises ``ValueError``: it is no chat completion; the text says what is wrong with it, and what the server said
+    instead.
     """
     try:
         choice = document["choices"][0]

@@ -15,6 +15,7 @@ from apportion.llm_client.transport.attempt import ACCOUNT, Attempt, as_status
 from apportion.llm_client.transport.body import KEPT, Answer
 from apportion.llm_client.transport.completion import NoCompletionError, ToldError
 from apportion.llm_client.transport.connection_errors import (
+    Secrets,
     distrusted,
     is_distrusted,
     is_unreached,
@@ -23,7 +24,6 @@ from apportion.llm_client.transport.connection_errors import (
 )
 from apportion.llm_client.transport.consent import header_from, is_encrypted, read_key, readers, require_consent
 from apportion.llm_client.transport.proxy import proxy_address, tls_context
-from apportion.llm_client.transport.redaction import Secrets
 
 if TYPE_CHECKING:
     import ssl
@@ -40,10 +40,8 @@ _TOO_LONG = ("context_length_exceeded", "context length", "context window", "max
 class Connection:
     """One server, for which consent and key are there.
 
-    Raises
-    ------
-    SetupError
-        No consent to send text to this host, no key for it, or a way to it that is not settled; nothing has been sent.
+    Raises ``SetupError``: no consent to send text to this host, no key for it, or a way to it that is not settled;
+    nothing has been sent.
     """
 
     def __init__(self, settings: LLMSettings) -> None:

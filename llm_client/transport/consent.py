@@ -18,10 +18,7 @@ def check_access(settings: LLMSettings) -> None:
 def require_consent(settings: LLMSettings) -> None:
     """Raise ConsentError unless text stays on this machine, or goes to the one host that was agreed to.
 
-    Raises
-    ------
-    SetupError
-        The environment names a proxy for the host, and the settings do not.
+    Raises ``SetupError``: the environment names a proxy for the host, and the settings do not.
     """
     require_named_route(settings)
     host = settings.consent_host
@@ -62,10 +59,7 @@ def is_encrypted(settings: LLMSettings) -> bool:
 def read_key(settings: LLMSettings) -> str | None:
     """The key from the environment; None where a server on this machine needs none.
 
-    Raises
-    ------
-    SetupError
-        The variable is not set, or holds what cannot be sent.
+    Raises ``SetupError``: the variable is not set, or holds what cannot be sent.
     """
     key = header_from(settings.api_key_env)
     if key is None and not settings.is_loopback:
@@ -79,10 +73,8 @@ def read_key(settings: LLMSettings) -> str | None:
 def header_from(variable: str) -> str | None:
     """What an environment variable holds, to be sent in a header; None where it is not set, or empty.
 
-    Raises
-    ------
-    SetupError
-        It holds a character that no header takes. The HTTP library would quote the whole of it in its error.
+    Raises ``SetupError``: it holds a character that no header takes; The HTTP library would quote the whole of it in
+    its error.
     """
     value = os.environ.get(variable, "").strip()
     if not (value.isascii() and value.isprintable()):

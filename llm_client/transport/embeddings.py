@@ -22,10 +22,7 @@ def embedding_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def read_embedding(document: Any) -> ChatReply:
     """A server's vector as a reply whose text `vector_of` reads.
 
-    Raises
-    ------
-    ValueError
-        It is none; the text says what is wrong with it.
+    Raises ``ValueError``: it is none; the text says what is wrong with it.
     """
     try:
         (one,) = document["data"]
@@ -40,10 +37,7 @@ def read_embedding(document: Any) -> ChatReply:
 def vector_of(reply: ChatReply) -> list[float]:
     """The vector in a reply to a request that ``measures`` embeddings.
 
-    Raises
-    ------
-    ValueError
-        It holds none: it was not made by such a request.
+    Raises ``ValueError``: it holds none: it was not made by such a request.
     """
     try:
         return _checked(json.loads(reply.text))

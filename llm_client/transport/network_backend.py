@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import select
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -34,10 +35,8 @@ class Wire:
     ) -> Line:
         """A connection to ``host``.
 
-        Raises
-        ------
-        core.ConnectTimeout, core.ConnectError
-            Nobody answered within ``timeout`` seconds; the name is unknown, or the connection was refused.
+        Raises ``core.ConnectTimeout, core.ConnectError``: nobody answered within ``timeout`` seconds; the name is
+        unknown, or the connection was refused.
         """
         local = None if local_address is None else (local_address, 0)
         with _as_the_library_s(self._core.ConnectTimeout, self._core.ConnectError):
@@ -61,10 +60,7 @@ class Line:
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """At most ``max_bytes`` bytes as soon as there are any; none at the end.
 
-        Raises
-        ------
-        core.ReadTimeout, core.ReadError
-            Nothing came for ``timeout`` seconds; the connection broke off.
+        Raises ``core.ReadTimeout, core.ReadError``: nothing came for ``timeout`` seconds; the connection broke off.
         """
         with _as_the_library_s(self._core.ReadTimeout, self._core.ReadError):
             if not self._arrivals.any():
@@ -89,10 +85,8 @@ class Line:
     ) -> Line:
         """The same connection, encrypted from now on.
 
-        Raises
-        ------
-        core.ConnectTimeout, core.ConnectError
-            The other side did not end its part of the handshake, or is not trusted.
+        Raises ``core.ConnectTimeout, core.ConnectError``: the other side did not end its part of the handshake, or is
+        not trusted.
         """
         try:
             with _as_the_library_s(self._core.ConnectTimeout, self._core.ConnectError):
@@ -194,3 +188,76 @@ def _as_the_library_s(too_late: type[Exception], broken: type[Exception]) -> Ite
         # The system's own patience is no limit of ours, and has a number.
         kind = too_late if isinstance(error, TimeoutError) and error.errno is None else broken
         raise kind(str(error)) from error
+
+
+class Transport:
+    """Sends requests of the HTTP library as its own `AsyncHTTPTransport` does, and raises the same errors.
+
+    ``library``: the HTTP library (httpx, or httpx2). ``way``: as `Connection` tells it: ``proxy`` with its login or
+    None, and whom to trust, ``verify``. ``limits``: how many connections there are, and how long one may be idle.
+    """
+
+    def __init__(self, library: ModuleType, way: Mapping[str, Any], limits: Any) -> None:
+        self._library: Any = library
+        self._core: Any = import_module(library.__name__.replace("httpx", "httpcore"))
+        options = {
+            "ssl_context": way["verify"],
+            "max_connections": limits.max_connections,
+            "max_keepalive_connections": limits.max_keepalive_connections,
+            "keepalive_expiry": limits.keepalive_expiry,
+            "network_backend": Wire(self._core),
+        }
+        if way["proxy"] is None:
+            self._pool = self._core.AsyncConnectionPool(**options)
+            return
+        proxy = self._library.Proxy(way["proxy"])
+        kind = self._core.AsyncSOCKSProxy if proxy.url.scheme.startswith("socks") else self._core.AsyncHTTPProxy
+        self._pool = kind(proxy_url=self._url(proxy.url), proxy_auth=proxy.raw_auth, **options)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """The head of the response to ``request``; its body is still to be read, and then closed.
+
+        Raises ``library.TransportError``: no connection, no answer in time, or one that is no HTTP.
+        """
+        sent = self._core.Request(
+            request.method,
+            self._url(request.url),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _told_by(self._library, self._core):
+            answer = await self._pool.handle_async_request(sent)
+        body = _Body(self._library, self._core, answer.stream)
+        return self._library.Response(answer.status, headers=answer.headers, stream=body, extensions=answer.extensions)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._pool.aclose()
+
+    def _url(self, url: Any) -> Any:
+        return self._core.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+
+
+class _Body:
+    def __init__(self, library: Any, core: Any, stream: Any) -> None:
+        self._library, self._core, self._stream = library, core, stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _told_by(self._library, self._core):
+            async for part in self._stream:
+                yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+@contextmanager
+def _told_by(library: Any, core: Any) -> Iterator[None]:
+    """What the layer below says as the HTTP library says it: by the same names."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] != core.__name__:
+            raise
+        raise getattr(library, type(error).__name__)(str(error)) from error

@@ -54,12 +54,8 @@ def measuring_options(options: Mapping[str, Any], way: Way) -> dict[str, Any]:
 def read_probabilities(document: Any, request: ChatRequest, host: str) -> ChatReply:
     """What a server told of the tokens of ``request``, as a reply whose text `told_of` reads.
 
-    Raises
-    ------
-    SetupError
-        The answer is usable but for the probabilities: this server does not give them.
-    ValueError
-        It is no completion; the text says what is wrong with it.
+    Raises ``SetupError``: the answer is usable but for the probabilities: this server does not give them.
+    ``ValueError``: it is no completion; the text says what is wrong with it.
     """
     way = request.measures
     try:
@@ -86,10 +82,7 @@ def read_probabilities(document: Any, request: ChatRequest, host: str) -> ChatRe
 def told_of(reply: ChatReply) -> PromptLogprobs:
     """The tokens and their probabilities in a reply to a request that ``measures``.
 
-    Raises
-    ------
-    ValueError
-        It holds none: it was not made by such a request.
+    Raises ``ValueError``: it holds none: it was not made by such a request.
     """
     try:
         document = json.loads(reply.text)

@@ -35,10 +35,8 @@ def require_named_route(settings: LLMSettings) -> None:
 def proxy_address(settings: LLMSettings) -> str | None:
     """The proxy with its user name and password, fit for no message; None where requests go straight.
 
-    Raises
-    ------
-    SetupError
-        The login is not where ``proxy_auth_env`` says, or this kind of proxy needs a package that is not installed.
+    Raises ``SetupError``: the login is not where ``proxy_auth_env`` says, or this kind of proxy needs a package that is
+    not installed.
     """
     if settings.proxy is None or settings.proxy == STRAIGHT:
         return None
@@ -61,10 +59,7 @@ def proxy_address(settings: LLMSettings) -> str | None:
 def tls_context(settings: LLMSettings) -> ssl.SSLContext:
     """Which certificates are trusted: the system's, or those of SSL_CERT_FILE or SSL_CERT_DIR. Dear: make it once.
 
-    Raises
-    ------
-    SetupError
-        The variables name what cannot be read.
+    Raises ``SetupError``: the variables name what cannot be read.
     """
     import openai
 

@@ -21,8 +21,8 @@ from apportion.llm_client.transport.connection import Connection, is_refusal, is
 from apportion.llm_client.transport.connection_errors import is_unreached
 from apportion.llm_client.transport.embeddings import EMBEDDINGS, read_embedding
 from apportion.llm_client.transport.prompt_logprobs import read_probabilities
+from apportion.llm_client.transport.rate_limiting.limits import SharedLimits
 from apportion.llm_client.transport.rate_limiting.pace import Sent
-from apportion.llm_client.transport.rate_limiting.shared import SharedLimits
 from apportion.llm_client.transport.server_quirks import ServerCapabilities
 
 
@@ -34,10 +34,7 @@ class Server:
 
     With a ``keeper`` the limits hold for all clients on its cache that ask the same model there.
 
-    Raises
-    ------
-    SetupError
-        No consent to send text to this host, or no key for it; nothing has been sent.
+    Raises ``SetupError``: no consent to send text to this host, or no key for it; nothing has been sent.
     """
 
     def __init__(self, settings: LLMSettings, budget: Budget | None = None, keeper: CacheWriter | None = None) -> None:
@@ -56,19 +53,12 @@ class Server:
     async def fetch(self, request: ChatRequest) -> ChatReply:
         """The model's reply, within the limits a minute and after the retries that help (Retry-After is honoured).
 
-        Raises
-        ------
-        BudgetError
-            It could pass the budget, and was not sent.
-        SetupError
-            The server gives no probabilities where they are asked for, does not take the key, does not know the model,
-            was never reached, or the account has no money left.
-        ServerUnavailableError
-            The server has taken nothing for `total_timeout_s`, wants to be left alone for longer, or is gone.
-        ContextLengthError
-            The request is too long for the model.
-        RequestError
-            This request failed: refused, no answer in time, no connection, an answer that is no chat completion.
+        Raises ``BudgetError``: it could pass the budget, and was not sent. ``SetupError``: the server gives no
+        probabilities where they are asked for, does not take the key, does not know the model, was never reached, or
+        the account has no money left. ``ServerUnavailableError``: the server has taken nothing for `total_timeout_s`, wants to be
+        left alone for longer, or is gone. ``ContextLengthError``: the request is too long for the model.
+        ``RequestError``: this request failed: refused, no answer in time, no connection, an answer that is no chat
+        completion.
         """
         async with self._slots:
             post = self._free.pop()

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
+from apportion.llm_client.cost.estimate import CostUpperBound
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.cost.tokens import estimated_input_tokens
-from apportion.llm_client.cost.upper_bound import CostUpperBound
 from apportion.llm_client.errors import prefixed
 from apportion.llm_client.preview import Preview
 from apportion.llm_client.request import ChatRequest

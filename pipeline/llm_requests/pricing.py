@@ -12,7 +12,7 @@ from apportion.decompose.methods import METHODS, Method
 from apportion.decompose.prompt_building.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.foundation.errors import UnitError
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.cost.estimate import CostEstimate, cost_text, estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed

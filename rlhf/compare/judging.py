@@ -13,8 +13,7 @@ from apportion.corpus.schema import KEY, RESPONSES
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import InputError
 from apportion.foundation.progress import Progress
-from apportion.llm_client.cache.lookup import kept_replies
-from apportion.llm_client.cache.recorded import read_header
+from apportion.llm_client.cache.recorded import kept_replies, read_header
 from apportion.llm_client.cost.estimate import estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
-from apportion.llm_client.prompts.reasoning import answer_of
+from apportion.llm_client.prompts.strict_json import answer_of
 from apportion.llm_client.request import ChatMessage
 
 PROMPTS = PromptKind(

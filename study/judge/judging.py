@@ -13,7 +13,7 @@ from pathlib import Path
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import write_atomically
 from apportion.foundation.progress import Progress, silent
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.cost.estimate import CostEstimate, estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed

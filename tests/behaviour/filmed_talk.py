@@ -9,8 +9,8 @@ import numpy as np
 
 from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.features.names import EMOTION_FEATURES
 from apportion.features.precomputed import EMOTION_COLUMNS, PERSON, TIME
+from apportion.features.registry import EMOTIONS
 from apportion.features.vocal_intensity_model.model import IntensityModel
 from tests.behaviour.small import BAD, GOOD
 from tests.features.clips import write_wav
@@ -56,9 +56,9 @@ def write_intensity_model(folder: Path) -> Path:
 
 
 def _write_faces(path: Path, pleased: list[bool]) -> None:
-    others = (1.0 - 0.8) / (len(EMOTION_FEATURES) - 1)
+    others = (1.0 - 0.8) / (len(EMOTIONS) - 1)
     lines = [",".join((TIME, PERSON, *EMOTION_COLUMNS.values()))]
     for second, good in enumerate(pleased):
-        faces = dict.fromkeys(EMOTION_FEATURES, others) | {"happiness" if good else "anger": 0.8}
+        faces = dict.fromkeys(EMOTIONS, others) | {"happiness" if good else "anger": 0.8}
         lines.append(",".join((str(second), "user", *(f"{faces[name]:.4f}" for name in EMOTION_COLUMNS))))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

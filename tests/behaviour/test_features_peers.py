@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.session import Media, Rating, Session, Turn
-from apportion.demo.builders.planted import Planted
+from apportion.demo.builders.planting import Planted
 from apportion.demo.builders.tables import to_corpus
 from apportion.features.extract import extract_session
 from apportion.features.settings import FeatureSettings

@@ -16,7 +16,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
-from apportion.demo.builders.planted import EVENT_KINDS
+from apportion.demo.builders.planting import EVENT_KINDS
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 SMILE_HITS = 20

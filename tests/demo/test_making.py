@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from apportion.corpus.session import Turn
 from apportion.demo.builders import films, make_corpus, voices
 from apportion.demo.builders.dialogues import load_phrases, load_scenarios
-from apportion.demo.builders.planted import Event
-from apportion.demo.builders.planting import QUALITY_NAMES, blur, draw_qualities, draw_rating, expected_score
+from apportion.demo.builders.planting import QUALITY_NAMES, Event, blur, draw_qualities, draw_rating, expected_score
 from apportion.demo.builders.scenes import FRAME_RATE, NOD_PX, poses
 
 

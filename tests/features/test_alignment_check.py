@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from apportion.corpus.session import Media, Session, Turn
-from apportion.features.alignment_check import check_overlap
+from apportion.features.extract import check_overlap
 from apportion.features.time_series import Series
 from apportion.foundation.errors import UnitError
 

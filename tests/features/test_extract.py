@@ -11,15 +11,7 @@ import pytest
 from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.features.extract import extract_session
-from apportion.features.names import (
-    EMOTION_FEATURES,
-    EXPRESSION_FEATURES,
-    EYE_FEATURES,
-    FACE_FEATURES,
-    FEATURES,
-    RATES,
-    VOICE_FEATURES,
-)
+from apportion.features.registry import EMOTIONS, FEATURES, names_on
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import UnitError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
@@ -67,7 +59,7 @@ def test_voices_of_two_channels_and_the_session_clock(tmp_path: Path):
     # Turn 2 ends a second after the recording: half of it was recorded.
     assert cells[2, "ann", "during", "log_energy_db"] == (None, 0.0)
     assert cells[2, "bob", "during", "f0_hz"][1] == pytest.approx(0.5, abs=0.03)
-    assert {key[3] for key in cells} == set(VOICE_FEATURES) - {"jitter_disvoice"}
+    assert {key[3] for key in cells} == set(names_on("voice")) - {"jitter_disvoice"}
     times = [r["time_s"] for r in frames.to_pylist() if r["person"] == "ann" and r["feature"] == "f0_hz"]
     assert min(times) == pytest.approx(10.05, abs=0.051)
     assert max(times) == pytest.approx(11.95, abs=0.051)
@@ -91,7 +83,7 @@ def test_order_and_bytes_do_not_depend_on_the_order_of_the_media(tmp_path: Path)
     one = extract_session(_session(media, *turns), tmp_path, SETTINGS)
     two = extract_session(_session(media[::-1], *turns), tmp_path, SETTINGS)
     assert [_bytes(t) for t in one] == [_bytes(t) for t in two]
-    keys = [(r["turn"], r["person"], r["window"], FEATURES.index(r["feature"])) for r in one[1].to_pylist()]
+    keys = [(r["turn"], r["person"], r["window"], list(FEATURES).index(r["feature"])) for r in one[1].to_pylist()]
     assert keys == sorted(keys)
     assert len(keys) == len(set(keys))
 
@@ -110,7 +102,7 @@ def test_half_a_picture_brings_no_sound(tmp_path: Path):
     write_movie(tmp_path / "a.mp4", [flat(width=128)] * 50, sound=tone(2.0, 120.0))
     session = _session([Media("ann", "video", "a.mp4", 0.0, "left")], ("ann", 0.2, 1.8))
     cells = _cells(extract_session(session, tmp_path, SETTINGS)[1])
-    assert not {key[3] for key in cells} & set(VOICE_FEATURES)
+    assert not {key[3] for key in cells} & set(names_on("voice"))
 
 
 def test_video_without_sound_has_vision_only(tmp_path: Path):
@@ -118,13 +110,7 @@ def test_video_without_sound_has_vision_only(tmp_path: Path):
     cells = _cells(
         extract_session(_session([Media("ann", "video", "a.mp4")], ("ann", 0.2, 1.8)), tmp_path, SETTINGS)[1]
     )
-    assert {key[3] for key in cells} == {
-        *FACE_FEATURES,
-        *RATES.values(),
-        *EYE_FEATURES,
-        *EXPRESSION_FEATURES,
-        *EMOTION_FEATURES,
-    }
+    assert {key[3] for key in cells} == set(names_on("face"))
     assert set(cells.values()) == {(None, 0.0)}
 
 
@@ -141,11 +127,21 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
     cells = _cells(means)
     assert [cells[i, "ann", "during", "nod_yes"][0] for i in range(6)] == [0, 1, 0, 0, 0, 0]
     assert [cells[i, "ann", "during", "nod_no"][0] for i in range(6)] == [0, 0, 0, 0, 1, 0]
-    for name, rate in RATES.items():
+    for name in ("nod_yes", "nod_no"):
         for turn in range(6):
             count, coverage = cells[turn, "ann", "during", name]
-            assert cells[turn, "ann", "during", rate] == (pytest.approx(count * 60 / (2.0 * coverage)), coverage)
-    untold = {*EYE_FEATURES, *EXPRESSION_FEATURES, *EMOTION_FEATURES}  # by haar, and without a model
+            assert cells[turn, "ann", "during", f"{name}_per_min"] == (
+                pytest.approx(count * 60 / (2.0 * coverage)),
+                coverage,
+            )
+    untold = {
+        "eyes_closed",
+        "blinks_per_min",
+        "frown",
+        "brow_raise",
+        "mouth_open",
+        *EMOTIONS,
+    }  # by haar, and without a model
     assert min(coverage for key, (_, coverage) in cells.items() if key[3] not in untold) > 0.95
     assert {cell for key, cell in cells.items() if key[3] in untold} == {(None, 0.0)}
     nodding = [r["time_s"] for r in frames.to_pylist() if r["feature"] == "nod_yes" and r["value"] == 1.0]
@@ -269,7 +265,7 @@ def test_emotions_of_a_face_are_the_models_and_come_twice_a_second(tmp_path: Pat
     session = _session([Media("ann", "video", "a.mp4")], ("bob", 0.0, 1.5), ("ann", 1.5, 3.0))
     frames, means = extract_session(session, tmp_path, settings)
     cells = _cells(means)
-    told = {name: cells[0, "ann", "during", name] for name in EMOTION_FEATURES}
+    told = {name: cells[0, "ann", "during", name] for name in EMOTIONS}
     assert sum(mean for mean, _ in told.values()) == pytest.approx(1.0, abs=1e-5)
     assert [coverage for _, coverage in told.values()] == pytest.approx([1.0] * 8)
     rows = [row for row in frames.to_pylist() if row["feature"] == "anger"]
@@ -281,7 +277,7 @@ def test_emotions_of_a_face_are_the_models_and_come_twice_a_second(tmp_path: Pat
 
 def test_what_came_measured_with_the_corpus_stands_in_place_of_our_own(tmp_path: Path):
     write_movie(tmp_path / "a.mp4", [astronaut(256)] * 50)
-    header = "timedelta,user_id,is_speaking,gaze_on,intensity," + ",".join(f"prob_face_{e}" for e in EMOTION_FEATURES)
+    header = "timedelta,user_id,is_speaking,gaze_on,intensity," + ",".join(f"prob_face_{e}" for e in EMOTIONS)
     lines = [f"00:00:0{s},ann,True,0.25,60,0.3,0,0,0,0.7,0,0,0" for s in range(2)]
     (tmp_path / "avf.csv").write_text("\n".join([header, *lines]) + "\n")
     media = [Media("ann", "video", "a.mp4"), Media("ann", "features", "avf.csv")]

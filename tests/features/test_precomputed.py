@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.session import Media
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features import registry
 from apportion.features.precomputed import (
     EMOTION_COLUMNS,
     GAZE,
@@ -32,7 +32,7 @@ def test_the_made_up_candor(tmp_path):
     folder = write_tree(tmp_path, [one], media=False) / one.id
     person = one.people[1]
     found = read_precomputed(folder / "audio_video_features.csv", person, 100.0)
-    assert set(found) == {*EMOTION_FEATURES, GAZE, "intensity_precomputed", "is_speaking_precomputed"}
+    assert set(found) == {*registry.EMOTIONS, GAZE, "intensity_precomputed", "is_speaking_precomputed"}
     rows = [row for row in one.behaviour if row["user_id"] == person]
     for name, column in EMOTION_COLUMNS.items():
         expected = [math.nan if row[column] == "" else row[column] for row in rows]

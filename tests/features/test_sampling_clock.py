@@ -1,7 +1,10 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from apportion.features.sampling_clock import Clock, hold_s, interval
+from apportion.features.settings import DescriptorSettings, FeatureSettings
 
 
 def test_it_ticks_at_the_first_moment_of_each_interval():
@@ -29,3 +32,21 @@ def test_a_sample_counts_for_no_gap():
     assert hold_s([], 5.0) == hold_s([1.0], 5.0) == 0.5
     assert hold_s([0.0, 0.5, 1.0], 5.0) == 1.25
     assert hold_s([0.0, 60.0], 5.0) == 2.5
+
+
+def test_every_setting_is_described_and_has_a_default():
+    for model in (FeatureSettings, type(DescriptorSettings().thresholds)):
+        assert all(field.description for field in model.model_fields.values())
+        model()
+
+
+def test_settings_are_frozen_and_refuse_unknown_keys():
+    with pytest.raises(ValidationError):
+        FeatureSettings(pich_floor_hz=80.0)
+    with pytest.raises(ValidationError):
+        FeatureSettings().pitch_floor_hz = 80.0
+
+
+def test_ceiling_must_be_above_the_floor():
+    with pytest.raises(ValidationError, match=r"pitch_ceiling_hz = 100 must be above pitch_floor_hz = 200"):
+        FeatureSettings(pitch_floor_hz=200.0, pitch_ceiling_hz=100.0)

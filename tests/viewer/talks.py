@@ -26,7 +26,7 @@ from apportion.corpus.schema import (
     UTTERANCES,
     TableSchema,
 )
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features.registry import EMOTIONS
 from apportion.foundation.files import file_digest
 from apportion.pipeline.config import Config, shown_config
 from apportion.pipeline.results.run_folder import corpus_place
@@ -101,7 +101,7 @@ def _corpus_rows() -> Rows:
     rows["media"] = [dict(zip(keys, row, strict=True)) for row in media]
     times = np.arange(0.0, TURN_S * TURNS, 0.1)
     measured = {"f0_hz": 180 + 20 * np.sin(times), "nod_yes": (times % 5 < 1).astype(float)}
-    measured |= {name: 0.5 + 0.4 * np.sin(times / (n + 1)) for n, name in enumerate(EMOTION_FEATURES)}
+    measured |= {name: 0.5 + 0.4 * np.sin(times / (n + 1)) for n, name in enumerate(EMOTIONS)}
     for feature, values in measured.items():
         rows["frames"] += [
             {"session_id": "talk", "person": "bob", "feature": feature, "time_s": t, "value": v}

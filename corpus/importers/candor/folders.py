@@ -29,10 +29,7 @@ class Conversation:
     def file(self, relative: str) -> Path | None:
         """The file ``relative`` in the first folder that has it, None where none has.
 
-        Raises
-        ------
-        UnitError
-            A link that leads out of the folder being imported.
+        Raises ``UnitError``: a link that leads out of the folder being imported.
         """
         first = next((folder / relative for folder in self.folders if (folder / relative).is_file()), None)
         return None if first is None else inside(first, self.root)
@@ -64,10 +61,7 @@ class Tree:
 def find_tree(src: Path, transcript: str) -> Tree:
     """Look through the folder ``src`` for both of CANDOR's layouts; ``transcript`` is cliffhanger or another.
 
-    Raises
-    ------
-    InputError
-        Not a folder, one that cannot be read, one conversation itself, or nothing of CANDOR in it.
+    Raises ``InputError``: not a folder, one that cannot be read, one conversation itself, or nothing of CANDOR in it.
     """
     if not src.is_dir():
         problem = "is a file" if src.exists() else "no such folder"
@@ -99,10 +93,7 @@ def find_tree(src: Path, transcript: str) -> Tree:
 def inside(path: Path, root: Path) -> Path:
     """``path`` itself, if it lies in the resolved folder ``root`` after links are followed.
 
-    Raises
-    ------
-    UnitError
-        It leads elsewhere.
+    Raises ``UnitError``: it leads elsewhere.
     """
     if not path.resolve().is_relative_to(root):
         raise UnitError(f"{path.name}: a link that leads out of {root}. Put the file itself there.")

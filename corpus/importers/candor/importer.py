@@ -13,15 +13,18 @@ from pathlib import Path
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.importers.candor.folders import SAFE, Conversation, Tree, find_tree
 from apportion.corpus.importers.candor.media import PRECOMPUTED, precomputed_of, recordings_of
-from apportion.corpus.importers.candor.people import Metadata, people_of, rated_pair, read_metadata
 from apportion.corpus.importers.candor.survey import (
     BEFORE,
     Answer,
+    Metadata,
     Question,
     check_column,
+    people_of,
     question_of,
+    rated_pair,
     read_all_answers,
     read_answers,
+    read_metadata,
 )
 from apportion.corpus.importers.candor.transcripts import (
     KINDS,
@@ -32,9 +35,9 @@ from apportion.corpus.importers.candor.transcripts import (
     read_lines,
     spoken,
 )
-from apportion.corpus.importers.reading.counters import SkipCounter
-from apportion.corpus.importers.reading.options import check_options
+from apportion.corpus.importers.reading.json_items import SkipCounter
 from apportion.corpus.importers.reading.recordings import TrackPart
+from apportion.corpus.importers.reading.sources import check_options
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
 
@@ -95,21 +98,13 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     A conversation whose transcript, survey or metadata is broken is left out and told; recordings that are broken are
     left out alone. The raters are the survey's users, and each rates the partner.
 
-    Parameters
-    ----------
-    src : Path
-        The folder that CANDOR was unpacked into, in either of its layouts.
-    options : Mapping
-        ``transcript``: cliffhanger (the default, and LLM-GELI's choice), backbiter or audiophile. ``score``: a numeric
-        column of the survey (default overall_affect); ``low``, ``high``: the ends of its scale, needed where it is not
-        known; ``better``: which end is good, high (default) or low. ``turns``: all (default), or middleN for the N
-        turns in the middle. ``media``: all (default), audio or none. ``features``: none (default) or precomputed.
-
-    Raises
-    ------
-    InputError
-        Unknown options and values, a score that no survey has or whose scale is not known, a folder that holds no
-        CANDOR, a file for all conversations that cannot be read.
+    ``src``: the folder that CANDOR was unpacked into, in either of its layouts. ``options``: ``transcript``:
+    cliffhanger (the default, and LLM-GELI's choice), backbiter or audiophile. ``score``: a numeric column of the survey
+    (default overall_affect); ``low``, ``high``: the ends of its scale, needed where it is not known; ``better``: which
+    end is good, high (default) or low. ``turns``: all (default), or middleN for the N turns in the middle. ``media``:
+    all (default), audio or none. ``features``: none (default) or precomputed. Raises ``InputError``: unknown options
+    and values, a score that no survey has or whose scale is not known, a folder that holds no CANDOR, a file for all
+    conversations that cannot be read.
     """
     check_options("candor", options, OPTIONS)
     wanted = _wanted(options)

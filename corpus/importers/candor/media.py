@@ -7,8 +7,8 @@ from pathlib import Path
 
 from apportion.corpus.files.csvfile import read_table
 from apportion.corpus.importers.candor.folders import Conversation
-from apportion.corpus.importers.candor.people import Metadata
-from apportion.corpus.importers.reading.counters import SkipCounter
+from apportion.corpus.importers.candor.survey import Metadata
+from apportion.corpus.importers.reading.json_items import SkipCounter
 from apportion.corpus.importers.reading.recordings import CHANNEL_MAP, Recording, TrackPart, probe, read_channel_map
 from apportion.foundation.errors import InputError, UnitError
 

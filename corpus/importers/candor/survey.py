@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apportion.corpus.files.csvfile import BLANK, number, read_head, read_table
-from apportion.corpus.importers.reading.options import scale_options
+from apportion.corpus.files.textfile import read_json
+from apportion.corpus.importers.candor.folders import SAFE
+from apportion.corpus.importers.candor.transcripts import Line
+from apportion.corpus.importers.reading.sources import scale_options
 from apportion.foundation.did_you_mean import did_you_mean, nearest
 from apportion.foundation.errors import InputError, UnitError
 
@@ -51,13 +54,7 @@ class Answer:
     cell: str
 
     def score(self, question: Question) -> float | None:
-        """The score, None for a blank cell.
-
-        Raises
-        ------
-        UnitError
-            Not a number, or off the scale.
-        """
+        """The score, None for a blank cell. Raises ``UnitError``: not a number, or off the scale."""
         if self.cell.lower() in BLANK:
             return None
         place = f"{self.place}, column {question.column}"
@@ -74,10 +71,8 @@ class Answer:
 def question_of(options: Mapping[str, str]) -> Question:
     """The options ``score``, ``low``, ``high`` and ``better``.
 
-    Raises
-    ------
-    InputError
-        A column of unknown scale without ``low`` and ``high``, ends in the wrong order, ``better`` not high or low.
+    Raises ``InputError``: a column of unknown scale without ``low`` and ``high``, ends in the wrong order, ``better``
+    not high or low.
     """
     column, given = options.get("score", "overall_affect"), scale_options("candor", options)
     better = options.get("better", "high")
@@ -97,10 +92,7 @@ def question_of(options: Mapping[str, str]) -> Question:
 def read_answers(path: Path, column: str, conversation: str) -> list[Answer]:
     """The rows of one conversation's ``survey.csv``; none where the file is empty.
 
-    Raises
-    ------
-    UnitError
-        A file that cannot be read or is not CSV, a missing column, rows of another conversation.
+    Raises ``UnitError``: a file that cannot be read or is not CSV, a missing column, rows of another conversation.
     """
     by_conversation = _answers(path, path.name, column, needs_id=False)
     for id_, answers in by_conversation.items():
@@ -112,10 +104,7 @@ def read_answers(path: Path, column: str, conversation: str) -> list[Answer]:
 def read_all_answers(path: Path, column: str) -> dict[str, list[Answer]]:
     """The rows of the one survey for all, by conversation (column ``convo_id``).
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read or is not CSV, or a missing column.
+    Raises ``InputError``: a file that cannot be read or is not CSV, or a missing column.
     """
     try:
         return {id_ or "": answers for id_, answers in _answers(path, path.name, column, needs_id=True).items()}
@@ -142,10 +131,7 @@ def _answers(path: Path, name: str, column: str, *, needs_id: bool) -> dict[str 
 def check_column(surveys: Sequence[Path], column: str) -> None:
     """Refuse a score that no survey has, before anything else is read.
 
-    Raises
-    ------
-    InputError
-        No readable survey has the column ``column`` (with the nearest that there is).
+    Raises ``InputError``: no readable survey has the column ``column`` (with the nearest that there is).
     """
     seen: dict[str, None] = {}
     for path in surveys:
@@ -162,3 +148,64 @@ def check_column(surveys: Sequence[Path], column: str) -> None:
             f"import candor: option score={column}: no survey has this column; {hint} "
             f"Columns with a known scale here: {', '.join(name for name in SCALES if name in seen) or 'none'}."
         )
+
+
+SIDES = ("L", "R")
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What ``metadata.json`` says: the two speakers, and who is on which side where it says so."""
+
+    speakers: tuple[str, ...]
+    sides: Mapping[str, str]
+
+
+def read_metadata(path: Path) -> Metadata:
+    """Read ``metadata.json``: ``{"speakers": [{"user_id": …, "channel": "L"}, …]}``.
+
+    Raises ``UnitError``: a file that cannot be read, is not JSON, or does not name two speakers.
+    """
+    try:
+        document = read_json(path)
+    except InputError as error:
+        raise UnitError(str(error)) from None
+    speakers = document.get("speakers") if isinstance(document, dict) else None
+    entries = [entry for entry in speakers if isinstance(entry, dict)] if isinstance(speakers, list) else []
+    ids = [entry.get("user_id") for entry in entries]
+    names = tuple(dict.fromkeys(id_ for id_ in ids if isinstance(id_, str) and id_))
+    if len(names) != 2 or len(ids) != 2:
+        raise UnitError(f'{path.name}: "speakers" must be two objects, each with a "user_id" of its own.')
+    sides = {entry["channel"]: entry["user_id"] for entry in entries if entry.get("channel") in SIDES}
+    return Metadata(names, sides if len(sides) == 2 else {})
+
+
+def people_of(metadata: Metadata | None, answers: Sequence[Answer], lines: Sequence[Line]) -> frozenset[str]:
+    """The two people: of the metadata, else of the survey, else of the transcript.
+
+    Raises ``UnitError``: there are not two of them, an id that cannot be one, a survey about or by somebody else.
+    """
+    surveyed = {name for answer in answers for name in (answer.user, answer.partner) if name}
+    people = frozenset(metadata.speakers if metadata else ())
+    if not people:
+        people = frozenset(surveyed if len(surveyed) == 2 else {line.speaker for line in lines})
+    if len(people) != 2:
+        shown = ", ".join(sorted(map(repr, people))[:4]) or "nobody"
+        raise UnitError(
+            f"two speakers are needed, found {len(people)} ({shown}). Add metadata.json with the right two."
+        )
+    for person in people:
+        if not SAFE.fullmatch(person):
+            raise UnitError(f"user_id {person[:60]!r}: letters, digits, '-', '_' and '.' are allowed.")
+    return people
+
+
+def rated_pair(answer: Answer, people: frozenset[str]) -> tuple[str, str]:
+    """(rater, target) of an answer. Raises ``UnitError``: its user or its partner is not of the conversation."""
+    known = " and ".join(sorted(people))
+    if answer.user not in people:
+        raise UnitError(f"{answer.place}, column user_id: {answer.user!r} is not of this conversation ({known}).")
+    (other,) = people - {answer.user}
+    if answer.partner not in (None, other):
+        raise UnitError(f"{answer.place}, column partner_id: {answer.partner!r} is not the other speaker ({other}).")
+    return answer.user, other

@@ -47,10 +47,7 @@ class Spoken:
 def read_lines(path: Path, name: str) -> list[Line]:
     """The rows of one conversation's transcript; ``name`` is what messages call it.
 
-    Raises
-    ------
-    UnitError
-        A file that cannot be read, is empty, is not CSV, or lacks a column.
+    Raises ``UnitError``: a file that cannot be read, is empty, is not CSV, or lacks a column.
     """
     return [line for _, line in _lines(read_table(path, name), None)]
 
@@ -58,10 +55,7 @@ def read_lines(path: Path, name: str) -> list[Line]:
 def read_all_lines(path: Path) -> dict[str, list[Line]]:
     """The rows of the one transcript for all, by conversation (column ``convo_id``).
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, is empty, is not CSV, or lacks a column.
+    Raises ``InputError``: a file that cannot be read, is empty, is not CSV, or lacks a column.
     """
     by_conversation: dict[str, list[Line]] = {}
     try:
@@ -90,11 +84,8 @@ def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int
 
     Backchannels that lie inside another person's turn are counted and never become turns.
 
-    Raises
-    ------
-    UnitError
-        No row, a time that is no number, a turn that ends before it starts, a speaker who is not of ``people``,
-        only one person who speaks.
+    Raises ``UnitError``: no row, a time that is no number, a turn that ends before it starts, a speaker who is not of
+    ``people``, only one person who speaks.
     """
     cues = [(line, _cue(line, name, people)) for line in lines]
     if not cues:
@@ -134,10 +125,7 @@ def _cue(line: Line, name: str, people: frozenset[str]) -> Cue:
 def middle_turns(text: str) -> int | None:
     """The option ``turns``: None for ``all``, N for ``middleN`` or ``N``.
 
-    Raises
-    ------
-    InputError
-        Anything else, and numbers below 2.
+    Raises ``InputError``: anything else, and numbers below 2.
     """
     if text == "all":
         return None

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.importers.dealornodeal.rows import ITEMS, WORTH, Row, Split, read_rows
-from apportion.corpus.importers.reading.options import check_options, count_option
-from apportion.corpus.importers.reading.sources import numbered
+from apportion.corpus.importers.reading.sources import check_options, count_option, numbered
 from apportion.corpus.session import ENVIRONMENT
 
 LICENCE = (
@@ -29,17 +28,9 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     Two rows that are one dialogue, as its two people see it, become one session. What was selected is in no turn; who
     ended the talk is, since it may be all that somebody did.
 
-    Parameters
-    ----------
-    src : Path
-        The folder of ``data.txt``, ``val.txt`` and ``test.txt`` (plain or gzip), or one of them.
-    options : Mapping
-        ``limit``: only the first so many dialogues of each part.
-
-    Raises
-    ------
-    InputError
-        As `read_rows`; an option that cannot be used.
+    ``src``: the folder of ``data.txt``, ``val.txt`` and ``test.txt`` (plain or gzip), or one of them. ``options``:
+    ``limit``: only the first so many dialogues of each part. Raises ``InputError``: as `read_rows`; an option that
+    cannot be used.
     """
     check_options("dealornodeal", options, OPTIONS)
     limit = count_option("dealornodeal", options, "limit")

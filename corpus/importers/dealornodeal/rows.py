@@ -46,22 +46,10 @@ End = Literal["agreed", "disagreed", "none", "left"]
 class Row:
     """One dialogue as one of the two sees it, called "you".
 
-    Parameters
-    ----------
-    place : str
-        File and line.
-    counts : Split
-        How many books, hats and balls there are.
-    own, other : Split
-        What one of each is worth to you, and to the other.
-    said : tuple of (bool, str)
-        The utterances, with whether it is you who speaks.
-    ended_by_you : bool
-        Who ended the talk, whereupon both select.
-    end : End
-        What came of it.
-    selected : Split, optional
-        What you took; None where the row does not tell.
+    ``place``: file and line. ``counts``: how many books, hats and balls there are. ``own``, ``other``: what one of each
+    is worth to you, and to the other. ``said``: the utterances, with whether it is you who speaks. ``ended_by_you``:
+    who ended the talk, whereupon both select. ``end``: what came of it. ``selected``: what you took; None where the row
+    does not tell.
     """
 
     place: str
@@ -101,16 +89,9 @@ class Damaged:
 def read_rows(src: Path) -> tuple[Mapping[str, list[Row]], list[Damaged]]:
     """The rows by part (``train``, ``val``, ``test``), in the order of their files, and those that cannot be used.
 
-    Parameters
-    ----------
-    src : Path
-        A folder with ``data.txt``, and with ``val.txt`` and ``test.txt`` where there are such (plain or gzip); or one
-        of the files, whose rows are then all of its part.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read or is none of these, or a folder without ``data.txt``.
+    ``src``: a folder with ``data.txt``, and with ``val.txt`` and ``test.txt`` where there are such (plain or gzip); or
+    one of the files, whose rows are then all of its part. Raises ``InputError``: a file that cannot be read or is none
+    of these, or a folder without ``data.txt``.
     """
     parts: dict[str, list[Row]] = {}
     damaged: list[Damaged] = []
@@ -144,10 +125,7 @@ def _rows(path: Path, part: str, damaged: list[Damaged]) -> Iterator[Row]:
 def row_of(line: str, place: str) -> Row:
     """One row of either form.
 
-    Raises
-    ------
-    UnitError
-        It has another shape, or counts, values, selections and reward that cannot be together.
+    Raises ``UnitError``: it has another shape, or counts, values, selections and reward that cannot be together.
     """
     found = _PLAIN.fullmatch(line) or _TAGGED.fullmatch(line)
     if found is None:

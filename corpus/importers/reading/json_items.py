@@ -11,6 +11,38 @@ from apportion.corpus.files.textfile import BrokenLine, parse_json, parse_lines,
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import shortened
 
+EXAMPLES = 3
+
+
+class SkipCounter:
+    """Counts by what happened, with the sessions it happened in; lines come in the order of the first happening."""
+
+    def __init__(self) -> None:
+        self._happened: dict[str, dict[str, tuple[int | None, str | None]]] = {}
+
+    def add(self, what: str, session_id: str, many: int | None = None, detail: str | None = None) -> None:
+        """``what`` happened in the session ``session_id``, ``many`` times (None: no number to tell; 0: not at all)."""
+        if many != 0:
+            self._happened.setdefault(what, {})[session_id] = (many, detail)
+
+    def take(self, other: SkipCounter) -> None:
+        """Add what ``other`` has counted."""
+        for what, sessions in other._happened.items():
+            self._happened.setdefault(what, {}).update(sessions)
+
+    def notes(self) -> tuple[str, ...]:
+        """``what: 12 in 4 sessions (a, b, c, …)``, or ``what: 4 sessions (…)`` where there is no number."""
+        return tuple(_line(what, sessions) for what, sessions in self._happened.items())
+
+
+def _line(what: str, sessions: dict[str, tuple[int | None, str | None]]) -> str:
+    total = sum(many or 0 for many, _ in sessions.values())
+    shown = [f"{id_}: {detail}" if detail else id_ for id_, (_, detail) in list(sessions.items())[:EXAMPLES]]
+    examples = "; ".join(shown) + "; …" * (len(sessions) > EXAMPLES)
+    counted = f"{total:,} in " if total else ""
+    return f"{what}: {counted}{len(sessions):,} session{'s' * (len(sessions) != 1)} ({examples})"
+
+
 SHAPE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, UnitError)
 """What reading an object runs into that is not of the shape that is expected."""
 
@@ -24,13 +56,7 @@ class Item:
     fault: str = ""
 
     def value(self) -> dict[str, Any]:
-        """The object.
-
-        Raises
-        ------
-        UnitError
-            It is broken.
-        """
+        """The object. Raises ``UnitError``: it is broken."""
         if self.fault:
             raise UnitError(self.fault)
         return self.found
@@ -39,10 +65,8 @@ class Item:
 def json_items(path: Path) -> list[Item]:
     """Every line or item of a file, plain or gzip; blank lines are passed over.
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, is not UTF-8, or a JSON array that is not JSON (file, line and column).
+    Raises ``InputError``: a file that cannot be read, is not UTF-8, or a JSON array that is not JSON (file, line and
+    column).
     """
     text = read_text(path)
     if text.lstrip().startswith("["):

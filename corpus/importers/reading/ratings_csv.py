@@ -42,10 +42,7 @@ class Row:
     def score(self) -> Score:
         """The row as a score.
 
-        Raises
-        ------
-        UnitError
-            A number that is none, an empty name, a truth value that is none.
+        Raises ``UnitError``: a number that is none, an empty name, a truth value that is none.
         """
         for column in ("rater", "target", "name"):
             if not self.values[column]:
@@ -73,10 +70,7 @@ class Row:
 def read_ratings(path: Path, session_id: str | None = None) -> dict[str, list[Row]]:
     """The rows of a ``ratings.csv`` by session; ``session_id`` is the session where the file has no such column.
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, or a missing column (with the nearest that is there).
+    Raises ``InputError``: a file that cannot be read, or a missing column (with the nearest that is there).
     """
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
     header = [name.strip().lower() for name in reader.fieldnames or []]

@@ -61,13 +61,7 @@ class TrackPart:
 
 
 def probe(path: Path) -> Recording:
-    """Look into a recording's header.
-
-    Raises
-    ------
-    UnitError
-        Zero bytes, damaged, or neither sound nor picture.
-    """
+    """Look into a recording's header. Raises ``UnitError``: zero bytes, damaged, or neither sound nor picture."""
     import av
 
     if path.stat().st_size == 0:
@@ -92,12 +86,8 @@ def probe(path: Path) -> Recording:
 def read_channel_map(path: Path, speakers: Sequence[str]) -> dict[str, str]:
     """Speaker by side, from ``{"L": "alice", "R": "bob"}``, spelt as in ``speakers`` where they are known.
 
-    Raises
-    ------
-    UnitError
-        Other keys or values, one person on both sides.
-    InputError
-        A file that cannot be read, or is not JSON.
+    Raises ``UnitError``: other keys or values, one person on both sides. ``InputError``: a file that cannot be read, or
+    is not JSON.
     """
     by_side = read_json(path)
     if not isinstance(by_side, dict) or not by_side or not all(isinstance(name, str) for name in by_side.values()):
@@ -126,10 +116,7 @@ def track_parts(
     A file named after a speaker is theirs; any other is shared, and ``sides`` says whose the halves are. A speaker's
     own file goes before a shared one, a file of sound alone before the sound of a video.
 
-    Raises
-    ------
-    UnitError
-        A file that belongs to nobody.
+    Raises ``UnitError``: a file that belongs to nobody.
     """
     best: dict[tuple[str, str], tuple[int, TrackPart]] = {}
     notes: list[str] = []

@@ -48,12 +48,8 @@ class Transcript:
 def read_transcript(path: Path) -> Transcript:
     """Read a transcript, its format told by the ending of its name (`READERS`).
 
-    Raises
-    ------
-    UnitError
-        A cue without a speaker or with impossible times, a damaged file, no cue at all.
-    InputError
-        A file that cannot be read, is empty, or is not UTF-8 (file, line, byte).
+    Raises ``UnitError``: a cue without a speaker or with impossible times, a damaged file, no cue at all.
+    ``InputError``: a file that cannot be read, is empty, or is not UTF-8 (file, line, byte).
     """
     cues, unattributed = READERS[path.suffix.lower()](path)
     if not cues:

@@ -36,7 +36,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest, file_digest
 from apportion.foundation.progress import Progress, silent
 from apportion.foundation.truncate import some
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.cost.estimate import CostEstimate, estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed

@@ -28,7 +28,7 @@ from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
 from apportion.environments.sotopia.tasks import Character, Relationship, Scenario
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.cost.estimate import CostEstimate, estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed

@@ -6,18 +6,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from apportion.features.face.face_series import FaceSeries
-from apportion.features.face.head_oscillation import HeadTrajectory
-from apportion.features.face.mesh.brow_raise import raised
+from apportion.features.face.face import FaceSeries, FaceVisibility
+from apportion.features.face.head_oscillation import HeadEvents, HeadTrajectory
+from apportion.features.face.mesh.brow_raise import lowered, raised
 from apportion.features.face.mesh.detector import MeshDetector
 from apportion.features.face.mesh.eyes import blinks
 from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatures, read_face
-from apportion.features.face.mesh.frown import lowered
 from apportion.features.face.mesh.gaze import on_screen
-from apportion.features.face.mesh.mouth_open import is_open
+from apportion.features.face.mesh.mouth import is_open
 from apportion.features.face.mesh.nods import Poses, posed_events
-from apportion.features.face.nods import HeadEvents
-from apportion.features.face.visibility import FaceVisibility
 from apportion.features.sampling_clock import Clock, hold_s
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Span, sampled, smoothed

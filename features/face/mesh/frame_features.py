@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 from apportion.features.face.face import Face
-from apportion.features.face.mesh.brow_raise import brow_height
+from apportion.features.face.mesh.brow_raise import brow_height, inner_brow_height
 from apportion.features.face.mesh.detector import MeshDetector
 from apportion.features.face.mesh.eyes import NO_EYES, Eyes, look_at_eyes
-from apportion.features.face.mesh.frown import inner_brow_height
 from apportion.features.face.mesh.gaze import gaze_confidence, gaze_yaw
 from apportion.features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
 from apportion.features.face.mesh.landmarks import RIGHT_EYE, FacePoints

@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from apportion.features.face.head_oscillation import Axis, HeadTrajectory, join
-from apportion.features.face.nods import HeadEvents
+from apportion.features.face.head_oscillation import Axis, HeadEvents, HeadTrajectory, join
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Span
 from apportion.foundation.arrays import Floats

@@ -39,12 +39,7 @@ class Pace:
     a pace which it has kept before is asked half as much at once, too, and then one sixteenth more with each round of
     successes.
 
-    Parameters
-    ----------
-    most_at_once : int
-        Requests under way at once where nothing was refused.
-    clock : callable
-        Seconds that never run backwards.
+    ``most_at_once``: requests under way at once where nothing was refused. ``clock``: seconds that never run backwards.
     """
 
     def __init__(self, most_at_once: int, clock: Callable[[], float] = time.monotonic) -> None:

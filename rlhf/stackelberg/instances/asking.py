@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from apportion.foundation.errors import UnitError
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.cost.estimate import CostEstimate, estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed

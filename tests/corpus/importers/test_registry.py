@@ -6,7 +6,7 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.importers.chat import import_corpus as import_chat
-from apportion.corpus.importers.registry import KINDS, find_importer
+from apportion.corpus.importers.registry import KINDS, find_importer, options_of
 from apportion.foundation.errors import InputError
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}], "score": 4}
@@ -36,6 +36,23 @@ def test_an_importer_of_another_package(monkeypatch):
     assert find_importer("mine") is import_chat
     with pytest.raises(InputError, match=r"no such kind; check the name\. Known: chat, .*casino, mine"):
         find_importer("nothing-like-it")
+
+
+def test_an_importer_is_its_file_and_one_row(source, tmp_path, monkeypatch):
+    (tmp_path / "toy_importer.py").write_text(
+        "from apportion.corpus.builder import CorpusBuild, CorpusRows\n"
+        "OPTIONS = {'scale': 'of the scores'}\n"
+        "def import_corpus(src, options):\n"
+        "    rows = CorpusRows()\n"
+        "    rows.session('s', 'toy')\n"
+        "    rows.utterance('s', 0, 'ann', src.name)\n"
+        "    return CorpusBuild(rows.tables(), ())\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(KINDS, "toy", "toy_importer")
+    assert options_of("toy") == {"scale": "of the scores"}
+    assert import_to("toy", source, tmp_path / "corpus").rows["utterances"] == 1
+    assert Corpus.open(tmp_path / "corpus").session_ids() == ["s"]
 
 
 def test_the_report(source, tmp_path):

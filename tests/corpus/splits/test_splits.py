@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import random
 from dataclasses import replace
 
@@ -7,11 +9,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from apportion.corpus.session import Rating, Session, Turn
-from apportion.corpus.splits.people import persons
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.personsplit import persons
 from apportion.corpus.splits.settings import SplitSettings
 from apportion.corpus.splits.splits import counts, sessions_in, split, split_sessions
 from apportion.foundation.errors import InputError
 from tests.corpus.tables import corpus_of, rating, session, turns
+from tests.decompose.sessions import of_length, splits
 
 
 def talk(session_id, speakers=("user", "assistant"), rated=True, name="overall"):
@@ -250,3 +254,22 @@ def test_sessions_without_any_person_are_free():
 def test_shares_must_sum_to_one():
     with pytest.raises(ValidationError, match=r"sum to 1.1; make them sum to 1"):
         SplitSettings(train=0.7)
+
+
+NAMES = ("train", "validation", "test", "policy")
+
+
+@given(st.lists(st.sampled_from([*NAMES, None]), max_size=12))
+def test_every_episode_is_in_the_split_of_its_session_alone_and_in_their_order(chosen: list[str | None]) -> None:
+    """One whose session is in no split is in none."""
+    every = [of_length(f"s{i}", 3.0, 1) for i in range(len(chosen))]
+    table = splits(**{e.session_id: name for e, name in zip(every, chosen, strict=True) if name is not None})
+    episodes = SplitEpisodes(every, table)
+    for name in NAMES:
+        assert episodes.of(name) == [e for e, own in zip(every, chosen, strict=True) if own == name]
+        assert episodes.sessions(name) == {e.session_id for e in episodes.of(name)}
+
+
+def test_a_session_without_a_rating_is_in_its_split_with_no_episode() -> None:
+    episodes = SplitEpisodes([of_length("a", 3.0, 1)], splits(a="train", unrated="train"))
+    assert episodes.sessions("train") == {"a", "unrated"} and len(episodes.of("train")) == 1

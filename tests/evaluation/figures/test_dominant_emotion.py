@@ -16,7 +16,7 @@ from apportion.evaluation.figures.dominant_emotion import EMOTIONS, most_often
 from apportion.evaluation.figures.local_difference import happy_turns, local_difference
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features.registry import EMOTIONS as EMOTION_FEATURES
 from apportion.foundation.errors import InputError
 from tests.evaluation.made_up import features
 

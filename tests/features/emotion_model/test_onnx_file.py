@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from apportion.features.emotion_model.onnx_file import NotOnnxError, outside_references
+from apportion.features.emotion_model.network import NotOnnxError, outside_references
 from tests.features.emotion_models import graph, save
 from tests.shared import shared
 

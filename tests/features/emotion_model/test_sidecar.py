@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.features.emotion_model.sidecar import EmotionSidecar, read_sidecar, sidecar_path
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features.registry import EMOTIONS
 from apportion.foundation.errors import InputError
 
-NAMES = list(EMOTION_FEATURES)
+NAMES = list(EMOTIONS)
 
 
 def written(tmp_path: Path, text: str | bytes) -> Path:
@@ -21,7 +21,7 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 
 def test_without_a_sidecar_everything_is_as_hsemotion_has_it(tmp_path: Path) -> None:
     assert read_sidecar(tmp_path / "m.onnx") == EmotionSidecar()
-    assert EmotionSidecar().order == EMOTION_FEATURES
+    assert EmotionSidecar().order == EMOTIONS
 
 
 def test_what_is_written_reads_back(tmp_path: Path) -> None:

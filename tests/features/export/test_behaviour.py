@@ -3,7 +3,6 @@ from dataclasses import replace
 from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Session
 from apportion.features.export.behaviour import session_tiers
-from apportion.features.names import EYE_FEATURES
 from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, MEANS, SESSION, table
 
 
@@ -56,7 +55,9 @@ def test_flags_are_intervals_where_on_and_a_gap_ends_them():
 
 def test_closed_eyes_are_intervals_and_blinks_a_minute_a_label():
     frames = table(FRAMES, [("bob", "eyes_closed", 0.4 * i, float(1 <= i <= 3)) for i in range(6)])
-    means = table(UTTERANCE_FEATURES, [(0, "bob", "during", name, 12.0, 1.0) for name in EYE_FEATURES])
+    means = table(
+        UTTERANCE_FEATURES, [(0, "bob", "during", name, 12.0, 1.0) for name in ("eyes_closed", "blinks_per_min")]
+    )
     found = _shown(means=means, frames=frames)
     assert found["eyes_closed@bob"] == [(200, 1400, "eyes_closed")]
     assert found["blinks_per_min@bob"] == [(500, 2000, "12")]

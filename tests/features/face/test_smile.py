@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from apportion.features.face.detector import open_detector
-from apportion.features.face.smile import smile_score
+from apportion.features.face.expressions import smile_score
 from apportion.features.face.tracker import FaceTracker
 from apportion.features.media_io.media import open_recording
 from apportion.features.media_io.video import read_pictures

@@ -1,8 +1,13 @@
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from apportion.corpus.session import Media
-from apportion.features.media_io.channel import Channel, parse_channel
+from apportion.features.media_io.channel import Channel, parse_channel, voice_channel
+from apportion.features.media_io.media import open_recording
 from apportion.foundation.errors import UnitError
+from tests.features.clips import flat, tone, write_movie, write_wav
 
 
 @pytest.mark.parametrize(
@@ -26,3 +31,55 @@ def test_known_channels(kind, name, expected):
 def test_unknown_channels_name_what_is_allowed(kind, name):
     with pytest.raises(UnitError, match=rf"a\.mp4: channel '{name}' of ann's {kind} is not known.*L, R, a channel"):
         parse_channel(Media("ann", kind, "a.mp4", 0.0, name))
+
+
+NOISE = 0.1 * np.random.default_rng(1).normal(size=(6, 16000))
+VOICE = tone(1.0)
+
+
+def _chosen(path: Path) -> tuple[int, str] | None:
+    with open_recording(path.parent, path.name, 1.0) as recording:
+        return voice_channel(recording)
+
+
+def _with(index: int, samples: np.ndarray, channels: int = 6) -> np.ndarray:
+    planes = NOISE[:channels].copy()
+    planes[index] = samples
+    return planes
+
+
+def test_one_channel_or_two_are_left_alone(tmp_path: Path):
+    assert _chosen(write_wav(tmp_path / "a.wav", VOICE)) is None
+    assert _chosen(write_wav(tmp_path / "b.wav", np.stack([VOICE, VOICE]))) is None
+    assert _chosen(write_movie(tmp_path / "c.mp4", [flat()] * 5)) is None
+
+
+def test_the_centre_goes_before_what_is_louder(tmp_path: Path):
+    planes = _with(2, 0.3 * VOICE)
+    planes[0] = 3 * VOICE
+    assert _chosen(write_wav(tmp_path / "a.wav", planes)) == (
+        2,
+        "its sound has 6 channels (5.1): the centre, 2, is taken",
+    )
+
+
+@pytest.mark.parametrize("left_over", [0.0, 0.001])
+def test_an_empty_centre_gives_way_to_the_loudest_but_low_effects(tmp_path: Path, left_over: float):
+    planes = _with(2, left_over * VOICE)
+    planes[1], planes[3] = VOICE, 5 * VOICE
+    index, why = _chosen(write_wav(tmp_path / "a.wav", planes))
+    assert index == 1
+    assert why == "its sound has 6 channels (5.1) and the centre is silent: the loudest, 1, is taken"
+
+
+def test_without_a_centre_it_is_the_loudest_and_of_equals_the_first(tmp_path: Path):
+    index, why = _chosen(write_wav(tmp_path / "a.wav", _with(3, VOICE, channels=4)))
+    assert (index, why) == (3, "its sound has 4 channels (quad) and no centre: the loudest, 3, is taken")
+    assert _chosen(write_wav(tmp_path / "b.wav", np.stack([VOICE] * 4)))[0] == 0
+
+
+def test_samples_that_are_no_numbers_are_told_by_whoever_reads_them(tmp_path: Path):
+    broken = VOICE.copy()
+    broken[5] = np.nan
+    planes = _with(2, broken)
+    assert _chosen(write_wav(tmp_path / "a.wav", planes))[0] == 2

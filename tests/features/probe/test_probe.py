@@ -1,5 +1,7 @@
 """What `probe` measures in one file, and that it is what the pipeline measures."""
 
+from __future__ import annotations
+
 import io
 import json
 import warnings
@@ -16,9 +18,10 @@ from PIL import Image
 
 from apportion.corpus.session import Media, Session, Turn
 from apportion.features.extract import extract_session
-from apportion.features.names import EMOTION_FEATURES, FACE_FEATURES
+from apportion.features.face.head_oscillation import HeadEvents
 from apportion.features.probe.picture import PANELS, draw_probe
-from apportion.features.probe.probe import Probe, probe
+from apportion.features.probe.probe import Figure, Probe, probe, render
+from apportion.features.registry import EMOTIONS, names_on
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
@@ -76,7 +79,7 @@ def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path):
     assert probed.end_s == pytest.approx(8.0, abs=0.1)
     expected = pipeline(nodding.parent, 0.0, probed.end_s, Media("p", "video", "nod.mp4"))
     assert figures(probed) == expected
-    assert set(FACE_FEATURES) | set(EMOTION_FEATURES) < set(expected)
+    assert set(names_on("face")) <= set(expected)
 
 
 def test_nods_and_shakes_are_counted_where_they_are(nodding: Path):
@@ -155,7 +158,7 @@ def test_an_emotion_model_is_used(tmp_path: Path):
     model = onnx_models.small_model(tmp_path / "tiny.onnx")
     probed = probe(path, FeatureSettings(emotion_model=str(model)))
     assert probed.emotion_model == str(model)
-    assert sum(means(probed)[name] for name in EMOTION_FEATURES) == pytest.approx(1.0, abs=1e-5)
+    assert sum(means(probed)[name] for name in EMOTIONS) == pytest.approx(1.0, abs=1e-5)
     assert (
         Image.open(io.BytesIO(draw_probe(probed))).height
         > Image.open(io.BytesIO(draw_probe(probe(path, PLAIN)))).height
@@ -333,3 +336,25 @@ def test_silence_is_drawn(tmp_path: Path):
     probed = probe(write_wav(tmp_path / "a.wav", np.zeros(16000)), PLAIN)
     assert set(means(probed).values()) == {None}
     assert draw_probe(probed)
+
+
+def test_a_line_a_feature_with_the_digits_of_its_unit_and_when_there_were_nods():
+    figures = (
+        Figure("f0_hz", 150.126, 0.5, "Hz"),
+        Figure("smile", None, 0.0, "of the time"),
+        Figure("nod_yes", 1.0, 1.0, "nods"),
+        Figure("happiness", 0.2, 1.0, "probability"),
+    )
+    events = HeadEvents(((0.5, 1.25),), ())
+    probe = Probe("a\x1b.mp4", "video", 0.0, 2.0, figures, {}, events, FeatureSettings(), None, ("be careful",))
+    assert render(probe).splitlines() == [
+        "a\N{REPLACEMENT CHARACTER}.mp4: video, from 0.00 to 2.00 s",
+        "",
+        "feature                mean  unit         coverage",
+        "f0_hz                150.13  Hz             50.0%",
+        "smile                     -  of the time     0.0%",
+        "nod_yes                   1  nods          100.0%",
+        "nod_yes at 0.50 to 1.25 s",
+        "",
+        "note: be careful",
+    ]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.features.verbalization.baseline import Baseline, Measure, baselines
+from apportion.features.verbalization.zscore import Baseline, Measure, baselines
 
 
 def test_mean_and_sample_deviation():

@@ -3,10 +3,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.features.names import FEATURES
-from apportion.features.verbalization.baseline import Baseline, Measure
-from apportion.features.verbalization.numeric import NOTHING, SAID_BY, in_json, in_numbers
-from apportion.features.verbalization.phrases import COUNTED
+from apportion.features.registry import FEATURES
+from apportion.features.verbalization.numeric import in_json, in_numbers
+from apportion.features.verbalization.zscore import Baseline, Measure
 
 USUAL = {"f0_hz": Baseline(200.0, 10.0), "jitter_local": Baseline(0.02, 0.002), "smile": Baseline(0.3, 0.2)}
 MEANS = {"nod_yes": 2.0, "f0_hz": 212.34, "jitter_local": 0.01999, "smile": 0.4, "intensity_db": None}
@@ -68,8 +67,8 @@ def test_json_of_nothing_is_nothing():
 
 
 @given(
-    st.dictionaries(st.sampled_from(FEATURES), st.none() | st.floats(-1e6, 1e6)),
-    st.sets(st.sampled_from(FEATURES)),
+    st.dictionaries(st.sampled_from(list(FEATURES)), st.none() | st.floats(-1e6, 1e6)),
+    st.sets(st.sampled_from(list(FEATURES))),
     st.randoms(),
 )
 def test_json_has_a_key_for_what_was_observed_whatever_the_order(means, known, chance):
@@ -81,7 +80,6 @@ def test_json_has_a_key_for_what_was_observed_whatever_the_order(means, known, c
     assert in_json(dict(shuffled), usual) == text
     found = {} if text is None else json.loads(text)
     observed = [name for name in FEATURES if means.get(name) is not None]
-    places = {**dict.fromkeys(COUNTED, 0), "blinks_per_min": 1}
-    zero = [name for name in NOTHING if name in observed and round(means[name], places.get(name, 2)) == 0]
-    assert list(found) == [name for name in observed if name not in zero and SAID_BY.get(name) not in observed]
+    zero = [n for n in observed if not FEATURES[n].common and round(means[n], FEATURES[n].digits) == 0]
+    assert list(found) == [name for name in observed if name not in zero and FEATURES[name].repeats not in observed]
     assert all(("sd_from_usual" in v) == (n in known) for n, v in found.items() if isinstance(v, dict))

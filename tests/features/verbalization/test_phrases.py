@@ -2,12 +2,10 @@ import math
 
 import pytest
 
-from apportion.features.emotions import EMOTIONS
+from apportion.features.registry import EMOTIONS, FEATURES, TimeFraction
 from apportion.features.settings import DescriptorThresholds
-from apportion.features.verbalization.baseline import Baseline, Measure
 from apportion.features.verbalization.phrases import in_words
-from apportion.features.verbalization.time_fraction import SHARES
-from apportion.features.verbalization.zscore import NormalizedFeature
+from apportion.features.verbalization.zscore import Baseline, Measure, NormalizedFeature
 
 THRESHOLDS = DescriptorThresholds()
 USUAL = {
@@ -106,8 +104,8 @@ def test_a_back_end_that_misses_looks_away_tells_how_many_there_are_at_least(det
 
 def test_every_emotion_has_its_phrases():
     for emotion in EMOTIONS:
-        look, usual = emotion.look, {emotion.feature: Baseline(0.3, 0.1)}
-        said = [_say(usual=usual, **{emotion.feature: mean}) for mean in (0.9, 0.6, 0.48, 0.1)]
+        look, usual = FEATURES[emotion].words, {emotion: Baseline(0.3, 0.1)}
+        said = [_say(usual=usual, **{emotion: mean}) for mean in (0.9, 0.6, 0.48, 0.1)]
         assert said == [
             f"{look.plain} throughout, more than usual",
             f"{look.plain}, more than usual",
@@ -132,24 +130,25 @@ def test_what_never_changes_is_told():
     )
 
 
-LEVELS = [(share, name, words) for share in SHARES for name, words in share.levels]
+SHARES = [(name, row.words) for name, row in FEATURES.items() if isinstance(row.words, TimeFraction)]
+LEVELS = [(feature, share, name, words) for feature, share in SHARES for name, words in share.levels]
 
 
-@pytest.mark.parametrize(("share", "name", "words"), LEVELS)
-def test_a_share_of_the_time_is_told_from_its_threshold_on(share, name, words):
+@pytest.mark.parametrize(("feature", "share", "name", "words"), LEVELS)
+def test_a_share_of_the_time_is_told_from_its_threshold_on(feature, share, name, words):
     level = getattr(THRESHOLDS, name)
     reached, missed = ((1 - level, 1 - level + 0.01) if share.absent else (level, level - 0.01)) if level else (0, 0)
-    assert _say(usual={}, **{share.feature: reached}) == f"{share.plain} {words}"
-    assert _say(usual={}, **{share.feature: missed}) != f"{share.plain} {words}"
+    assert _say(usual={}, **{feature: reached}) == f"{share.plain} {words}"
+    assert _say(usual={}, **{feature: missed}) != f"{share.plain} {words}"
 
 
-@pytest.mark.parametrize("share", SHARES)
-def test_below_its_levels_a_share_is_told_against_usual(share):
-    usual = {share.feature: Baseline(0.9 if share.absent else 0.0, 0.1)}
+@pytest.mark.parametrize(("feature", "share"), SHARES)
+def test_below_its_levels_a_share_is_told_against_usual(feature, share):
+    usual = {feature: Baseline(0.9 if share.absent else 0.0, 0.1)}
     mean = 0.7 if share.absent else 0.19
-    assert _say(usual=usual, **{share.feature: mean}) == f"{share.plain} more than usual"
-    usual = {share.feature: Baseline(0.7 if share.absent else 0.3, 0.05)}
-    assert _say(usual=usual, **{share.feature: 0.95 if share.absent else 0.05}) == f"{share.plain} less than usual"
+    assert _say(usual=usual, **{feature: mean}) == f"{share.plain} more than usual"
+    usual = {feature: Baseline(0.7 if share.absent else 0.3, 0.05)}
+    assert _say(usual=usual, **{feature: 0.95 if share.absent else 0.05}) == f"{share.plain} less than usual"
 
 
 def test_a_level_that_is_less_than_usual():
@@ -281,7 +280,7 @@ def test_thresholds_move_the_words():
     assert _say(calm, f0_hz=225.0) == "as usual"
     assert _say(calm, f0_hz=235.0) == "pitch above usual"
     assert _say(DescriptorThresholds(fraction_change=0.7), smile=0.9) == "smiles throughout, as usual"
-    strict = {name: 1.0 for share in SHARES for name, _ in share.levels}
+    strict = {name: 1.0 for _, share in SHARES for name, _ in share.levels}
     assert _say(DescriptorThresholds(**strict), smile=0.9, gaze_on_screen=0.2) == (
         "looks away more than usual; smiles more than usual"
     )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from apportion.corpus.schema import DESCRIPTORS, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Rating, Session, Turn
-from apportion.features.names import FEATURES, VOICE_FEATURES
+from apportion.features.registry import FEATURES, names_on
 from apportion.features.settings import DescriptorSettings, DescriptorThresholds
 from apportion.features.verbalization.verbalize import describe_session
 
@@ -197,10 +197,12 @@ def behaviour(draw) -> list[Row]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(behaviour(), st.sets(st.sampled_from(FEATURES)), st.booleans(), st.sampled_from(["words", "numeric", "json"]))
+@given(
+    behaviour(), st.sets(st.sampled_from(list(FEATURES))), st.booleans(), st.sampled_from(["words", "numeric", "json"])
+)
 def test_what_was_not_observed_is_as_if_it_were_not_in_the_table(rows, absent, null, variant):
     if "f0_hz" in absent:  # Where no voice sounds, nothing is told of the voice.
-        absent = absent | set(VOICE_FEATURES)
+        absent = absent | set(names_on("voice"))
     chosen = DescriptorSettings(variant=variant)
     hidden = [(*row[:4], None if null else row[4], 0.0 if null else 0.05) if row[3] in absent else row for row in rows]
     left = [row for row in rows if row[3] not in absent]

@@ -1,7 +1,10 @@
 """Numbers as a person reads them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from apportion.foundation.tables.columns import columns, padded
 from apportion.foundation.tables.numbers import p_value
 
 
@@ -17,3 +20,21 @@ from apportion.foundation.tables.numbers import p_value
 )
 def test_a_p_in_words(p: float, text: str, named: str) -> None:
     assert (p_value(p), p_value(p, named=True)) == (text, named)
+
+
+@given(st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(st.text(max_size=5), min_size=width, max_size=width))))
+def test_every_cell_of_a_column_is_as_wide_as_the_longest(rows: list[list[str]]) -> None:
+    filled = padded(rows)
+    assert [[cell.rstrip() for cell in row] for row in filled] == [[cell.rstrip() for cell in row] for row in rows]
+    for column, was in zip(zip(*filled, strict=True), zip(*rows, strict=True), strict=True):
+        assert {len(cell) for cell in column} == {max(map(len, was))}
+
+
+def test_a_line_a_row_without_spaces_at_its_end() -> None:
+    assert columns([("who", "what", ""), ("Ann", "a", "long"), ("B", "", "")]) == ["who  what", "Ann  a     long", "B"]
+    assert columns([]) == []
+
+
+def test_a_cell_is_missing() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        padded([("a", "b"), ("c",)])

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from apportion.llm_client.cache.cache import ReplyCache
-from apportion.llm_client.cache.lookup import kept_replies
+from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.errors import SetupError
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings

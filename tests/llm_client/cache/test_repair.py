@@ -11,8 +11,8 @@ from apportion.llm_client.cache import inspection
 from apportion.llm_client.cache import repair as salvage
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.cache.inspection import inspect
-from apportion.llm_client.cache.read_reply import read_reply
 from apportion.llm_client.cache.repair import repair
+from apportion.llm_client.cache.schema import read_reply
 from apportion.llm_client.errors import DamagedCacheError, SetupError
 from apportion.llm_client.request import ChatReply
 from tests.llm_client.cache.damaged import DAMAGES, PAGE, REPLIES, USD, filled, found, key, reply, user, zeroed_pages

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.llm_client.prompts.reasoning import answer_of
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, answer_of, strict_json
 
 marks = st.sampled_from(["<think>", "</think>", "<thinking>", "<|channel|>final<|message|>", "<|return|>", "```", "x"])
 texts = st.lists(marks | st.text(max_size=5)).map("".join)

@@ -7,7 +7,7 @@ import httpx2
 import openai
 import pytest
 
-from apportion.llm_client.transport.transport import Transport
+from apportion.llm_client.transport.network_backend import Transport
 from tests.llm_client.proxy import Proxy, proxying
 from tests.llm_client.transport.test_network_backend import peer, reset
 

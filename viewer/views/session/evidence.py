@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apportion.corpus.session import Episode
-from apportion.features.names import FEATURES
+from apportion.features.registry import FEATURES
 from apportion.foundation.html.text import clean, number, plain, signed
 from apportion.viewer.data.session import SessionTables
 from apportion.viewer.views.session.people import Person
@@ -17,13 +17,6 @@ from apportion.viewer.views.session.series import Series, TurnValue
 REASON, REPLY = 4000, 1200
 """Most characters of a reason and of a reply."""
 WINDOWS = {"during": "meanwhile", "reply": "while replying"}
-NAMES = {
-    "f0_hz": "pitch, Hz", "intensity_db": "loudness, dB", "log_energy_db": "energy, dB",
-    "gaze_on_screen": "looks at the screen, share", "nod_yes": "nods", "nod_no": "shakes of the head",
-    "nod_yes_per_min": "nods a minute", "nod_no_per_min": "shakes a minute", "eyes_closed": "eyes closed, share",
-    "blinks_per_min": "blinks a minute", "brow_raise": "brows raised, share", "mouth_open": "mouth open, share",
-    "smile": "smile, share", "frown": "frown, share", "jitter_local": "jitter", "jitter_disvoice": "jitter",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -107,7 +100,7 @@ def _behaviours(
     for turn, speaker, window in sorted(words.keys() | measures.keys(), key=lambda k: (k[0], order.get(k[1], 0), k[2])):
         if speaker in people:
             rows = sorted(measures.get((turn, speaker, window), ()), key=lambda row: rank.get(row[0], len(rank)))
-            told = tuple((NAMES.get(name, clean(name, 60)), mean, seen) for name, mean, seen in rows)
+            told = tuple((_called(name), mean, seen) for name, mean, seen in rows)
             where = WINDOWS.get(window, clean(window, 30))
             made[turn].append(
                 {
@@ -119,6 +112,10 @@ def _behaviours(
             )
     # Whoever is told of in words comes first: the rater, whose behaviour says how the turn was taken.
     return {turn: tuple(sorted(own, key=lambda behaviour: not behaviour["words"])) for turn, own in made.items()}
+
+
+def _called(feature: str) -> str:
+    return FEATURES[feature].label if feature in FEATURES else clean(feature, 60)
 
 
 def _label(row: Mapping[str, Any]) -> dict[str, Any]:

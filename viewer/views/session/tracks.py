@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from apportion.features.names import EMOTION_FEATURES
+from apportion.features import registry
 from apportion.foundation.arrays import Floats
 from apportion.foundation.html.text import number
 from apportion.viewer.views.session.axis import Axis
@@ -35,18 +35,17 @@ class Feature:
     events: bool = False
 
 
+def _row(row: registry.Feature) -> Feature:
+    if row.track == "voice":
+        return Feature(row.name, row.title, row.unit)
+    return Feature(row.name, row.title, "", (0.0, 1.0), events=isinstance(row.words, registry.Count))
+
+
+DRAWN = [row for row in registry.FEATURES.values() if row.drawn]
 GROUPS: tuple[tuple[str, tuple[Feature, ...]], ...] = (
-    ("Voice", (Feature("f0_hz", "Pitch", "Hz"), Feature("intensity_db", "Loudness", "dB"))),
-    (
-        "Face",
-        (
-            Feature("gaze_on_screen", "Looks at the screen", "", (0.0, 1.0)),
-            Feature("nod_yes", "Nods", "", (0.0, 1.0), events=True),
-            Feature("nod_no", "Shakes head", "", (0.0, 1.0), events=True),
-            Feature("smile", "Smile", "", (0.0, 1.0)),
-        ),
-    ),
-    ("Emotions", tuple(Feature(name, name.capitalize(), "", (0.0, 1.0)) for name in EMOTION_FEATURES)),
+    ("Voice", tuple(_row(row) for row in DRAWN if row.track == "voice")),
+    ("Face", tuple(_row(row) for row in DRAWN if row.track == "face" and row.name not in registry.EMOTIONS)),
+    ("Emotions", tuple(_row(row) for row in DRAWN if row.name in registry.EMOTIONS)),
 )
 COLUMNS = ("person", "feature", "time_s", "value")
 """Columns of ``frames`` that are read."""

@@ -1,4 +1,4 @@
-from apportion.corpus.importers.reading.counters import SkipCounter
+from apportion.corpus.importers.reading.json_items import SkipCounter
 
 
 def test_lines():

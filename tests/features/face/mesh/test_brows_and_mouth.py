@@ -13,13 +13,15 @@ from apportion.features.face.mesh.brow_raise import (
     BRIDGE,
     BROWS,
     CALIBRATION_LOOKS,
+    INNER_ENDS,
     RAISED_ON_ANYBODY,
     brow_height,
+    inner_brow_height,
+    lowered,
     raised,
 )
-from apportion.features.face.mesh.frown import INNER_ENDS, inner_brow_height, lowered
 from apportion.features.face.mesh.landmarks import FacePoints
-from apportion.features.face.mesh.mouth_open import OPEN, is_open
+from apportion.features.face.mesh.mouth import OPEN, is_open
 
 LOOKS = st.lists(st.floats(0.1, 0.28) | st.just(math.nan), min_size=1, max_size=60)
 

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.features.face.face import Face
-from apportion.features.face.mesh.canonical import CANONICAL
 from apportion.features.face.mesh.crop import Crop
 from apportion.features.face.mesh.eyes import NO_EYES, Eyes, blinks, eye_opening, iris_lift, iris_turn
 from apportion.features.face.mesh.gaze import gaze_confidence, gaze_yaw, on_screen
-from apportion.features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
+from apportion.features.face.mesh.head_pose import CANONICAL, NO_POSE, HeadPose, head_pose
 from apportion.features.face.mesh.landmarks import FacePoints, crop_of_face
 from apportion.features.face.mesh.mouth import mouth_opening
 from apportion.features.face.mesh.smile import smile_score

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from apportion.features.face.face import Face
+from apportion.features.face.face import Face, FaceVisibility
 from apportion.features.face.mesh import expressions
 from apportion.features.face.mesh.expressions import MeshExpressions
 from apportion.features.face.mesh.eyes import NO_EYES, Eyes
 from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatures
 from apportion.features.face.mesh.head_pose import HeadPose
-from apportion.features.face.visibility import FaceVisibility
 from apportion.features.media_io.video import Picture
 from apportion.features.settings import FeatureSettings
 from tests.features.clips import flat

@@ -10,7 +10,7 @@ import pytest
 
 from apportion.llm_client.client import Client
 from apportion.llm_client.settings import LLMSettings
-from apportion.llm_client.transport.rate_limiting.shared import BALANCE_S
+from apportion.llm_client.transport.rate_limiting.limits import BALANCE_S
 from tests.llm_client.at_once import ask, request
 from tests.llm_client.cache.test_leases import ROOT, rows
 from tests.llm_client.openai_server import OpenAIServer, echo, serving
