@@ -67,7 +67,7 @@ class CircuitBreaker:
     def fail(self, error: Exception, sent: Sent) -> None:
         """A try has failed.
 
-        Raises ``SetupError``: the server was never reached. ``ServerUnavailableError``: it takes nothing any more, or is gone.
+        Raises ``SetupError``: the server was never reached. ``ServerUnavailableError``: it takes nothing, or is gone.
         """
         if is_refusal(error):
             self._refuse(error, sent)

@@ -55,10 +55,10 @@ class Server:
 
         Raises ``BudgetError``: it could pass the budget, and was not sent. ``SetupError``: the server gives no
         probabilities where they are asked for, does not take the key, does not know the model, was never reached, or
-        the account has no money left. ``ServerUnavailableError``: the server has taken nothing for `total_timeout_s`, wants to be
-        left alone for longer, or is gone. ``ContextLengthError``: the request is too long for the model.
-        ``RequestError``: this request failed: refused, no answer in time, no connection, an answer that is no chat
-        completion.
+        the account has no money left. ``ServerUnavailableError``: the server has taken nothing for
+        `total_timeout_s`, wants to be left alone for longer, or is gone. ``ContextLengthError``: the request is too
+        long for the model. ``RequestError``: this request failed: refused, no answer in time, no connection, an
+        answer that is no chat completion.
         """
         async with self._slots:
             post = self._free.pop()
