@@ -9,6 +9,7 @@ on), `rollout_preview` (what is kept of a play, and asked next), `restored_episo
 played on), `episode_replay` (found again in its log), `simulation` (a choice of what is played by whom, to a corpus),
 `concurrent_rollouts` (plays beside each other), `rollout` (what some of its acts are worth, played on), `tournament`
 (every agent with every other), `sotopia` (social episodes), `negotiation` (two share things out), `deduction` (games of
-hidden roles), `human_play` (a person takes part in one of these), `stackelberg` (the tables of a paper on all of these),
-`worlds` (which there are, a row each), `registry` (which environment made a session), `wrappers` (as other people's trainers want them).
+hidden roles), `human_play` (a person takes part in one of these), `stackelberg` (the tables of a paper on all of
+these), `worlds` (which there are, a row each), `registry` (which environment made a session), `wrappers` (as other
+people's trainers want them).
 """
