@@ -23,7 +23,8 @@ out = Path(sys.argv[1])
 cli(["world", "simulate", "mole", str(out), "--agents", "random", "--games", "4"], standalone_mode=False)
 words = ["world", "tournament", "mole", str(out / "league"), "--agents", "random", "--matches", "4"]
 cli(words, standalone_mode=False)
-print(*sorted(cli.commands["world"].commands["play"].commands), maker_of(next(Corpus.open(out).iter_sessions()), out)[0])
+made_by = maker_of(next(Corpus.open(out).iter_sessions()), out)[0]
+print(*sorted(cli.commands["world"].commands["play"].commands), made_by)
 """
 
 
