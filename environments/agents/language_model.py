@@ -23,7 +23,7 @@ PROMPTS = PromptKind(
     header=("title", "revises"),
     blanks=frozenset({"situation", "legal", "draft"}),
     needed=("situation", "legal"),
-    form="A prompt is a header (title, revises), then [system] and [user]; see docs/environments.md",
+    form="A prompt is a header (title, revises), then [system] and [user]; see docs/guides/worlds.md",
 )
 STYLES = ("base", "react", "refine")
 """Our own prompts: `base` acts at once (SOTOPIA, section 4), `react` writes a thought that nobody hears before.

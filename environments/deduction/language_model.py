@@ -22,7 +22,7 @@ PROMPTS = PromptKind(
     header=("title", "revises"),
     blanks=frozenset({"situation", "legal", "draft"}),
     needed=("situation", "legal"),
-    form="A prompt is a header (title, revises), then [system] and [user]; see docs/deduction.md",
+    form="A prompt is a header (title, revises), then [system] and [user]; see docs/guides/worlds.md",
 )
 STYLES = ("base", "react", "perspectives", "recon")
 """Our own prompts: `base` acts at once, `react` (Yao et al., 2023) writes a thought that nobody hears before.

@@ -33,7 +33,7 @@ def action_prompts(folder: Path, entry_points: str, page: str) -> PromptKind:
     )
 
 
-PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.negotiation_prompts", "docs/negotiation.md")
+PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.negotiation_prompts", "docs/guides/worlds.md")
 
 
 def script_registry(entry_points: str, module: str, scripts: Mapping[str, str], **others: str) -> Registry:

@@ -37,7 +37,7 @@ PROMPTS = PromptKind(
     header=("title",),
     blanks=frozenset({"act", "heard"}),
     needed=("act", "heard"),
-    form="A prompt is a header (title), then [system] and [user]; see docs/negotiation.md",
+    form="A prompt is a header (title), then [system] and [user]; see docs/guides/worlds.md",
 )
 
 

@@ -69,7 +69,7 @@ class NegotiationChoice(PairChoice):
 
 
 def about_game(context: Context, most_acts: int) -> dict[str, Any]:
-    """What a log says of a game, besides its seed and who plays it (`simulator.game_of` reads it)."""
+    """What a log says of a game, besides its seed and who plays it (`game_of` reads it)."""
     return {"context": [list(context.counts), *map(list, context.values)], "most_acts": most_acts}
 
 

@@ -1,7 +1,7 @@
 """Two scripted characters between whom words matter: what one says decides what the other will offer.
 
 Their episodes have acts whose worth can be computed and that are not worth the same, for whoever asks which method
-finds the credit: `docs/savoir.md`.
+finds the credit: `docs/evidence/savoir.md`.
 """
 
 from __future__ import annotations

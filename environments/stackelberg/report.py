@@ -146,5 +146,7 @@ def _facts(played: Played, sampling: Sampling) -> tuple[str, ...]:
         f"other intervals: {sampling.confidence:.0%}, {sampling.resamples:,} resamples (percentiles), seed "
         f"{sampling.seed}"
     )
-    facts.append("simulated play says nothing of people: what this may not be used for is in docs/deduction_leagues.md")
+    facts.append(
+        "simulated play says nothing of people: what this may not be used for is in docs/explanations/stackelberg.md"
+    )
     return tuple(facts)

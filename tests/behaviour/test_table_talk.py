@@ -70,8 +70,8 @@ def judged(body: Body) -> Body:
     return completion(json.dumps({"turns": values}))
 
 
-def carried_out(folder: Path, monkeypatch, players: int, methods: tuple[str, ...], last: str) -> list[Body]:
-    """Run the chain up to the stage ``last``; what the language model was asked."""
+def carried_out(folder: Path, monkeypatch, players: int, methods: tuple[str, ...], *options: str) -> list[Body]:
+    """Run the chain with these options; what the language model was asked."""
     apportion = partial(in_process, monkeypatch)
     write_table_talk(folder / "corpus", players, sessions=6, rounds=2)
     small_model().save_pretrained(folder / "measurer")
@@ -79,7 +79,7 @@ def carried_out(folder: Path, monkeypatch, players: int, methods: tuple[str, ...
     write_made_up(folder / "learnt.safetensors")
     with serving(OpenAIServer(answer=judged)) as server:
         path = config(folder, TEXT.format(methods=json.dumps(methods), url=server.url))
-        done = apportion(last, path)
+        done = apportion("run", path, *options)
         assert done.returncode == 0, done.stderr
         assert not pq.read_table(folder / "run" / "quarantine.parquet").num_rows
     exported = apportion("export", path, "--format", "dataset", "--out", folder / "dataset")
@@ -108,7 +108,7 @@ def check_prompts(requests: list[Body], players: int) -> None:
 
 
 def test_three_players_are_judged_and_exported_by_name(tmp_path, monkeypatch):
-    requests = carried_out(tmp_path, monkeypatch, 3, QUICK, "decompose")
+    requests = carried_out(tmp_path, monkeypatch, 3, QUICK, "--only", "decompose")
     check_rewards(tmp_path, 3, QUICK)
     check_prompts(requests, 3)
     parts = [pq.read_table(path).to_pylist() for path in (tmp_path / "dataset" / "data").glob("*.parquet")]
@@ -127,7 +127,7 @@ def _is_taken(name):
 @pytest.mark.parametrize("players", [3, 7])
 def test_every_method_and_stage_takes_several_players(players, tmp_path, monkeypatch):
     methods = tuple(name for name in METHODS if _is_taken(name))
-    requests = carried_out(tmp_path, monkeypatch, players, methods, "run")
+    requests = carried_out(tmp_path, monkeypatch, players, methods)
     check_rewards(tmp_path, players, methods)
     check_prompts(requests, players)
     found = Evaluation.from_json(json.loads((tmp_path / "run" / "evaluation.json").read_text()))

@@ -188,7 +188,7 @@ def test_esconv_with_and_without_scores_and_soda_in_one_corpus_split_by_person(
     assert set(split_of.values()) == {"train", "validation", "test", "policy"}
     (told,) = re.findall(r"(\d+) contexts \((\d+) of sessions without a score\)", card(tmp_path / "run"))
     assert int(told[0]) > int(told[1]) > 200
-    asked = ("generate", tmp_path / "run" / "policy", both.root, "--split", "policy", "--contexts", 40)
+    asked = ("policy", "generate", tmp_path / "run" / "policy", both.root, "--split", "policy", "--contexts", 40)
     done = in_process(monkeypatch, *asked, "--out", tmp_path / "r.parquet")
     assert done.returncode == 0, done.stdout + done.stderr
     rows = pq.read_table(tmp_path / "r.parquet").to_pylist()

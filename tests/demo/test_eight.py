@@ -19,7 +19,7 @@ from tests.behaviour.command import ROOT, in_process
 
 SOCIAL = ROOT / "demo" / "social"
 VALUES = {0: -1.219, 2: 0.031, 4: 0.170, 6: 1.017}
-"""Of Ines Okafor's acts, as docs/savoir.md has them."""
+"""Of Ines Okafor's acts, as docs/evidence/savoir.md has them."""
 
 
 def rewards(folder: Path):

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 DEDUCTION = {world.name: world.title for world in WORLDS if world.game is not None}
 """By kind, what is played."""
 RULES = click.option(
-    "--rule", "rules", multiple=True, metavar="NAME=VALUE", help="An option of the rules; docs/deduction.md has them."
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the rules, as in docs/explanations/hidden-roles.md.",
 )
 LIMIT = click.option(
     "--act-limit", "limit_s", type=float, metavar="SECONDS", help="Time for one act; later is silence."
@@ -108,8 +112,8 @@ _SIMULATE = """Play {title}.
 --agents are `random`, `claims` and `bayes` (scripts), recorded@LOG#EPISODE, a package's, and `base`, `react` and
 `recon` (the language model --model; base@OTHER names another one of the same server). The seats of every game are
 drawn from them. Utterances are the speeches, the public acts in brackets, and what the Moderator makes known; the
-rating is `win`, by the rules. docs/deduction.md tells the rest. The same command goes on after a kill, and pays for no
-reply twice.
+rating is `win`, by the rules. docs/explanations/hidden-roles.md tells the rest. The same command goes on after a kill,
+and pays for no reply twice.
 """
 _PLAY = """Play {title}, with agents in the other seats.
 

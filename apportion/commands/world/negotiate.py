@@ -42,7 +42,7 @@ def play_negotiation_command(
 
     With --study, CORPUS is the study's folder: consent, rules, a quiz, a practice game, games with several agents, ten
     questions each. Every agent is called Alice: which one it is stands in the folder and on no screen. Nothing is kept
-    of a person but the id, what they did and what they answered. docs/negotiation_people.md says what FILE holds.
+    of a person but the id, what they did and what they answered. docs/guides/people.md says what FILE holds.
     """
     if report or study is not None:
         _study(study, out, person, report, temperature, model)

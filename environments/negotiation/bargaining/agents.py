@@ -15,9 +15,7 @@ from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_js
 
 PRICE = "price"
 """The field in which a model writes a price."""
-PROMPTS = action_prompts(
-    Path(__file__).parent / "prompts", "apportion.bargaining_prompts", "docs/negotiation_variants.md"
-)
+PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.bargaining_prompts", "docs/guides/worlds.md")
 
 
 def fields(view: Observation) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from apportion.environments.agents.language_model import ActionFormat
 from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.negotiation.language_model import action_prompts, fields, record, script_registry, split_in
 
-PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.casino_prompts", "docs/negotiation_variants.md")
+PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.casino_prompts", "docs/guides/worlds.md")
 FORM = ActionFormat(
     PROMPTS, ("base",), partial(fields, items=ISSUES), partial(split_in, items=ISSUES), partial(record, items=ISSUES)
 )

@@ -115,7 +115,7 @@ PROMPTS = PromptKind(
     header=("title",),
     blanks=frozenset({"episode", "judged"}),
     needed=("episode", "judged"),
-    form="A prompt is a header (title), then [system] and [user]; see docs/judging.md",
+    form="A prompt is a header (title), then [system] and [user]; see docs/guides/worlds.md",
 )
 TEMPERATURE = 0.0
 """Section 4 of SOTOPIA: to ensure the stability of the evaluation."""

@@ -30,7 +30,7 @@ PROMPTS = PromptKind(
         )
     ),
     needed=(),
-    form="A prompt is a header (title), then [system] and [user]; see docs/social_tasks.md",
+    form="A prompt is a header (title), then [system] and [user]; see docs/guides/worlds.md",
 )
 ATTEMPTS = 3
 """Times a model is asked, its mistake shown to it, before what it was to make is left out."""

@@ -64,17 +64,9 @@ def test_nothing_hidden_is_in_the_others_requests_or_on_the_screen(
 ) -> None:
     (tmp_path / "tasks.toml").write_text(TASKS)
     with serving(OpenAIServer(answer=answer)) as server, caplog.at_level(logging.DEBUG):
-        command = [
-            "simulate",
-            "sotopia",
-            str(tmp_path / "c"),
-            "--tasks",
-            str(tmp_path / "tasks.toml"),
-            "--agents",
-            style,
-        ]
+        command = ["world", "simulate", "sotopia", str(tmp_path / "c"), "--tasks", str(tmp_path / "tasks.toml")]
         with pytest.raises(SystemExit) as ended:
-            main([*command, "--model", "m", "--base-url", server.url, "--most-acts", "4"])
+            main([*command, "--agents", style, "--model", "m", "--base-url", server.url, "--most-acts", "4"])
         requests = [json.dumps(body) for body in server.requests]
     assert requests and ended.value.code == (2 if answer is failing else 0)
     for text in requests:

@@ -235,7 +235,7 @@ def test_every_reply_is_an_act_that_the_rules_allow(decisions: list[tuple[Avalon
 
 
 def test_what_it_decides_is_what_its_role_would_want(decisions: list[tuple[Avalon, str, Action]]) -> None:
-    """The figures of docs/deduction_avalon.md."""
+    """The figures of docs/evidence/games.md."""
     by_phase: dict[tuple[str, str], list[tuple[Avalon, Action]]] = {}
     for position, (game, _, act) in zip(POSITIONS, decisions, strict=True):
         side = "evil" if position.role in ("minion", "assassin") else "good"

@@ -211,7 +211,7 @@ def test_every_reply_is_an_act_that_the_rules_allow(decisions: list[tuple[Werewo
 
 
 def test_what_it_decides_is_what_its_team_would_want(decisions: list[tuple[Werewolf, str, Action]]) -> None:
-    """The figures of docs/deduction.md."""
+    """The figures of docs/evidence/games.md."""
     votes = [
         (role(game, game.agents.index(name) + 1) == "werewolf", role(game, act.data) == "werewolf")
         for game, name, act in decisions
