@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from apportion.foundation.errors import InputError, errors_called
 from apportion.foundation.progress import Progress, silent
+from apportion.rlhf.algorithms import unrewarded
 from apportion.rlhf.alignment import align_here
 from apportion.rlhf.launch.launcher import align_together
 from apportion.rlhf.plugins import REWARD_MODEL
@@ -50,10 +51,10 @@ def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) 
     """
     with errors_called(job.called):
         check_alignment(job.settings)
-        if job.reward_model is None and job.settings.reward == REWARD_MODEL and job.settings.algorithm != "sft":
+        if job.reward_model is None and job.settings.reward == REWARD_MODEL and job.settings.trainer.needs_reward:
             raise InputError(
                 f"{job.settings.algorithm} raises a reward, and there is no reward model. Give the folder of one, or "
-                "take sft, which needs none."
+                f"take {unrewarded()}, which needs none."
             )
         if job.settings.processes > 1:
             return align_together(job, progress, watch)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from apportion.foundation.settings import Settings
+from apportion.rlhf.algorithms import readers
 
 ContextTurns = Annotated[int, Field(ge=1, description="most turns of history that the policy sees")]
 MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]
@@ -49,7 +50,8 @@ class LoraSettings(Settings):
         default=0.05,
         ge=0,
         lt=1,
-        description="sft: dropout before an adapter; others compare log-probabilities, and have none",
+        description=f"{readers('lora.dropout')}: dropout before an adapter; others compare log-probabilities, and have "
+        "none",
     )
     targets: tuple[str, ...] = Field(
         default=("q_proj", "v_proj"), min_length=1, description="names of the linear layers that get an adapter"

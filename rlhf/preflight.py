@@ -111,5 +111,5 @@ def _check_turns(policy: Policy, settings: AlignSettings) -> None:
 
     if settings.response_turns > 1:
         interjection(policy, "c")
-    if settings.algorithm == "sft":
+    if not settings.trainer.needs_reward:
         answer_tokens(policy, (ContextTurn("user", "a"),), ContextTurn("assistant", "b"))

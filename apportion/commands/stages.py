@@ -18,13 +18,6 @@ from apportion.pipeline.config import load_config
 from apportion.pipeline.stages.registry import ASKING, STAGES
 from apportion.rlhf.algorithms import ALGORITHMS
 
-ALIGNING = {
-    "ppo": "PPO: rewards by token, values learned beside the policy.",
-    "grpo": "GRPO by TRL: several replies to one context are compared.",
-    "rloo": "RLOO by TRL: each reply is compared with the others' mean.",
-    "sft": "SFT by TRL: learn what the targets said.",
-}
-
 
 class CommandWithMore(click.Command):
     """A command with arguments of its own and commands below it: `decompose CONFIG`, `decompose audit CONFIG`."""
@@ -72,9 +65,9 @@ def stage_commands() -> list[click.Command]:
     for name in [name for name in commands if " " in name]:
         first, _, second = name.partition(" ")
         commands[first].more[second] = commands.pop(name)
-    for algorithm in ALGORITHMS:
+    for algorithm, row in ALGORITHMS.items():
         commands["align"].more[algorithm] = _stage_command(
-            f"align {algorithm}", names["align"], f"{ALIGNING[algorithm]} Goes before align.algorithm."
+            f"align {algorithm}", names["align"], f"{row.help} Goes before align.algorithm."
         )
     return list(commands.values())
 

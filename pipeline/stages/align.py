@@ -109,7 +109,7 @@ def _nothing_to_align(config: Config, sessions: Mapping[str, Session]) -> str | 
     align = config.align
     if (
         config.split.policy > 0
-        or align.algorithm == "sft"
+        or not align.trainer.needs_reward
         or align.prompts is not None
         or align.environment is not None
     ):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.optional_packages import check_extra
+from apportion.rlhf.algorithms import ALGORITHMS, listed
 from apportion.rlhf.settings import AlignSettings
 
 CONFIGS = Path(__file__).resolve().parent / "accelerate"
@@ -54,10 +55,11 @@ def check_config(settings: AlignSettings, called: str = "accelerate") -> str:
         raise InputError(
             f"{given}: generation = 'vllm' needs the whole policy in each process. Set it to 'data_parallel'."
         )
-    if settings.algorithm != "ppo" and kind == "DEEPSPEED":
+    if settings.trainer.by_trl and kind == "DEEPSPEED":
+        others = listed((row.name for row in ALGORITHMS.values() if not row.by_trl), "or")
         raise InputError(
             f"{given}: distributed_type is {kind}, which {settings.algorithm} cannot use. Set it to 'fsdp', which "
-            "deals weights out as well, to 'data_parallel', or take ppo."
+            f"deals weights out as well, to 'data_parallel', or take {others}."
         )
     if kind == "DEEPSPEED":
         from apportion.rlhf.policy.zero import check_stage

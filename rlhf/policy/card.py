@@ -57,9 +57,9 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     note = (TINY_NOTE if tiny else NAMED_NOTE).format(base=facts.base, weights=facts.base_weights)
     base = "base" if tiny else facts.base
     tokenizer = "base" if tiny else "."
-    algorithm = settings.algorithm
-    source = "sessions outside the `test` split" if algorithm == "sft" else "sessions of the `policy` split"
-    if settings.prompts is not None and algorithm != "sft":
+    rewarded = settings.trainer.needs_reward
+    source = f"sessions {'of the `policy`' if rewarded else 'outside the `test`'} split"
+    if settings.prompts is not None and rewarded:
         source = f"prompts of `{settings.prompts.name}`"
     if settings.environment is not None:
         source = f"seats in episodes of `{settings.environment}`, played live"
@@ -68,9 +68,9 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
 base_model: {json.dumps(base)}
 library_name: peft
 pipeline_tag: text-generation
-tags: [apportion, lora, {algorithm}{", tiny, synthetic" if tiny else ""}]
+tags: [apportion, lora, {settings.algorithm}{", tiny, synthetic" if tiny else ""}]
 ---
-# {"A dialogue policy taught by example" if algorithm == "sft" else "A dialogue policy aligned with turn rewards"}
+# A dialogue policy {"aligned with turn rewards" if rewarded else "taught by example"}
 
 {note}
 
@@ -113,7 +113,7 @@ def _plain(settings: AlignSettings) -> dict[str, Any]:
 
 
 def _how(settings: AlignSettings) -> str:
-    if settings.algorithm == "sft":
+    if not settings.trainer.needs_reward:
         return TAUGHT
     name = settings.algorithm.upper()
     if settings.reward != REWARD_MODEL:

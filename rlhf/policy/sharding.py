@@ -106,7 +106,7 @@ def check_sharding(settings: AlignSettings, processes: int) -> None:
         )
     uneven = settings.batch % settings.minibatch or settings.minibatch % processes
     # The settings see to it for the others, whose processes take equal parts in any case.
-    if settings.algorithm == "ppo" and uneven:
+    if uneven and not settings.trainer.by_trl:
         raise InputError(
             f"minibatch = {settings.minibatch}: with weights that are dealt out it has to divide batch "
             f"({settings.batch}) and be a multiple of the {processes} processes."

@@ -15,11 +15,15 @@ import torch
 from peft import PeftModel
 from torch import Tensor
 
+from apportion.corpus.session import Episode
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
-from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.contexts import DialogueContext, merge_turns
+from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
 from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy.sharding import attach_sharded, sharding_asked
 from apportion.rlhf.ppo.actor_critic import ActorCritic
 from apportion.rlhf.ppo.advantages import estimate_advantages, whiten
 from apportion.rlhf.ppo.checkpoints import Checkpoints, PPOState
@@ -36,9 +40,41 @@ from apportion.rlhf.training.masked_mean import masked_mean
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.progress_line import progress_line
 from apportion.rlhf.training.reward import Reward, finite_scores
-from apportion.rlhf.training.run import Watcher
+from apportion.rlhf.training.run import Run, TrainingData, Watcher
 from apportion.rlhf.training.score_norm import ScoreNorm
 from apportion.rlhf.training.shuffled import ShuffledOrder
+
+
+def train_ppo(data: TrainingData, run: Run) -> PeftModel:
+    """The policy's model with adapters trained by `PPO`; raises as `PPO.run`."""
+    policy, settings, processes = data.policy, run.settings, run.processes
+    by = sharding_asked(processes)
+    if by:
+        model = attach_sharded(policy.model, settings, processes, by)
+    else:
+        model = attach_adapter(policy.model, settings.adapter)
+    dialogues = _dialogues(data.episodes, policy, settings)
+    checkpoints = Checkpoints(run.checkpoints, policy, model, processes) if run.checkpoints else None
+    ppo = PPO(policy, model, data.contexts, data.reward, settings, data.partner, dialogues, processes)
+    if processes.rank:
+        # Each process samples other replies.
+        torch.manual_seed(run.seed + processes.rank)
+    ppo.run(run.metrics, run.progress, checkpoints, run.watch)
+    return model
+
+
+def _dialogues(episodes: Sequence[Episode], policy: Policy, settings: AlignSettings) -> list[Tensor]:
+    """What the term of Eq. 8 learns from: the corpus' own dialogues."""
+    if not settings.pretrain_coefficient:
+        return []
+    merged = [merge_turns(episode.turns, episode) for episode in episodes]
+    chunks = dialogue_chunks(merged, policy.tokenizer, settings.window)
+    if not chunks:
+        raise UnitError(
+            "pretrain_coefficient: no dialogue outside the test sessions answers anybody, so there is nothing "
+            "for that term to learn from. Add sessions, or set it to 0."
+        )
+    return chunks
 
 
 class PPO:
@@ -123,7 +159,7 @@ class PPO:
                 if checkpoints:
                     checkpoints.save(step, self.state(), metrics, self.alarms.calm)
                 rate = self.settings.batch / (time.perf_counter() - started)
-                progress(step, self.settings.steps, progress_line("ppo", step, measured, rate))
+                progress(step, self.settings.steps, progress_line(self.settings.algorithm, step, measured, rate))
         except UnitError as error:
             last_good = checkpoints.kept() if checkpoints else None
             raise UnitError(f"{error} {last_good}" if last_good else str(error)) from None
@@ -194,7 +230,9 @@ class PPO:
 
     def _scores(self, number: int, contexts: Sequence[DialogueContext], rollout: Rollout) -> list[float]:
         answered = [contexts[row] for row in rollout.turn_ends[:, 0].tolist()]
-        return finite_scores(self.reward, answered, rollout.histories, rollout.texts, f"PPO step {number}")
+        return finite_scores(
+            self.reward, answered, rollout.histories, rollout.texts, f"{self.settings.algorithm.upper()} step {number}"
+        )
 
     def _gather(self, rollout: Rollout, scores: list[float]) -> tuple[Rollout, list[float]]:
         """All processes' responses and scores, in the order of the contexts."""

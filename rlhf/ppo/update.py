@@ -155,7 +155,7 @@ class PPOUpdate:
         self._require_finite(number, norm.item(), "the gradient's norm")
         self.optimizer.step()
 
-    @staticmethod
-    def _require_finite(number: int, value: float, what: str = "the loss") -> None:
+    def _require_finite(self, number: int, value: float, what: str = "the loss") -> None:
         if not math.isfinite(value):
-            raise UnitError(f"PPO step {number}: {what} is {value}; it must be a finite number. Lower lr.")
+            step = f"{self.settings.algorithm.upper()} step {number}"
+            raise UnitError(f"{step}: {what} is {value}; it must be a finite number. Lower lr.")

@@ -13,17 +13,16 @@ from apportion.rlhf.training.run import Run
 
 def updates_a_step(settings: AlignSettings) -> int:
     """Optimizer steps of one step."""
-    return 1 if settings.algorithm == "sft" else settings.inner_epochs * settings.batch // settings.minibatch
+    return settings.inner_epochs * settings.batch // settings.minibatch if settings.trainer.needs_reward else 1
 
 
-def group_arguments(run: Run, folder: Path) -> Any:
-    """A GRPOConfig or RLOOConfig; one step samples ``batch`` replies, ``group`` to each context.
+def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folder: Path) -> Any:
+    """Arguments of GRPO or RLOO; one step samples ``batch`` replies, ``group`` to each context.
 
     What is not named here is as TRL sets it: GRPO's loss is ``dapo`` (a mean over tokens), its advantages are divided
     by the group's deviation, and its divergence is a part of the loss; RLOO's is a part of the reward.
     """
     settings = run.settings
-    config = GRPOConfig if settings.algorithm == "grpo" else RLOOConfig
     arguments = config(
         **_shared(run, folder, settings.minibatch),
         steps_per_generation=settings.batch // (settings.at_once * settings.processes),

@@ -13,7 +13,7 @@ from accelerate.utils import gather_object
 from datasets import Dataset
 from peft import PeftModel
 from torch import Tensor
-from trl import GRPOTrainer, RLOOTrainer
+from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
 
 from apportion.rlhf.policy.contexts import DialogueContext, as_chat
 from apportion.rlhf.policy.loading import Policy
@@ -28,29 +28,13 @@ from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_ch
 from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from apportion.rlhf.training.alarms import repetition, sameness
 from apportion.rlhf.training.masked_mean import masked_mean
-from apportion.rlhf.training.reward import Reward
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.run import Run, TrainingData
 from apportion.rlhf.training.score_norm import ScoreNorm
 from apportion.rlhf.training.shuffled import ShuffledOrder
 
 
-def train_groups(
-    policy: Policy, contexts: Sequence[DialogueContext], reward: Reward, run: Run, partner: Partner | None = None
-) -> PeftModel:
-    """The policy's model with adapters trained by ``run.settings.algorithm``, grpo or rloo.
-
-    Parameters
-    ----------
-    policy : Policy
-        The policy at the start; its model receives the adapters.
-    contexts : sequence of DialogueContext
-        What is answered; each once before any comes again.
-    reward : Reward
-        Scores the replies.
-    run : Run
-        Settings, seed, and where metrics, progress and checkpoints go.
-    partner : Partner or None
-        The other side of responses of several turns; None where a response is one turn.
+def train_grpo(data: TrainingData, run: Run) -> PeftModel:
+    """The policy's model with adapters trained by GRPO.
 
     Raises
     ------
@@ -59,19 +43,29 @@ def train_groups(
     UnitError
         A reward, loss or gradient that is not a finite number, an alarm, or a checkpoint that cannot be read.
     """
+    return _train(_GRPO, GRPOConfig, data, run)
+
+
+def train_rloo(data: TrainingData, run: Run) -> PeftModel:
+    """The policy's model with adapters trained by RLOO; raises as `train_grpo`."""
+    return _train(_RLOO, RLOOConfig, data, run)
+
+
+def _train(
+    kind: type[_GRPO] | type[_RLOO], config: type[GRPOConfig] | type[RLOOConfig], data: TrainingData, run: Run
+) -> PeftModel:
     checkpoints = trainer_checkpoints(run)
-    kind = _GRPO if run.settings.algorithm == "grpo" else _RLOO
     with trainer_folder(run, checkpoints) as folder:
         trainer = kind(
-            policy=policy,
-            contexts=contexts,
-            reward=GroupReward(reward, contexts, run.settings, run.processes),
+            policy=data.policy,
+            contexts=data.contexts,
+            reward=GroupReward(data.reward, data.contexts, run.settings, run.processes),
             settings=run.settings,
-            partner=partner,
-            args=group_arguments(run, folder),
-            train_dataset=_dataset(policy, contexts, run),
+            partner=data.partner,
+            args=group_arguments(config, run, folder),
+            train_dataset=_dataset(data.policy, data.contexts, run),
         )
-        carry_out(trainer, run, _GroupHooks(trainer), checkpoints, watched=True)
+        carry_out(trainer, run, _GroupHooks(trainer), checkpoints)
     model: PeftModel = trainer.model
     return model
 

@@ -68,12 +68,8 @@ def trainer_folder(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator
         checkpoints.clear_scratch()
 
 
-def carry_out(
-    trainer: Any, run: Run, hooks: TrainerHooks, checkpoints: TrainerCheckpoints | None, watched: bool
-) -> None:
+def carry_out(trainer: Any, run: Run, hooks: TrainerHooks, checkpoints: TrainerCheckpoints | None) -> None:
     """Train up to ``run.settings.steps`` steps, from the newest checkpoint on where there is one.
-
-    ``watched``: whether alarms stop the run.
 
     Raises
     ------
@@ -85,7 +81,7 @@ def carry_out(
     """
     if sharding_asked(run.processes):
         shard_for_trainer(trainer.model, run.settings, run.processes)
-    callback = StepCallback(run, hooks, updates_a_step(run.settings), checkpoints, watched)
+    callback = StepCallback(run, hooks, updates_a_step(run.settings), checkpoints)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(callback)
     newest = callback.resume()

@@ -49,18 +49,14 @@ class StepCallback(TrainerCallback):
         Optimizer steps of one step.
     checkpoints : TrainerCheckpoints or None
         What a killed run goes on from.
-    watched : bool
-        Whether alarms stop the run.
     """
 
-    def __init__(
-        self, run: Run, hooks: TrainerHooks, updates: int, checkpoints: TrainerCheckpoints | None, watched: bool
-    ) -> None:
+    def __init__(self, run: Run, hooks: TrainerHooks, updates: int, checkpoints: TrainerCheckpoints | None) -> None:
         self.run = run
         self.hooks = hooks
         self.updates = updates
         self.checkpoints = checkpoints
-        self.alarms = Alarms(run.settings.alarms) if watched else None
+        self.alarms = Alarms(run.settings.alarms) if "alarms" in run.settings.trainer.reads else None
         self._metrics: dict[str, float] = {}
         self._since = 0.0
 

@@ -18,7 +18,7 @@ from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
 from apportion.rlhf.trainers.arguments import supervised_arguments
 from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.run import Run, TrainingData
 from apportion.rlhf.training.shuffled import ShuffledOrder
 
 IGNORED = -100
@@ -27,21 +27,8 @@ MEASURED = {"loss": "loss", "entropy": "entropy", "mean_token_accuracy": "token_
 """What the trainer measures, and what it is called here."""
 
 
-def train_supervised(
-    policy: Policy, contexts: Sequence[DialogueContext], episodes: Sequence[Episode], run: Run
-) -> PeftModel:
+def train_supervised(data: TrainingData, run: Run) -> PeftModel:
     """The policy's model with adapters that have learned what the target said to each context.
-
-    Parameters
-    ----------
-    policy : Policy
-        The policy at the start; its model receives the adapters.
-    contexts : sequence of DialogueContext
-        Histories of the target's turns; each once before any comes again.
-    episodes : sequence of Episode
-        The sessions that the contexts are of.
-    run : Run
-        Settings, seed, and where metrics, progress and checkpoints go.
 
     Raises
     ------
@@ -52,7 +39,8 @@ def train_supervised(
         Nothing that the target said, a loss or gradient that is not a finite number, or a checkpoint that cannot be
         read.
     """
-    examples = supervised_examples(policy, contexts, episodes, run.settings.max_new_tokens)
+    policy = data.policy
+    examples = supervised_examples(policy, data.contexts, data.episodes, run.settings.max_new_tokens)
     if not examples:
         raise UnitError("the target answers nobody in words, so there is nothing for sft to learn. Add sessions.")
     order = ShuffledOrder(len(examples), generator=torch.Generator().manual_seed(run.seed))
@@ -67,7 +55,7 @@ def train_supervised(
             processing_class=policy.tokenizer,
             peft_config=adapter_config(policy.model, run.settings.adapter),
         )
-        carry_out(trainer, run, _SFTHooks(), checkpoints, watched=False)
+        carry_out(trainer, run, _SFTHooks(), checkpoints)
     model: PeftModel = trainer.model
     return model
 

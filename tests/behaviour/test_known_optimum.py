@@ -15,9 +15,9 @@ from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings
 from apportion.rlhf.ppo.ppo import PPO
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
-from apportion.rlhf.trainers.groups import train_groups
+from apportion.rlhf.trainers.groups import train_grpo
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.run import Run, TrainingData
 from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.toy import chats, contexts, quiet
 
@@ -80,7 +80,7 @@ def rewards(algorithm: str, task: str, seed: int) -> list[float]:
             model = attach_adapter(policy.model, settings.lora)
             PPO(policy, model, contexts(policy), reward, settings).run(Metrics(), quiet, watch=(watch,))
         else:
-            train_groups(policy, contexts(policy), reward, Run(settings, seed, watch=(watch,)))
+            train_grpo(TrainingData(policy, contexts(policy), reward), Run(settings, seed, watch=(watch,)))
     except Reached:
         pass
     return seen

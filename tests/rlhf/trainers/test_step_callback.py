@@ -27,7 +27,7 @@ class Fixed:
 
 def callback(**others):
     run = Run(SMALL.model_copy(update={"algorithm": "grpo"}), 0, **others)
-    return run, StepCallback(run, Fixed(), updates=4, checkpoints=None, watched=True)
+    return run, StepCallback(run, Fixed(), updates=4, checkpoints=None)
 
 
 @pytest.mark.parametrize(
