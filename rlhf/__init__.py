@@ -8,7 +8,8 @@ From the ground up, each importing only from those before it:
 - `policy/`: what a policy is: its contexts, how it is loaded, opened, sharded and written
 - `training/`: what every algorithm shares: the job, the run, the reward, metrics, alarms, checkpoints
 - `sampling/`: replies, one turn or several, and the other side
-- `ppo/`, `trainers/` (TRL's), `compare/` (policies side by side)
+- `training_data`: what every trainer learns from; `ppo/`, `trainers/` (TRL's)
+- `compare/`: policies side by side
 - `preflight`: what can be known to fail before the first step
 - `resolve_paths`: paths and consent that are given to what is chosen by name
 - `negotiation/`: negotiators that are no language models, learned by dialogues, by reward and by an expert

@@ -18,7 +18,7 @@ class Algorithm:
     help : str
         One line for people.
     train : str
-        ``module:function``, called as ``train(data, run)`` with `apportion.rlhf.training.run.TrainingData` and
+        ``module:function``, called as ``train(data, run)`` with `apportion.rlhf.training_data.TrainingData` and
         `apportion.rlhf.training.run.Run`; returns the model with trained adapters.
     reads : frozenset of str
         Which of the settings that not every trainer reads it does read; ``lora.dropout`` is one of them.

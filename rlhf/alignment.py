@@ -39,7 +39,8 @@ from apportion.rlhf.training.job import Job
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.reward import SessionReward
 from apportion.rlhf.training.rng_state import own_randomness, quiet_transformers
-from apportion.rlhf.training.run import Run, TrainingData, Watcher
+from apportion.rlhf.training.run import Run, Watcher
+from apportion.rlhf.training_data import TrainingData
 
 
 def align_here(

@@ -40,9 +40,10 @@ from apportion.rlhf.training.masked_mean import masked_mean
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.progress_line import progress_line
 from apportion.rlhf.training.reward import Reward, finite_scores
-from apportion.rlhf.training.run import Run, TrainingData, Watcher
+from apportion.rlhf.training.run import Run, Watcher
 from apportion.rlhf.training.score_norm import ScoreNorm
 from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training_data import TrainingData
 
 
 def train_ppo(data: TrainingData, run: Run) -> PeftModel:

@@ -28,9 +28,10 @@ from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_ch
 from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from apportion.rlhf.training.alarms import repetition, sameness
 from apportion.rlhf.training.masked_mean import masked_mean
-from apportion.rlhf.training.run import Run, TrainingData
+from apportion.rlhf.training.run import Run
 from apportion.rlhf.training.score_norm import ScoreNorm
 from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training_data import TrainingData
 
 
 def train_grpo(data: TrainingData, run: Run) -> PeftModel:

@@ -18,8 +18,9 @@ from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
 from apportion.rlhf.trainers.arguments import supervised_arguments
 from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
-from apportion.rlhf.training.run import Run, TrainingData
+from apportion.rlhf.training.run import Run
 from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training_data import TrainingData
 
 IGNORED = -100
 """A label that has no part in the loss."""

@@ -17,8 +17,9 @@ from apportion.rlhf.ppo.ppo import PPO
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
 from apportion.rlhf.trainers.groups import train_grpo
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.run import Run, TrainingData
+from apportion.rlhf.training.run import Run
 from apportion.rlhf.training.tiny_policy import build_tiny
+from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.toy import chats, contexts, quiet
 
 SEEDS = range(3)

@@ -16,8 +16,9 @@ from apportion.rlhf.policy.contexts import DialogueContext, make_contexts
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.run import Run, TrainingData
+from apportion.rlhf.training.run import Run
 from apportion.rlhf.training.tiny_policy import train_tokenizer
+from apportion.rlhf.training_data import TrainingData
 
 QUESTIONS = ("where is the train", "when does it leave", "is it late again", "may I take a dog along")
 ANSWERS = ("at nine", "with pleasure on track four", "no", "yes of course")

@@ -23,7 +23,8 @@ from apportion.rlhf.trainers.step_callback import StepCallback
 from apportion.rlhf.trainers.supervised import train_supervised
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.rng_state import own_randomness
-from apportion.rlhf.training.run import Run, TrainingData
+from apportion.rlhf.training.run import Run
+from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.processes_run import by_sum, recited
 from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy, train
 

@@ -17,7 +17,8 @@ from apportion.rlhf.trainers.checkpoints import tensor_files
 from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from apportion.rlhf.training.alarms import sameness
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.run import Run, TrainingData
+from apportion.rlhf.training.run import Run
+from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_alignment import by_length, digest, run
 from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, episode, no_history, quiet, small_policy, train
