@@ -4,7 +4,7 @@ Run: python benchmarks/reading.py ../shared/data/uss/SGD.txt.gz [--limit 200]
 
 Both ways read the same sessions one by one, as the stage `react` does, on one thread, in turns: ``before`` as it was
 until November 2026 (torch's own linear layers, texts of a session in batches of 16 by length, padded to the longest,
-every text made tokens twice), ``now`` with `apportion.reward_model.network.prepacked_linear` and a session's texts side
+every text made tokens twice), ``now`` with `apportion.reward_model.network.backbones` and a session's texts side
 by side. CPU time of the process, with cues; beside it the largest difference of any number, and the time of cues alone.
 Then the tone of the same sessions for all that asks for it in a run of `apportion benchmark` with three seeds: the
 cues, the four forms of the method `sentiment`, and `rrd-ls` once a seed; ``before`` each by itself, ``now`` from what

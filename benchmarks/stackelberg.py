@@ -27,16 +27,13 @@ sys.path[0] = str(ROOT)
 
 import numpy as np
 
-from apportion.rlhf.policy.context_config import read_window
-from apportion.rlhf.policy.opening import base_of, open_policy
+from apportion.rlhf.policy.folder import base_of, open_policy, read_window
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import follower_episodes
-from apportion.rlhf.stackelberg.epoch_checkpoints import epoch_folders
 from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances, write_instances
-from apportion.rlhf.stackelberg.persuasion_eval.asking import Asked, persuade
-from apportion.rlhf.stackelberg.persuasion_eval.table import paired_interval, persuasion_text
-from apportion.rlhf.stackelberg.training import TrainedRefiner, read_settings, train_refiner
+from apportion.rlhf.stackelberg.persuasion_eval.table import Asked, paired_interval, persuade, persuasion_text
+from apportion.rlhf.stackelberg.training import TrainedRefiner, epoch_folders, read_settings, train_refiner
 from apportion.rlhf.stackelberg.validation import session_of, speeches
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny

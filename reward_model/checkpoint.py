@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import problems
-from apportion.reward_model.card import model_card
-from apportion.reward_model.config import RewardModelConfig
+from apportion.reward_model.config import RewardModelConfig, model_card
 
 CONFIG, WEIGHTS, CARD, BACKBONE_FOLDER = "config.json", "model.safetensors", "README.md", "backbone"
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")

@@ -20,8 +20,7 @@ from apportion.reward_model.checkpoint import read_config
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.corpus_scores import CorpusScores, method_and_seed, score_corpus
 from apportion.reward_model.model import RewardModel
-from apportion.reward_model.score_journal import identity_of, open_journal
-from apportion.reward_model.score_metadata import note_path, told_of
+from apportion.reward_model.score_journal import identity_of, note_path, open_journal, told_of
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class Algorithm:
         One line for people.
     train : str
         ``module:function``, called as ``train(data, run)`` with `apportion.rlhf.training_data.TrainingData` and
-        `apportion.rlhf.training.run.Run`; returns the model with trained adapters.
+        `apportion.rlhf.training.job.Run`; returns the model with trained adapters.
     reads : frozenset of str
         Which of the settings that not every trainer reads it does read; ``lora.dropout`` is one of them.
     paper : str

@@ -13,9 +13,8 @@ from apportion.rlhf.alignment import align_here
 from apportion.rlhf.launch.launcher import align_together
 from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.preflight import check_alignment
-from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.job import Job, Watcher
 from apportion.rlhf.training.reward import lent_reward
-from apportion.rlhf.training.run import Watcher
 
 
 def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) -> tuple[pa.Table, pa.Table]:

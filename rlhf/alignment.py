@@ -17,7 +17,6 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress, silent
 from apportion.foundation.registry import load_named
 from apportion.rlhf.policy.card import PolicyFacts, policy_card
-from apportion.rlhf.policy.context_config import write_window
 from apportion.rlhf.policy.contexts import (
     ContextSet,
     DialogueContext,
@@ -26,20 +25,18 @@ from apportion.rlhf.policy.contexts import (
     make_contexts,
     of_targets,
 )
-from apportion.rlhf.policy.loading import Policy, check_device, load_policy
+from apportion.rlhf.policy.folder import write_policy, write_window
+from apportion.rlhf.policy.loading import Policy, check_device, load_policy, memory_advice
 from apportion.rlhf.policy.lora import trained_weights
-from apportion.rlhf.policy.oom_errors import memory_advice
-from apportion.rlhf.policy.writing import write_policy
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.sampling.sample_replies import compare_episodes, compare_replies
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.checkpoint_folders import StepFolders
-from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.job import Job, Run, Watcher
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.reward import SessionReward
 from apportion.rlhf.training.rng_state import own_randomness, quiet_transformers
-from apportion.rlhf.training.run import Run, Watcher
 from apportion.rlhf.training_data import TrainingData
 
 

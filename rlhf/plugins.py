@@ -110,7 +110,10 @@ THE_STACKELBERG_REWARD = Plugin(
     settings="apportion.rlhf.stackelberg.settings:RewardSettings",
 )
 THE_RECORDED_PARTNER = Plugin(
-    RECORDED, "What the other side said in the session", "apportion.rlhf.sampling.partner:of_job", live=False
+    RECORDED,
+    "What the other side said in the session",
+    "apportion.rlhf.sampling.partner:of_job",
+    live=False,
 )
 LANGUAGE_MODEL = Plugin(
     "language-model",

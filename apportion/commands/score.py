@@ -60,7 +60,7 @@ def score_command(
     and `seed` are taken from MODEL's name. Exit code 1 where a session could not be scored. Stopped at any moment, the
     same command goes on with the next session; run again when it is finished, it says so.
     """
-    from apportion.reward_model.score_metadata import write_note
+    from apportion.reward_model.score_journal import write_note
     from apportion.reward_model.scoring import finished, scored, write_scores
 
     check_place(out, "--out", SUFFIXES)

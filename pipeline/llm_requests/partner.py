@@ -113,8 +113,8 @@ def _first_requests(engine: Engine, stages: Collection[str]) -> _Asked | None:
         return None
     if settings is None:
         return _in_environment(engine)
-    from apportion.rlhf.sampling.interactive_partner import first_dialogues
     from apportion.rlhf.sampling.language_model_partner import request_of
+    from apportion.rlhf.sampling.partner import first_dialogues
 
     config = engine.config
     if config.align.prompts is not None:

@@ -22,9 +22,8 @@ from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.policy.loading import check_whole, is_folder_name
 from apportion.rlhf.policy.prompts import read_prompts
 from apportion.rlhf.preflight import check_alignment
-from apportion.rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
-from apportion.rlhf.training.partial_curves import measured_until
-from apportion.rlhf.training.weights_and_biases import check_wandb, wandb_run
+from apportion.rlhf.training.metrics import measured_until
+from apportion.rlhf.training.tracking import check_event_folder, check_tensorboard, check_wandb, event_files, wandb_run
 
 if TYPE_CHECKING:
     from apportion.rlhf.training.job import Job

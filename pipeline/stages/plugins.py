@@ -11,7 +11,7 @@ from apportion.llm_client.transport.consent import who_reads
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun
 from apportion.rlhf.plugins import POLICY
-from apportion.rlhf.policy.opening import check_policy
+from apportion.rlhf.policy.folder import check_policy
 from apportion.rlhf.policy.prompts import read_prompts
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,32 @@ from torch import Tensor
 
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
+from apportion.foundation.files import write_atomically
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.dataset import Dataset
 from apportion.reward_model.learning.objective import Batch, Objective
-from apportion.reward_model.learning.training_state import read_state, write_state
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
+
+
+def write_state(path: Path, state: dict[str, Any]) -> None:
+    """Replace the state at ``path`` at once: a kill leaves the old one or the new one."""
+    write_atomically(path, partial(torch.save, state))
+
+
+def read_state(path: Path, expected: str) -> dict[str, Any] | None:
+    """The state at ``path``; None where there is none, a damaged one, or that of another training.
+
+    It is our own file, and all the same read without running anything that is pickled in it.
+    """
+    try:
+        state: Any = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        return None
+    except Exception:  # Whatever torch finds wrong with a damaged file: the training starts anew.
+        return None
+    return state if isinstance(state, dict) and state.get("fingerprint") == expected else None
+
 
 LARGEST_GRADIENT = 1.0
 STATE_VERSION = 1

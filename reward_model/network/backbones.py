@@ -15,7 +15,6 @@ from torch.utils.checkpoint import checkpoint
 
 from apportion.foundation.errors import InputError
 from apportion.reward_model.history_windows import Pair
-from apportion.reward_model.network.causal import check_causal
 from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
 from apportion.reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
 from apportion.reward_model.settings import MINILM, Scoring
@@ -296,3 +295,68 @@ def _loading() -> Iterator[Any]:
             yield transformers
     finally:
         log.set_verbosity(verbosity)
+
+
+TOKENS = 8
+LARGEST_DIFFERENCE = 1e-5
+"""Of states of about 1; a causal network's are equal but for rounding, others differ by thousandths and more."""
+
+
+def check_causal(name: str, encoder: Any, vocabulary: int) -> None:
+    """Read two texts whose second halves differ: in a causal network, the states of the first half are the same.
+
+    Asking the network itself holds for every architecture; a list of names would not.
+
+    Raises
+    ------
+    InputError
+        It is not causal.
+    """
+    text = torch.arange(TOKENS).unsqueeze(0) % vocabulary
+    other = text.clone()
+    other[:, TOKENS // 2 :] = (text[:, TOKENS // 2 :] + 1 + TOKENS) % vocabulary
+    seen = torch.ones_like(text)
+    encoder.eval()
+    with torch.inference_mode():
+        states = [encoder(input_ids=ids, attention_mask=seen).last_hidden_state for ids in (text, other)]
+    first, again = (state[:, : TOKENS // 2].float() for state in states)
+    if float((first - again).abs().max()) > LARGEST_DIFFERENCE * max(1.0, float(first.abs().max())):
+        raise InputError(
+            f"train_reward.scoring = 'one_pass': the backbone {name!r} ({type(encoder).__name__}) is bidirectional, so "
+            "a turn's reward would depend on what was said after it. Name a causal language model (GPT-2, LLaMA, "
+            "Qwen, …), or set scoring to 'windowed'."
+        )
+
+
+@lru_cache(maxsize=2)
+def reading_backbone(name: str, max_tokens: int) -> Backbone:
+    """`load_backbone` once a process, to read single texts on the CPU: never trained, moved or saved.
+
+    Raises
+    ------
+    InputError
+        As `load_backbone`.
+    """
+    return pack(load_backbone(name, max_tokens).requires_grad_(False).eval())
+
+
+def pack(backbone: Backbone) -> Backbone:
+    """Let its linear layers multiply by oneDNN, with their weights in its order (where this torch has it).
+
+    Torch hands them to Intel's MKL, which on other makers' processors leaves half of what they can do unused. Results
+    differ by rounding: by about a millionth of a hidden state.
+    """
+    operations = torch.ops.mkldnn
+    has_it: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not (has_it and hasattr(operations, "_linear_pointwise")):
+        return backbone
+    for layer in backbone.encoder.modules():
+        if type(layer) is nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
+            packed = operations._reorder_linear_weight(layer.weight.detach(), None)
+            layer.forward = partial(_multiplied, packed, layer.bias)  # type: ignore[method-assign]
+    return backbone
+
+
+def _multiplied(packed: Tensor, bias: Tensor | None, states: Tensor) -> Tensor:
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(states, packed, bias, "none", [], "")
+    return product

@@ -24,12 +24,10 @@ from apportion.foundation.settings import problems
 from apportion.foundation.truncate import counted
 from apportion.reward_model.corpus_scores import choose_episodes
 from apportion.rlhf.compare.blind import LETTERS
-from apportion.rlhf.compare.generate import SamplingSettings, fingerprint_of, generate
+from apportion.rlhf.compare.generate import SamplingSettings, SharedContexts, fingerprint_of, generate, share_contexts
 from apportion.rlhf.compare.metadata import is_finished, key_path, note_path, noted_table
-from apportion.rlhf.compare.shared_contexts import SharedContexts, share_contexts
-from apportion.rlhf.policy.context_config import read_window, window_path
+from apportion.rlhf.policy.folder import check_policy, open_tokenizer, read_window, window_path
 from apportion.rlhf.policy.loading import check_device
-from apportion.rlhf.policy.opening import check_policy, open_tokenizer
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.training.rng_state import quiet_transformers
 

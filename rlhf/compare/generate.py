@@ -7,27 +7,104 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import torch
 
 from apportion.corpus.schema import KEY, RESPONSES
+from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import model_digest, place_file, write_atomically
 from apportion.foundation.progress import Progress
 from apportion.rlhf.compare.blind import blinded
-from apportion.rlhf.compare.metadata import key_path, note_path, note_text
-from apportion.rlhf.compare.partial_table import PartialTable
-from apportion.rlhf.compare.responses import write_rows
-from apportion.rlhf.compare.shared_contexts import SharedContexts
-from apportion.rlhf.policy.contexts import DialogueContext
-from apportion.rlhf.policy.loading import Policy
-from apportion.rlhf.policy.oom_errors import memory_advice
-from apportion.rlhf.policy.opening import open_policy
+from apportion.rlhf.compare.metadata import PartialTable, key_path, note_path, note_text
+from apportion.rlhf.compare.responses import context_text, write_rows
+from apportion.rlhf.policy.contexts import (
+    ContextSet,
+    DialogueContext,
+    choose_contexts,
+    known_messages,
+    make_contexts,
+    opening_window,
+    speaker_messages,
+)
+from apportion.rlhf.policy.folder import open_policy
+from apportion.rlhf.policy.loading import Policy, memory_advice
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.rollout import sample_replies
 from apportion.rlhf.training.rng_state import quiet_transformers
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class SharedContexts:
+    """The same C contexts as each policy reads them (``by_policy``, by its name), in one order.
+
+    ``first`` says what came of the target turns under the first policy's window, ``no_room`` how many contexts were
+    left out because another policy has no room for them, ``of_all`` how many there were to choose from.
+    """
+
+    by_policy: Mapping[str, tuple[DialogueContext, ...]]
+    first: ContextSet
+    no_room: int
+    of_all: int
+
+    @property
+    def shown(self) -> tuple[DialogueContext, ...]:
+        """The contexts as the first policy reads them; ``history`` is the text that people are shown."""
+        return next(iter(self.by_policy.values()))
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions the contexts are from."""
+        return len({context.session_id for context in self.shown})
+
+
+def share_contexts(
+    episodes: Sequence[Episode],
+    tokenizers: Mapping[str, PreTrainedTokenizerBase],
+    window: Window,
+    count: int,
+) -> SharedContexts:
+    """Up to ``count`` contexts, spread evenly over all those that every policy has room for.
+
+    Parameters
+    ----------
+    episodes : sequence of Episode
+        Two ratings of one speaker in a session count once.
+    tokenizers : mapping of str to PreTrainedTokenizerBase
+        By the policy's name, in order.
+    window : Window
+        How many turns and tokens a policy reads.
+    count : int
+        Most contexts.
+    """
+    once = list({(episode.session_id, episode.rating.target): episode for episode in episodes}.values())
+
+    def history(episode: Episode, position: int) -> str:
+        before = opening_window(episode.turns[:position], episode.rating.target, window.context_turns)
+        return context_text((*known_messages(episode), *speaker_messages(before, episode)))
+
+    sets = {
+        name: make_contexts(
+            once,
+            tokenizer,
+            history,
+            context_turns=window.context_turns,
+            max_context_tokens=window.max_context_tokens,
+        )
+        for name, tokenizer in tokenizers.items()
+    }
+    by_place = [{(c.session_id, c.turn): c for c in contexts.contexts} for contexts in sets.values()]
+    first = next(iter(sets.values()))
+    places = [place for place in by_place[0] if all(place in other for other in by_place)]
+    spread = choose_contexts([by_place[0][place] for place in places], count)
+    kept = [(context.session_id, context.turn) for context in spread]
+    by_policy = {name: tuple(at[place] for place in kept) for name, at in zip(sets, by_place, strict=True)}
+    return SharedContexts(by_policy, first, len(first.contexts) - len(places), len(places))
 
 
 @dataclass(frozen=True)

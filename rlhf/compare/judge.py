@@ -18,8 +18,7 @@ from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_fi
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.compare.anonymize import AnonymizedPair
-from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.pairs import AnonymizedPair, Pair
 from apportion.rlhf.compare.responses import messages_of, speaker_of
 from apportion.rlhf.compare.win_rate import LOSS, TIE, WIN, Verdict
 

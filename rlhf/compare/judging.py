@@ -22,14 +22,12 @@ from apportion.llm_client.model_spec import Called, ModelSpec
 from apportion.llm_client.preview import Preview
 from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.compare.anonymize import AnonymizedPair, disguised, speakers
 from apportion.rlhf.compare.blind import unblinded
 from apportion.rlhf.compare.judge import TOKENS_A_REPLY, Judged, judge, requests_for, verdict_rows
 from apportion.rlhf.compare.metadata import is_blind, key_path
-from apportion.rlhf.compare.pairs import Pair, pairs_of
+from apportion.rlhf.compare.pairs import AnonymizedPair, Pair, disguised, pairs_of, speakers
 from apportion.rlhf.compare.responses import read_rows
-from apportion.rlhf.compare.tables import WinRates
-from apportion.rlhf.compare.win_rate import PolicyReward, Verdict, by_reward, win_rates
+from apportion.rlhf.compare.win_rate import PolicyReward, Verdict, WinRates, by_reward, win_rates
 
 TOO_LONG = "Generate with fewer turns of context."
 

@@ -16,7 +16,7 @@ from apportion.corpus.files.csvfile import read_table as read_csv
 from apportion.corpus.files.tablefile import read_table, sort_rows, write_table
 from apportion.corpus.schema import TableSchema
 from apportion.foundation.errors import InputError
-from apportion.reward_model.background_text import MARKS
+from apportion.reward_model.history_windows import MARKS
 from apportion.rlhf.policy.contexts import KNOWN, ContextTurn
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")

@@ -62,7 +62,7 @@ def check_config(settings: AlignSettings, called: str = "accelerate") -> str:
             f"deals weights out as well, to 'data_parallel', or take {others}."
         )
     if kind == "DEEPSPEED":
-        from apportion.rlhf.policy.zero import check_stage
+        from apportion.rlhf.policy.sharding import check_stage
 
         # Here, before anything is started; a DeepSpeed file that the config names is read by the processes.
         check_stage((config.deepspeed_config or {}).get("zero_stage", 3))

@@ -18,11 +18,10 @@ import apportion
 from apportion.foundation.errors import ApportionError, InputError, UnitError
 from apportion.foundation.progress import Progress
 from apportion.rlhf.launch.config import SHARDING, check_config, config_file
-from apportion.rlhf.launch.job import FAILURE, TOLD, SharedJob, read_result
+from apportion.rlhf.launch.worker import FAILURE, TOLD, SharedJob, read_result
 from apportion.rlhf.policy.sharding import check_sharding
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.job import Job
-from apportion.rlhf.training.run import Watcher
+from apportion.rlhf.training.job import Job, Watcher
 
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 

@@ -12,7 +12,7 @@ from apportion.corpus.targets import PLACES, speaker_called
 from apportion.foundation.errors import InputError
 from apportion.foundation.special_tokens import control_marks, defused
 from apportion.foundation.truncate import first_few
-from apportion.reward_model.background_text import OWN, known_lines
+from apportion.reward_model.history_windows import OWN, known_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -29,7 +29,7 @@ class ContextTurn:
     """One side's utterances up to the other side's next; ``role`` is ``assistant`` for the target, else ``user``.
 
     ``speaker`` names one of several others where each has messages of their own; empty where the side is one. The role
-    ``known`` is that of what the target knew before the first turn, its mark (`apportion.reward_model.background_text`)
+    ``known`` is that of what the target knew before the first turn, its mark (`apportion.reward_model.history_windows`)
     is the ``speaker``.
     """
 

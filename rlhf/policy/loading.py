@@ -6,18 +6,19 @@ import os
 import shlex
 import textwrap
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import check_path
-from apportion.rlhf.policy.dropout import without_dropout
-from apportion.rlhf.policy.oom_errors import is_allocation
 from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 
 LONGEST_CAUSE = 300
 """Characters of a loader's own words that a message holds."""
@@ -78,7 +79,7 @@ def load_policy(
     placement : Placement
         Device and number format.
     adapter : Path or None
-        A folder of adapters and tokenizer (`apportion.rlhf.policy.writing.write_policy`) that belong to that model.
+        A folder of adapters and tokenizer (`apportion.rlhf.policy.folder.write_policy`) that belong to that model.
     called : str or None
         What a person calls it; None takes ``name``.
 
@@ -337,3 +338,58 @@ def _eos_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
     configured = model.generation_config.eos_token_id if model.generation_config is not None else None
     ids = configured if isinstance(configured, list) else [configured, tokenizer.eos_token_id]
     return tuple(dict.fromkeys(int(token) for token in ids if token is not None))
+
+
+def without_dropout(model: nn.Module) -> None:
+    """Set every dropout of ``model`` to 0, in training as well.
+
+    Not by leaving it in evaluation: gradient checkpointing works in training alone. Rates lie in torch's own layers, in
+    numbers that layers give to functions (OPT's ``dropout`` and ``layerdrop``, LLaMA's ``attention_dropout``), and in
+    the configuration, which some layers read when they are called.
+    """
+    from torch.nn.modules.dropout import _DropoutNd
+
+    for module in model.modules():
+        if isinstance(module, _DropoutNd):
+            module.p = 0.0
+        _zero_rates(module)
+    if (config := getattr(model, "config", None)) is not None:
+        _zero_config(config)
+
+
+def _zero_config(config: Any) -> None:
+    from transformers import PretrainedConfig
+
+    _zero_rates(config)
+    for value in vars(config).values():
+        if isinstance(value, PretrainedConfig):
+            _zero_config(value)
+
+
+def _zero_rates(holder: Any) -> None:
+    for name, value in list(vars(holder).items()):
+        if "drop" in name and isinstance(value, float):
+            setattr(holder, name, 0.0)
+
+
+@contextmanager
+def memory_advice(placement: Placement, to_lower: str) -> Iterator[None]:
+    """Turn an allocation that failed, on the CPU or a GPU, into a UnitError that names what is ``to_lower``."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_allocation(error):
+            raise
+        raise UnitError(
+            f"out of memory on the {placement.device}. Lower one of {to_lower} or dtype = 'bfloat16'."
+        ) from error
+
+
+def is_allocation(error: BaseException) -> bool:
+    """Whether ``error`` tells that memory could not be had."""
+    import torch
+
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    text = str(error).lower()
+    return "not enough memory" in text or "can't allocate memory" in text or "out of memory" in text

@@ -9,10 +9,8 @@ from typing import Any
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, place_folder, temporary_name
-from apportion.rlhf.policy.context_config import FILE as WINDOW
-from apportion.rlhf.policy.context_config import window_path
+from apportion.rlhf.policy.folder import WINDOW_FILE, base_of, open_policy, window_path
 from apportion.rlhf.policy.loading import ADAPTER
-from apportion.rlhf.policy.opening import base_of, open_policy
 from apportion.rlhf.policy_settings import Placement, Window
 
 LEAST = Window(context_turns=1, max_context_tokens=8, max_new_tokens=1)
@@ -67,7 +65,7 @@ def merge_policy(name: str, out: Path, placement: Placement) -> Merged:
         merged.save_pretrained(str(scratch), safe_serialization=True)
         policy.tokenizer.save_pretrained(str(scratch))
         if window_path(name).is_file():
-            shutil.copyfile(window_path(name), scratch / WINDOW)
+            shutil.copyfile(window_path(name), scratch / WINDOW_FILE)
         (scratch / "README.md").write_text(_card(name, base, placement), encoding="utf-8")
         place_folder(scratch, out)
     finally:

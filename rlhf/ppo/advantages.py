@@ -1,9 +1,70 @@
-"""Generalised advantage estimation over the tokens of replies."""
+"""Rewards of tokens out of scores and divergence, and generalised advantage estimation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
 import torch
 from torch import Tensor
+
+from apportion.rlhf.sampling.rollout import Rollout
+from apportion.rlhf.settings import AlignSettings
+
+
+def token_rewards(
+    scores: Sequence[float],
+    divergence: Tensor,
+    rollout: Rollout,
+    kl_coefficient: float,
+    kl_clip: float | None = None,
+    reward_at: Literal["turn", "response"] = "turn",
+) -> Tensor:
+    """Rewards [shape=(B, L)] float: the divergence's cost at every token, the scores where turns or responses end.
+
+    Parameters
+    ----------
+    scores : sequence of float
+        One a turn (N), in the order of ``rollout.turn_ends``.
+    divergence : Tensor [shape=(B, L)], float
+        log pi - log pi_reference of each sampled token, whose sum over a reply estimates the KL divergence of Eq. 1.
+    rollout : Rollout
+        The policy's tokens, and where its turns end.
+    kl_coefficient : float
+        What a nat costs.
+    kl_clip : float or None
+        Largest divergence of a token, either way, that is charged for.
+    reward_at : str
+        ``turn`` pays each score at the last token of its turn, ``response`` their sum at the response's last token.
+    """
+    charged = divergence if kl_clip is None else divergence.clamp(-kl_clip, kl_clip)
+    rewards = -kl_coefficient * charged * rollout.mask  # Eq. 1, LLM-GELI
+    rows, columns = rollout.turn_ends.unbind(dim=1)
+    if reward_at == "response":
+        last = torch.zeros(len(rewards), dtype=torch.int64, device=rewards.device)
+        columns = last.scatter_reduce(0, rows, columns, "amax")[rows]
+    paid = torch.tensor(scores, dtype=rewards.dtype, device=rewards.device)
+    return rewards.index_put((rows, columns), paid, accumulate=True)
+
+
+class KLControl:
+    """The weight of the divergence in the reward, fixed or steered towards a target divergence.
+
+    References
+    ----------
+    Ziegler et al., 2019, "Fine-tuning language models from human preferences", section 2.2.
+    """
+
+    def __init__(self, settings: AlignSettings, coefficient: float | None = None) -> None:
+        self._settings = settings
+        self.coefficient = settings.divergence_weight if coefficient is None else coefficient
+
+    def update(self, divergence: float) -> None:
+        """Take in a step's mean ``divergence`` (nats a reply); the fixed weight stays."""
+        if self._settings.kl_controller == "fixed":
+            return
+        error = min(max(divergence / self._settings.kl_target - 1, -0.2), 0.2)
+        self.coefficient *= 1 + error * self._settings.batch / self._settings.kl_horizon
 
 
 def estimate_advantages(

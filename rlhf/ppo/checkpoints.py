@@ -15,11 +15,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from apportion.foundation.distributed import Processes
+from apportion.rlhf.policy.folder import write_adapter
 from apportion.rlhf.policy.loading import Policy
-from apportion.rlhf.policy.writing import write_adapter
 from apportion.rlhf.training.checkpoint_folders import StepFolders
-from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.partial_curves import STATE
+from apportion.rlhf.training.metrics import STATE, Metrics
 
 TRAINER, VALUES = "trainer.pt", "value_head.safetensors"
 

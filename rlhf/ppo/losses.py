@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from apportion.rlhf.training.masked_mean import masked_mean
+from apportion.rlhf.training.metrics import masked_mean
 
 
 @dataclass(frozen=True)

@@ -20,29 +20,23 @@ from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.rlhf.policy.contexts import DialogueContext, merge_turns
-from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy.sharding import attach_sharded, sharding_asked
+from apportion.rlhf.policy.supervised_tokens import dialogue_chunks
 from apportion.rlhf.ppo.actor_critic import ActorCritic
-from apportion.rlhf.ppo.advantages import estimate_advantages, whiten
+from apportion.rlhf.ppo.advantages import KLControl, estimate_advantages, token_rewards, whiten
 from apportion.rlhf.ppo.checkpoints import Checkpoints, PPOState
-from apportion.rlhf.ppo.experience import Experience, micro_batches
-from apportion.rlhf.ppo.kl_control import KLControl
-from apportion.rlhf.ppo.token_rewards import token_rewards
-from apportion.rlhf.ppo.update import PPOUpdate
+from apportion.rlhf.ppo.update import Experience, PPOUpdate, micro_batches
 from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, join_rollouts, sample_replies
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.alarms import Alarms, gamed, repetition, sameness
-from apportion.rlhf.training.masked_mean import masked_mean
-from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.progress_line import progress_line
-from apportion.rlhf.training.reward import Reward, finite_scores
-from apportion.rlhf.training.run import Run, Watcher
-from apportion.rlhf.training.score_norm import ScoreNorm
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.job import Run, Watcher
+from apportion.rlhf.training.metrics import Metrics, masked_mean, progress_line
+from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores
+from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
 
 

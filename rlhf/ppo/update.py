@@ -1,9 +1,10 @@
-"""The updates of a step of PPO: adapters and value head move along the clipped objective."""
+"""The updates of a step of PPO: its experience, in minibatches, moves adapters and value head."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -12,12 +13,67 @@ from torch import Tensor
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.ppo.actor_critic import ActorCritic
-from apportion.rlhf.ppo.experience import Experience, micro_batches, minibatches
-from apportion.rlhf.ppo.learning_rate import share_of_lr
 from apportion.rlhf.ppo.losses import PPOLoss, ppo_loss, sampled_divergence
 from apportion.rlhf.sampling.rollout import Rollout
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.rng_state import ShuffledOrder
+
+
+@dataclass(frozen=True)
+class Experience:
+    """Responses as they were sampled; tensors have shape (B, L), float."""
+
+    rollout: Rollout
+    logp: Tensor
+    values: Tensor
+    advantages: Tensor
+    returns: Tensor
+
+    def rows(self, places: Tensor, cut: bool = False) -> Experience:
+        """The rows ``places`` [shape=(b,)] alone; ``cut`` drops columns that only pad these rows."""
+        rollout = self.rollout.rows(places, cut)
+        length = rollout.mask.shape[1]
+        parts = (self.logp, self.values, self.advantages, self.returns)
+        return Experience(rollout, *(part[places, :length] for part in parts))
+
+
+def minibatches(rollout: Rollout, settings: AlignSettings) -> tuple[Tensor, ...]:
+    """Row numbers [shape=(b,)] int64 of each optimizer step of one pass, in random order.
+
+    With ``length_buckets`` a minibatch holds responses of like length, and the minibatches come in random order.
+    """
+    order = torch.randperm(settings.batch)
+    count = -(-settings.batch // settings.minibatch)
+    if not settings.length_buckets:
+        return torch.chunk(order, count)
+    sizes = rollout.attention.sum(dim=1).cpu()[order]
+    buckets = torch.chunk(order[torch.argsort(sizes, stable=True)], count)
+    return tuple(buckets[index] for index in torch.randperm(len(buckets)).tolist())
+
+
+def micro_batches(rollout: Rollout, rows: Tensor, settings: AlignSettings) -> Iterator[Tensor]:
+    """``rows`` in the parts that go through the model at once, each on the rollout's device."""
+    size = settings.micro_batch or settings.minibatch
+    if settings.length_buckets:
+        rows = rows[torch.argsort(rollout.attention.sum(dim=1).cpu()[rows], stable=True)]
+    for part in torch.split(rows, size) if len(rows) else ():
+        yield part.to(rollout.tokens.device)
+
+
+def share_of_lr(settings: AlignSettings, done: int) -> float:
+    """What of the learning rate is taken after ``done`` of ``settings.steps`` steps: up in ``warmup``, then down.
+
+    >>> settings = AlignSettings(steps=4, lr_schedule="cosine")
+    >>> [round(share_of_lr(settings, done), 3) for done in range(5)]
+    [1.0, 0.854, 0.5, 0.146, 0.0]
+    """
+    rising = settings.warmup or 0
+    if done < rising:
+        return done / rising
+    if settings.lr_schedule == "constant":
+        return 1.0
+    gone = (done - rising) / max(1, settings.steps - rising)
+    return 1 - gone if settings.lr_schedule == "linear" else 0.5 * (1 + math.cos(math.pi * gone))
 
 
 class PPOUpdate:

@@ -19,7 +19,7 @@ from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.session import LLMSession, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.policy.contexts import HistoryText
-from apportion.rlhf.sampling.interactive_partner import Dialogue, LivePartner
+from apportion.rlhf.sampling.partner import Dialogue, LivePartner
 
 if TYPE_CHECKING:
     from apportion.rlhf.training.job import Asking, Job

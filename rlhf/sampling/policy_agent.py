@@ -16,7 +16,7 @@ from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, known_messages, merge_turns, render
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.sampling.seeded_sampling import drawn_replies
+from apportion.rlhf.sampling.rollout import drawn_replies
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -65,8 +65,7 @@ class PolicyAgent:
         InputError
             It cannot be opened.
         """
-        from apportion.rlhf.policy.context_config import read_window
-        from apportion.rlhf.policy.opening import open_policy
+        from apportion.rlhf.policy.folder import open_policy, read_window
 
         window = Window.model_validate(read_window(made_of))
         policy = open_policy(made_of, window, Placement(), made_of)

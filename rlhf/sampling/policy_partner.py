@@ -12,10 +12,10 @@ from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import model_digest
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, window_of
-from apportion.rlhf.policy.opening import open_policy
+from apportion.rlhf.policy.folder import open_policy
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.sampling.interactive_partner import Dialogue, LivePartner
-from apportion.rlhf.sampling.seeded_sampling import drawn_replies
+from apportion.rlhf.sampling.partner import Dialogue, LivePartner
+from apportion.rlhf.sampling.rollout import drawn_replies
 
 if TYPE_CHECKING:
     from apportion.rlhf.policy.loading import Policy

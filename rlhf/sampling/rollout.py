@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from transformers import GenerationConfig
 
 from apportion.foundation.errors import UnitError
+from apportion.foundation.files import canonical_json
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.sharding import is_sharded
+from apportion.rlhf.policy_settings import Window
+
+if TYPE_CHECKING:
+    from apportion.rlhf.policy.loading import Policy
 
 
 @dataclass(frozen=True)
@@ -193,3 +199,42 @@ def reply_mask(replies: Tensor, eos_ids: Sequence[int]) -> Tensor:
     """True up to and with the first end mark of each reply; ``replies`` and result have shape (B, L)."""
     ends = torch.isin(replies, torch.tensor(eos_ids, device=replies.device)).long()
     return ends.cumsum(dim=1) - ends == 0
+
+
+def drawn_replies(
+    policy: Policy, model: Any, contexts: Sequence[DialogueContext], window: Window, seed: Any, greedy: bool = False
+) -> list[str]:
+    """One reply to each context (B of them), on one line; random numbers outside are left alone.
+
+    Parameters
+    ----------
+    policy : Policy
+        Tokenizer and control tokens.
+    model : PreTrainedModel or PeftModel
+        Who answers.
+    contexts : sequence of DialogueContext
+        What is answered, all at once.
+    window : Window
+        How long a reply may be, and its temperature.
+    seed : JSON value
+        With the prompts it decides what is drawn.
+    greedy : bool
+        The most likely tokens instead.
+
+    Raises
+    ------
+    UnitError
+        Probabilities that are no finite numbers.
+    """
+    asked = canonical_json([seed, [list(context.prompt) for context in contexts]])
+    device = model.device
+    with torch.random.fork_rng([device] if device.type == "cuda" else []), finite_probabilities():
+        torch.manual_seed(int.from_bytes(hashlib.sha256(asked.encode()).digest()[:7], "big"))
+        rollout = sample_replies(
+            policy,
+            model,
+            contexts,
+            max_new_tokens=window.max_new_tokens,
+            temperature=None if greedy else window.temperature,
+        )
+    return [" ".join(text.split()) for text in rollout.texts]

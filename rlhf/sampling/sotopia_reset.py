@@ -28,9 +28,8 @@ from apportion.llm_client.prompt_style import StyledModel
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.policy.context_config import read_window
 from apportion.rlhf.policy.contexts import HistoryText
-from apportion.rlhf.policy.opening import check_policy
+from apportion.rlhf.policy.folder import check_policy, read_window
 from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.sampling.environment_partner import EnvironmentPartner, Start
 from apportion.rlhf.sampling.policy_agent import PolicyAgent

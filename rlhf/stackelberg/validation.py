@@ -12,7 +12,7 @@ from typing import Any
 from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import Window
-from apportion.rlhf.sampling.seeded_sampling import drawn_replies
+from apportion.rlhf.sampling.rollout import drawn_replies
 from apportion.rlhf.stackelberg.dialogues import Stages, prompt_episodes, words_said
 from apportion.rlhf.stackelberg.instances.instance import Instance
 from apportion.rlhf.stackelberg.log_likelihood_gain import word_count

@@ -8,7 +8,7 @@ from typing import Any
 from trl import GRPOConfig, RLOOConfig, SFTConfig
 
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.job import Run
 
 
 def updates_a_step(settings: AlignSettings) -> int:

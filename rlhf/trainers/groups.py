@@ -23,14 +23,13 @@ from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.arguments import group_arguments
-from apportion.rlhf.trainers.group_reward import GroupReward
+from apportion.rlhf.trainers.group_reward import GroupReward, spread_over_tokens, turn_advantages
 from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
-from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from apportion.rlhf.training.alarms import repetition, sameness
-from apportion.rlhf.training.masked_mean import masked_mean
-from apportion.rlhf.training.run import Run
-from apportion.rlhf.training.score_norm import ScoreNorm
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.job import Run
+from apportion.rlhf.training.metrics import masked_mean
+from apportion.rlhf.training.reward import ScoreNorm
+from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
 
 

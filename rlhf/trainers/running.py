@@ -1,24 +1,210 @@
-"""How TRL's trainers are run here: quietly, and with checkpoints that hold nothing pickled but tensors."""
+"""How TRL's trainers are run here: checkpoints without pickles, and metrics, alarms and progress after every step."""
 
 from __future__ import annotations
 
+import json
+import math
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-from transformers import PrinterCallback
+from safetensors.torch import load_file
+from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer_pt_utils import safe_globals
 
 from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.folder import write_adapter
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.sharding import shard_for_trainer, sharding_asked
-from apportion.rlhf.policy.writing import write_adapter
 from apportion.rlhf.trainers.arguments import updates_a_step
-from apportion.rlhf.trainers.checkpoints import TrainerCheckpoints
-from apportion.rlhf.trainers.step_callback import StepCallback, TrainerHooks
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.alarms import Alarms, gamed
+from apportion.rlhf.training.checkpoint_folders import StepFolders
+from apportion.rlhf.training.job import Run
+from apportion.rlhf.training.metrics import STATE, progress_line
+
+
+def tensor_files(processes: int) -> tuple[str, ...]:
+    """What a checkpoint of that many processes holds beside adapters and JSON."""
+    random = [f"rng_state_{rank}.pth" for rank in range(processes)] if processes > 1 else ["rng_state.pth"]
+    return ("optimizer.pt", "scheduler.pt", *random)
+
+
+class TrainerCheckpoints(StepFolders):
+    """What TRL's trainers go on from.
+
+    A checkpoint holds the adapters in peft's form (it can be loaded as a policy), the trainer's own optimizer,
+    schedule, random number generators and count of updates, and in ``state.json`` what is ours. Nothing in it is
+    unpickled: weights are safetensors, and the trainer reads the rest with ``weights_only=True``. Several processes
+    share one; each has its own random number generators in it.
+
+    Parameters
+    ----------
+    root : Path
+        Made when the first checkpoint is written.
+    processes : int
+        How many share it.
+    """
+
+    def __init__(self, root: Path, processes: int = 1) -> None:
+        super().__init__(root)
+        self._processes = processes
+
+    def open(self) -> tuple[Path, Mapping[str, Any]] | None:
+        """The newest checkpoint and what is ours in it, once all of it has been read; None without one.
+
+        Raises
+        ------
+        UnitError
+            A checkpoint that cannot be read.
+        """
+        folder = self.newest()
+        return None if folder is None else (folder, self.read(folder, self._verified))
+
+    def _verified(self, folder: Path) -> Mapping[str, Any]:
+        state: Mapping[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        load_file(folder / "adapter_model.safetensors")
+        TrainerState.load_from_json(str(folder / "trainer_state.json"))
+        with safe_globals():  # type: ignore[no-untyped-call]
+            for name in tensor_files(self._processes):
+                torch.load(folder / name, weights_only=True, map_location="cpu")
+        return {"history": state["history"], "alarms": state["alarms"], "own": state["own"]}
+
+
+class TrainerHooks(Protocol):
+    """What a step's metrics are asked of, and what it has to keep from step to step."""
+
+    def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        """The step's metrics, ``logs`` being the trainer's own means over the step's updates."""
+        ...
+
+    def state(self) -> Any:
+        """What a checkpoint has to hold beside the trainer's own, as JSON values."""
+        ...
+
+    def load_state(self, state: Any) -> None:
+        """Go on from what `state` gave."""
+        ...
+
+
+class StepCallback(TrainerCallback):
+    """One step is ``updates`` optimizer steps; the trainer has to log and to save once a step.
+
+    Every process of ``run.processes`` has one; all of them come to the same metrics and alarms, the first one finishes
+    checkpoints.
+
+    Parameters
+    ----------
+    run : Run
+        Where metrics and progress go.
+    hooks : TrainerHooks
+        Knows the step's metrics.
+    updates : int
+        Optimizer steps of one step.
+    checkpoints : TrainerCheckpoints or None
+        What a killed run goes on from.
+    """
+
+    def __init__(self, run: Run, hooks: TrainerHooks, updates: int, checkpoints: TrainerCheckpoints | None) -> None:
+        self.run = run
+        self.hooks = hooks
+        self.updates = updates
+        self.checkpoints = checkpoints
+        self.alarms = Alarms(run.settings.alarms) if "alarms" in run.settings.trainer.reads else None
+        self._metrics: dict[str, float] = {}
+        self._since = 0.0
+
+    def resume(self) -> Path | None:
+        """Take up the newest checkpoint; the folder that the trainer has to go on from, None to start anew.
+
+        Raises
+        ------
+        UnitError
+            A checkpoint that cannot be read.
+        """
+        newest = self.checkpoints.open() if self.checkpoints else None
+        if newest is None:
+            return None
+        folder, state = newest
+        self.run.metrics.restore(state["history"])
+        self.hooks.load_state(state["own"])
+        if self.alarms:
+            self.alarms.load_state(state["alarms"])
+        return folder
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any
+    ) -> None:
+        """Start the clock."""
+        self._since = time.perf_counter()
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        **others: Any,
+    ) -> None:
+        """Note a step's metrics.
+
+        Raises
+        ------
+        UnitError
+            A loss or gradient that is not a finite number, or an alarm.
+        """
+        if logs is None or "loss" not in logs:
+            return
+        step, algorithm = self._step(state), self.run.settings.algorithm.upper()
+        for name, what in (("loss", "the loss"), ("grad_norm", "the gradient's norm")):
+            if not math.isfinite(logs.get(name, 0.0)):
+                raise UnitError(
+                    f"{algorithm} step {step}: {what} is {logs[name]}; it must be a finite number. Lower lr."
+                )
+        # The first one's in all: what an alarm tells one process it tells every other.
+        self._metrics = self.run.processes.broadcast(self.hooks.metrics(logs))
+        self.run.metrics.add(step, self._metrics)
+        reason = self.alarms.check(self._metrics) if self.alarms else None
+        for watcher in self.run.watch:
+            watcher(step, self._metrics)
+        if reason:
+            raise UnitError(gamed(self.run.settings, step, reason))
+        if not self.checkpoints:
+            self._tell(step)
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any) -> None:
+        """Finish the checkpoint that the trainer has written."""
+        if not self.checkpoints:
+            return
+        # Until then some process' random numbers may be missing in it.
+        self.run.processes.wait()
+        step = self._step(state)
+        if self.run.processes.rank == 0:
+            self._finish(self.checkpoints, Path(str(args.output_dir)) / f"checkpoint-{state.global_step}", step)
+        # An error in the next step names the last good checkpoint, in whatever process.
+        self.run.processes.wait()
+        self._tell(step)
+
+    def _finish(self, checkpoints: TrainerCheckpoints, written: Path, step: int) -> None:
+        ours = {
+            "alarms": self.alarms.state() if self.alarms else {"start": {}, "streaks": {}},
+            "history": self.run.metrics.rows,
+            "own": self.hooks.state(),
+        }
+        checkpoints.finish(written, step, self.alarms is None or self.alarms.calm, ours)
+
+    def _tell(self, step: int) -> None:
+        now = time.perf_counter()
+        settings = self.run.settings
+        line = progress_line(settings.algorithm, step, self._metrics, settings.batch / (now - self._since))
+        self._since = now
+        self.run.progress(step, settings.steps, line)
+
+    def _step(self, state: TrainerState) -> int:
+        return state.global_step // self.updates
 
 
 class AdapterSaving:

@@ -12,14 +12,14 @@ from trl import SFTTrainer
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.policy.answers import answer_tokens
 from apportion.rlhf.policy.contexts import DialogueContext, merge_turns
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
+from apportion.rlhf.policy.supervised_tokens import answer_tokens
 from apportion.rlhf.trainers.arguments import supervised_arguments
 from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
-from apportion.rlhf.training.run import Run
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.job import Run
+from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
 
 IGNORED = -100

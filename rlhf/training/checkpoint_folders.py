@@ -13,7 +13,7 @@ from torch import nn
 
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import place_folder
-from apportion.rlhf.training.partial_curves import STATE, STEP
+from apportion.rlhf.training.metrics import STATE, STEP
 
 BASE = "base"
 

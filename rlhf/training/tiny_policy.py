@@ -16,12 +16,12 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import merge_turns
-from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
 from apportion.rlhf.policy.loading import Policy, on_device
+from apportion.rlhf.policy.supervised_tokens import dialogue_chunks
 from apportion.rlhf.policy_settings import TinySettings
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.rng_state import ShuffledOrder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -16,8 +16,8 @@ from apportion.rlhf.policy_settings import LoraSettings, TinySettings
 from apportion.rlhf.ppo.ppo import PPO
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
 from apportion.rlhf.trainers.groups import train_grpo
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.run import Run
 from apportion.rlhf.training.tiny_policy import build_tiny
 from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.toy import chats, contexts, quiet

@@ -13,11 +13,10 @@ from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.settings import LLMMethodSettings
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.history_windows import history_text, history_windows, said_by, window
-from apportion.rlhf.compare.anonymize import disguised
+from apportion.rlhf.compare.generate import share_contexts
 from apportion.rlhf.compare.judge import requests_for
-from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.pairs import Pair, disguised
 from apportion.rlhf.compare.responses import context_text, messages_of
-from apportion.rlhf.compare.shared_contexts import share_contexts
 from apportion.rlhf.compare.win_rate import history_of
 from apportion.rlhf.policy.contexts import ContextTurn, make_contexts, merge_turns, opening_window, speaker_messages
 from apportion.rlhf.sampling.partner import RecordedPartner

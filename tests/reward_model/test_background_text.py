@@ -4,8 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.session import BACKGROUND_KINDS, Background, Episode, Rating, Turn
-from apportion.reward_model.background_text import MARKS, fair_shares, known_head, known_lines, split_known
-from apportion.reward_model.history_windows import history_text, history_windows, last_window, said_by, said_in, window
+from apportion.reward_model.history_windows import (
+    MARKS,
+    fair_shares,
+    history_text,
+    history_windows,
+    known_head,
+    known_lines,
+    last_window,
+    said_by,
+    said_in,
+    split_known,
+    window,
+)
 from apportion.reward_model.network.dialogue import DialogueTokenizer
 from apportion.reward_model.network.tokens import PairTokenizer
 from tests.reward_model.tiny import SPECIALS, WORDS, tokenizer

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from apportion.foundation.distributed import Processes
 from apportion.reward_model.learning.dataset import Dataset, read_turns
 from apportion.reward_model.learning.loop import Training, _Run, _steps
+from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import train
-from apportion.reward_model.learning.turn_mse import TurnMSE
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import ignore, planted, save_tiny, signal_embeddings, small, values_of

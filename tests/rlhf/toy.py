@@ -16,7 +16,7 @@ from apportion.rlhf.policy.contexts import DialogueContext, make_contexts
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.tiny_policy import train_tokenizer
 from apportion.rlhf.training_data import TrainingData
 

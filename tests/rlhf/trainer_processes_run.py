@@ -19,11 +19,11 @@ from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers import groups as group_training
 from apportion.rlhf.trainers import running as trainer_run
-from apportion.rlhf.trainers.step_callback import StepCallback
+from apportion.rlhf.trainers.running import StepCallback
 from apportion.rlhf.trainers.supervised import train_supervised
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.rng_state import own_randomness
-from apportion.rlhf.training.run import Run
 from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.processes_run import by_sum, recited
 from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy, train

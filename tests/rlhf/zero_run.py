@@ -13,8 +13,7 @@ from accelerate import Accelerator
 
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import attach_adapter
-from apportion.rlhf.policy.sharding import claim_accelerate_flags, is_sharded
-from apportion.rlhf.policy.zero import shard
+from apportion.rlhf.policy.sharding import claim_accelerate_flags, is_sharded, shard
 from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.sampling.rollout import sample_replies
 from tests.rlhf.toy import contexts, small_policy

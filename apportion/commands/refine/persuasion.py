@@ -48,8 +48,7 @@ def persuasion_command(
     undesired ones, and how much nearer they come than at epoch 0, with a 95 % interval over sessions.
     """
     from apportion.llm_client.model_spec import ModelSpec
-    from apportion.rlhf.stackelberg.persuasion_eval.asking import FILE, Asked, persuade
-    from apportion.rlhf.stackelberg.persuasion_eval.table import persuasion_text
+    from apportion.rlhf.stackelberg.persuasion_eval.table import FILE, Asked, persuade, persuasion_text
 
     chosen, called = ModelSpec(**model), option_names()
     if (follower is None) == (not chosen.asks):

@@ -14,9 +14,8 @@ from torch import Tensor
 from apportion.foundation.errors import InputError, UnitError
 from apportion.reward_model.learning.dataset import Dataset, read_turns
 from apportion.reward_model.learning.loop import EpochRow, Training
-from apportion.reward_model.learning.objective import Batch
+from apportion.reward_model.learning.objective import Batch, TurnMSE
 from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
-from apportion.reward_model.learning.turn_mse import TurnMSE
 from apportion.reward_model.model import RewardModel
 from tests.reward_model.tiny import ignore, planted, signal_embeddings, small, values_of
 

@@ -5,8 +5,8 @@ import pytest
 
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import history_table, predict, train
-from apportion.reward_model.learning.turn_mse import TurnMSE
 from tests.reward_model.learning.test_loop import EPISODES, made
 from tests.reward_model.tiny import ignore, small, values_of
 

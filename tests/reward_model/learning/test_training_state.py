@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from apportion.reward_model.learning.training_state import read_state, write_state
+from apportion.reward_model.learning.loop import read_state, write_state
 from apportion.reward_model.settings import RewardModelSettings
 from tests.behaviour.command import environment
 from tests.reward_model.training_runs import settings_for, trained

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from apportion.reward_model.learning.objective import Batch
-from apportion.reward_model.learning.turn_mse import TurnMSE
+from apportion.reward_model.learning.objective import Batch, TurnMSE
 
 
 def test_equation_5_by_hand() -> None:

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from apportion.reward_model.network.backbones import load_backbone
-from apportion.reward_model.network.prepacked_linear import pack, reading_backbone
+from apportion.reward_model.network.backbones import load_backbone, pack, reading_backbone
 from apportion.reward_model.network.texts import embed_texts
 from tests.reward_model.tiny import save_tiny
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS, SESSIONS, UTTERANCES
 from apportion.foundation.errors import InputError
-from apportion.rlhf.compare.anonymize import disguised, speakers
-from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.pairs import Pair, disguised, speakers
 from apportion.rlhf.compare.responses import messages_of
 
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.rlhf.compare.partial_table import LOCK, PartialTable
+from apportion.rlhf.compare.metadata import LOCK, PartialTable
 
 
 def test_what_was_finished_is_found_again_where_it_was_made_with_the_same(tmp_path):

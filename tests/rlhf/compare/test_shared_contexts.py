@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apportion.rlhf.compare.shared_contexts import share_contexts
+from apportion.rlhf.compare.generate import share_contexts
 from apportion.rlhf.training.tiny_policy import train_tokenizer
 from tests.rlhf.toy import ANSWERS, QUESTIONS, RATING, SMALL, chats, episode
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from apportion.rlhf.policy.context_config import read_window, write_window
+from apportion.rlhf.policy.folder import read_window, write_window
 from apportion.rlhf.policy_settings import Window
 from tests.rlhf.toy import SMALL
 

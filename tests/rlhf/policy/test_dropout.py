@@ -4,7 +4,7 @@ import pytest
 import torch
 import transformers
 
-from apportion.rlhf.policy.dropout import without_dropout
+from apportion.rlhf.policy.loading import without_dropout
 
 SIZES = {"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 MODELS = {

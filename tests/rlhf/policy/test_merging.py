@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from apportion.foundation.errors import InputError
+from apportion.rlhf.policy.folder import open_policy
 from apportion.rlhf.policy.loading import load_policy
 from apportion.rlhf.policy.merging import merge_policy
-from apportion.rlhf.policy.opening import open_policy
 from apportion.rlhf.policy_settings import Placement
 from tests.rlhf.saved import save_aligned, save_model
 from tests.rlhf.toy import SMALL

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import model_digest
-from apportion.rlhf.policy.opening import check_policy, open_policy
+from apportion.rlhf.policy.folder import check_policy, open_policy
 from tests.rlhf.saved import save_aligned, save_model
 from tests.rlhf.toy import SMALL
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from apportion.foundation.errors import InputError
-from apportion.rlhf.policy.zero import is_sharded_weight, zero_config
+from apportion.rlhf.policy.sharding import is_sharded_weight, zero_config
 from tests.rlhf.together import aligned_in_two_goes, aligned_together, launched
 
 

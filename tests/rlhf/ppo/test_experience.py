@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.rlhf.ppo.experience import Experience, micro_batches, minibatches
+from apportion.rlhf.ppo.update import Experience, micro_batches, minibatches
 from apportion.rlhf.sampling.rollout import Rollout
 from tests.rlhf.toy import SMALL
 

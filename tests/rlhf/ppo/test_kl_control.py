@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from apportion.rlhf.ppo.kl_control import KLControl
+from apportion.rlhf.ppo.advantages import KLControl
 from apportion.rlhf.settings import AlignSettings
 
 

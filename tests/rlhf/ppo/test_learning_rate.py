@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import get_scheduler
 
-from apportion.rlhf.ppo.learning_rate import share_of_lr
+from apportion.rlhf.ppo.update import share_of_lr
 from apportion.rlhf.settings import AlignSettings
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from apportion.rlhf.ppo.token_rewards import token_rewards
+from apportion.rlhf.ppo.advantages import token_rewards
 from apportion.rlhf.sampling.rollout import Rollout
 
 

@@ -17,7 +17,6 @@ from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply
 from apportion.rlhf.alignment import align_here
 from apportion.rlhf.policy.contexts import make_contexts
-from apportion.rlhf.sampling.interactive_partner import first_dialogues
 from apportion.rlhf.sampling.language_model_partner import (
     LanguageModelPartner,
     LanguageModelPartnerSettings,
@@ -25,7 +24,7 @@ from apportion.rlhf.sampling.language_model_partner import (
     read_answer,
     request_of,
 )
-from apportion.rlhf.sampling.partner import answers
+from apportion.rlhf.sampling.partner import answers, first_dialogues
 from apportion.rlhf.training.job import Asking, Job
 from tests.forked import Tell, ended, killed
 from tests.llm_client.openai_server import OpenAIServer, completion, serving

@@ -18,8 +18,7 @@ from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.stackelberg.refiner import AskedRefiner
-from apportion.rlhf.stackelberg.wrapper import REFINER, RefinedAgent, is_folder
+from apportion.rlhf.stackelberg.refiner import REFINER, AskedRefiner, RefinedAgent, is_folder
 from tests.rlhf.stackelberg.secrets import secret_negotiation
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1")

@@ -7,7 +7,7 @@ from trl import GRPOConfig, RLOOConfig
 
 from apportion.rlhf.settings import PAPER, AlignSettings
 from apportion.rlhf.trainers.arguments import group_arguments, on_one_device, supervised_arguments, updates_a_step
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.job import Run
 
 
 def settings(**values) -> AlignSettings:

@@ -13,11 +13,11 @@ from apportion.rlhf.policy.contexts import make_contexts
 from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.settings import AlarmSettings
 from apportion.rlhf.trainers import groups as group_training
-from apportion.rlhf.trainers.checkpoints import tensor_files
-from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.group_reward import spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.running import tensor_files
 from apportion.rlhf.training.alarms import sameness
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.run import Run
 from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_alignment import by_length, digest, run

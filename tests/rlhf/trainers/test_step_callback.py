@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.trainers.step_callback import StepCallback
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.trainers.running import StepCallback
+from apportion.rlhf.training.job import Run
 from tests.rlhf.toy import SMALL
 
 

@@ -10,8 +10,8 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.rlhf.alignment import in_steps
 from apportion.rlhf.policy.contexts import make_contexts
 from apportion.rlhf.trainers.supervised import IGNORED, supervised_examples, train_supervised
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.reward import NoReward
-from apportion.rlhf.training.run import Run
 from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.test_alignment import run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, small_policy

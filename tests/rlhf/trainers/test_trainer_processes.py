@@ -20,8 +20,8 @@ from apportion.rlhf.align import align
 from apportion.rlhf.launch import launcher as launch
 from apportion.rlhf.policy import sharding
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
-from apportion.rlhf.trainers.checkpoints import TrainerCheckpoints
 from apportion.rlhf.trainers.group_reward import GroupReward
+from apportion.rlhf.trainers.running import TrainerCheckpoints
 from tests.forked import Tell, ended, forked
 from tests.made_once import made_once
 from tests.rlhf.test_alignment import digest

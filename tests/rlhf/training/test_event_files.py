@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
 from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.tracking import check_event_folder, check_tensorboard, event_files
 from tests.rlhf.ppo.test_ppo import METRICS, by_length, trainer
 from tests.rlhf.toy import quiet
 

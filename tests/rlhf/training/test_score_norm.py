@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.rlhf.training.score_norm import ScoreNorm
+from apportion.rlhf.training.reward import ScoreNorm
 
 BATCHES = st.lists(st.lists(st.floats(-100, 100), min_size=1, max_size=8), min_size=1, max_size=6)
 

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.rng_state import ShuffledOrder
 
 
 @given(st.integers(1, 9), st.integers(0, 30))

@@ -6,7 +6,7 @@ import types
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.rlhf.training.weights_and_biases import check_wandb, wandb_run
+from apportion.rlhf.training.tracking import check_wandb, wandb_run
 from tests.rlhf.toy import SMALL
 
 

@@ -3,7 +3,7 @@ import pytest
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.stackelberg.instances.base import BaseQuestions, read_speech
+from apportion.rlhf.stackelberg.instances.intents import BaseQuestions, read_speech
 from tests.rlhf.stackelberg.round_table import ROLES, round_table
 
 QUESTIONS = BaseQuestions(LLMSettings(model="m", base_url="http://localhost:1/v1", temperature=1.0))

@@ -10,7 +10,7 @@ from apportion.environments.negotiation.scripts import ConcedingAgent
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.run_episode import play
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.stackelberg.instances.following import follower_of, instances_of
+from apportion.rlhf.stackelberg.instances.sources import follower_of, instances_of
 from tests.environments.games import Matching
 
 

@@ -4,7 +4,7 @@ import pytest
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.stackelberg.persuasion_eval.embedding import ServedEmbedding, TextEmbedding
+from apportion.rlhf.stackelberg.persuasion_eval.followers import ServedEmbedding, TextEmbedding
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1", concurrency=2)
 

@@ -1,7 +1,8 @@
-"""Curves of a training at Weights & Biases, for watching a run from elsewhere."""
+"""Curves of a training while it goes on: TensorBoard event files, and Weights & Biases."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +12,60 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.optional_packages import check_extra
 from apportion.rlhf.settings import AlignSettings
 
-CALLED = "wandb"
-"""What a project is called where the caller has no name for it."""
+FLUSH_S = 2
 
 
-def check_wandb(called: str = CALLED) -> None:
+def check_tensorboard(called: str = "tensorboard") -> None:
+    """Raise InputError where the package that writes event files is not installed; ``called`` asks for them."""
+    check_extra("tensorboardX", "tensorboard", called, "writing event files")
+
+
+def check_event_folder(folder: Path, called: str = "tensorboard") -> None:
+    """Raise InputError where no event files can be written into ``folder``, which is made; ``called`` names it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"{called} = {str(folder)!r}: cannot be written ({error.strerror}). Name a folder of yours."
+        ) from None
+
+
+class EventFiles:
+    """Writes one point a step and metric (``align/reward``, ...); a resumed run adds a file to the same folder."""
+
+    def __init__(self, folder: Path, called: str = "tensorboard") -> None:
+        check_tensorboard(called)
+        from tensorboardX import SummaryWriter
+
+        check_event_folder(folder, called)
+        self._writer: Any = SummaryWriter(str(folder), flush_secs=FLUSH_S)
+
+    def __call__(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Write the metrics of ``step`` (from 1); they reach the disk within seconds."""
+        for name, value in metrics.items():
+            self._writer.add_scalar(f"align/{name}", value, step)
+
+    def close(self) -> None:
+        """Nothing is written after this."""
+        self._writer.close()
+
+
+@contextmanager
+def event_files(folder: Path | None, called: str = "tensorboard") -> Iterator[tuple[EventFiles, ...]]:
+    """What watches a run: event files in ``folder``, which ``called`` names, nothing where it is None."""
+    if folder is None:
+        yield ()
+        return
+    events = EventFiles(folder, called)
+    try:
+        yield (events,)
+    finally:
+        events.close()
+
+
+def check_wandb(called: str = "wandb") -> None:
     """Raise InputError where wandb is not installed; ``called`` asks for it."""
     check_extra("wandb", "wandb", called, "curves at Weights & Biases")
 
@@ -31,7 +81,7 @@ class WandbRun:
         wandb is not installed, or does not start (no login, no network).
     """
 
-    def __init__(self, project: str, folder: Path, settings: AlignSettings, seed: int, called: str = CALLED) -> None:
+    def __init__(self, project: str, folder: Path, settings: AlignSettings, seed: int, called: str = "wandb") -> None:
         check_wandb(called)
         import wandb
 
@@ -63,7 +113,7 @@ class WandbRun:
 
 @contextmanager
 def wandb_run(
-    project: str | None, folder: Path, settings: AlignSettings, seed: int, called: str = CALLED
+    project: str | None, folder: Path, settings: AlignSettings, seed: int, called: str = "wandb"
 ) -> Iterator[tuple[WandbRun, ...]]:
     """What watches a run: a run in ``project``, nothing where it is None; ``folder`` holds its files.
 

@@ -1,12 +1,20 @@
-"""What was said in reply, as the tokens that a policy would have written."""
+"""What people said, as the tokens that a policy would have written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
 
 from apportion.foundation.errors import InputError
 from apportion.rlhf.policy.contexts import ContextTurn, render
 from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy_settings import Window
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 
 def answer_tokens(policy: Policy, messages: Sequence[ContextTurn], reply: ContextTurn) -> tuple[int, ...]:
@@ -28,3 +36,17 @@ def answer_tokens(policy: Policy, messages: Sequence[ContextTurn], reply: Contex
     end = next((place for place, token in enumerate(tokens) if token in policy.eos_ids), None)
     # Templates go on behind the end mark (a line break, say), or have none.
     return (*tokens, policy.eos_ids[0]) if end is None else tokens[: end + 1]
+
+
+def dialogue_chunks(
+    dialogues: Iterable[Sequence[ContextTurn]], tokenizer: PreTrainedTokenizerBase, window: Window
+) -> list[Tensor]:
+    """Token ids [shape=(L,)] of stretches as long as a context and its reply, the user first as in a prompt."""
+    length = window.context_turns + 1 + (window.context_turns + 1) % 2
+    chunks = []
+    for dialogue in dialogues:
+        opening = 1 if dialogue and dialogue[0].role == "assistant" else 0
+        for start in range(opening, len(dialogue), length):
+            ids = render(dialogue[start : start + length], tokenizer, reply_follows=False)
+            chunks.append(torch.tensor(ids[: window.tokens]))
+    return chunks
