@@ -7,7 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.rlhf.ppo.advantages import estimate_advantages, whiten
+from apportion.rlhf.ppo.advantages import KLControl, estimate_advantages, token_rewards, whiten
+from apportion.rlhf.sampling.rollout import Rollout
+from apportion.rlhf.settings import AlignSettings
 
 NUMBER = st.floats(-5, 5)
 REPLIES = st.lists(st.lists(st.tuples(NUMBER, NUMBER), min_size=1, max_size=6), min_size=1, max_size=4)
@@ -73,3 +75,54 @@ def test_what_the_other_side_says_in_between_is_stepped_over(replies, gamma, lam
         assert advantages[row][mask[row]].tolist() == pytest.approx(expected, abs=1e-9)
         assert returns[row][mask[row]].tolist() == (advantages + values)[row][mask[row]].tolist()
     assert not advantages[~mask].any() and not returns[~mask].any()
+
+
+def test_the_fixed_weight_stays():
+    control = KLControl(AlignSettings(kl_coefficient=0.3))
+    control.update(1000.0)
+    assert control.coefficient == 0.3
+
+
+@pytest.mark.parametrize(("seen", "factor"), [(6.0, 1.0), (6.6, 1.024), (60.0, 1.048), (5.4, 0.976), (-3.0, 0.952)])
+def test_the_adaptive_weight_follows_the_clipped_error(seen, factor):
+    # 24 replies of a horizon of 100; the error is held within a fifth either way (Ziegler et al., 2019).
+    control = KLControl(AlignSettings(kl_controller="adaptive", kl_target=6.0, kl_horizon=100, kl_coefficient=0.5))
+    control.update(seen)
+    assert control.coefficient == pytest.approx(0.5 * factor)
+
+
+def rollout(mask, ends=None) -> Rollout:
+    mask = torch.tensor(mask)
+    size = torch.zeros(len(mask), mask.shape[1] + 2, dtype=torch.int64)
+    return Rollout(size, torch.ones_like(size), mask, ends=None if ends is None else torch.tensor(ends))
+
+
+ONE_TURN = rollout([[True, True, True], [True, False, False]])
+TURNS = rollout([[True, False, True, True], [True, True, False, False]], [(0, 0), (0, 3), (1, 1)])
+
+
+def test_rewards_are_the_cost_of_diverging_at_each_token_and_the_score_at_the_last():
+    divergence = torch.tensor([[1.0, -2.0, 0.0], [3.0, 9.0, 9.0]])
+    found = token_rewards([10.0, 20.0], divergence, ONE_TURN, 0.5)
+    assert found.tolist() == [[-0.5, 1.0, 10.0], [18.5, 0.0, 0.0]]
+
+
+def test_a_token_pays_for_no_more_than_the_clipped_divergence():
+    divergence = torch.tensor([[1.0, -2.0, 0.25], [3.0, 9.0, 9.0]])
+    found = token_rewards([0.0, 0.0], divergence, ONE_TURN, 1.0, kl_clip=0.5)
+    assert found.tolist() == [[-0.5, 0.5, -0.25], [-0.5, 0.0, 0.0]]
+
+
+def test_each_turn_is_paid_at_its_own_end():
+    found = token_rewards([1.0, 2.0, 4.0], torch.zeros(2, 4), TURNS, 0.0)
+    assert found.tolist() == [[1.0, 0.0, 0.0, 2.0], [0.0, 4.0, 0.0, 0.0]]
+
+
+def test_or_all_of_a_response_at_its_end():
+    found = token_rewards([1.0, 2.0, 4.0], torch.zeros(2, 4), TURNS, 0.0, reward_at="response")
+    assert found.tolist() == [[0.0, 0.0, 0.0, 3.0], [0.0, 4.0, 0.0, 0.0]]
+
+
+def test_what_the_other_side_says_costs_nothing():
+    found = token_rewards([0.0] * 3, torch.full((2, 4), 8.0), TURNS, 1.0)
+    assert found.tolist() == [[-8.0, 0.0, -8.0, -8.0], [-8.0, -8.0, 0.0, 0.0]]
