@@ -73,10 +73,7 @@ def open_journal(out: Path, identity: str) -> Iterator[ScoreJournal]:
 
     A journal of another ``identity`` (`identity_of`) and what a kill left half written are thrown away.
 
-    Raises
-    ------
-    InputError
-        Another process writes the same table.
+    Raises InputError: another process writes the same table.
     """
     path = out.with_name(f".{out.name}.unfinished")
     message = f"{out} is being written by another process. Wait for it, or choose another name for the table."

@@ -48,28 +48,13 @@ def scored(
 ) -> Iterator[ScoringResult]:
     """Score ``corpus``; the block writes the table (`write_scores`), and until it has ended what was scored is kept.
 
-    Parameters
-    ----------
-    model, corpus : Path
-        Their folders; the model's name says its method and seed.
-    out : Path
-        The table that is to be written. Beside it stands the journal of what was scored before a stop.
-    progress : callable
-        ``progress(done, total, session_id)`` before the first session and after each.
-    rating, target : str, optional
-        Only episodes of this rating; this speaker's turns, whoever was rated.
-    limit : int, optional
-        Only the first sessions.
-    threads : int
-        How many torch computes with in this process; another number changes bits.
-    called : callable
-        What the caller calls ``rating`` and ``target``, for errors.
-
-    Raises
-    ------
-    InputError
-        A model or a corpus that cannot be read, a rating or target that is not in it, or a table that another process
-        is writing.
+    ``model``, ``corpus``: their folders; the model's name says its method and seed. ``out``: the table that is to be
+    written. Beside it stands the journal of what was scored before a stop. ``progress``: ``progress(done, total,
+    session_id)`` before the first session and after each. ``rating``, ``target``: only episodes of this rating; this
+    speaker's turns, whoever was rated. ``limit``: only the first sessions. ``threads``: how many torch computes with in
+    this process; another number changes bits. ``called``: what the caller calls ``rating`` and ``target``, for errors.
+    Raises InputError: a model or a corpus that cannot be read, a rating or target that is not in it, or a table that
+    another process is writing.
     """
     opened = Corpus.open(corpus)
     torch.set_num_threads(threads)
@@ -95,10 +80,7 @@ def finished(
 ) -> dict[str, Any] | None:
     """What was told of the table ``out`` when it was finished, if `scored` would make the same one; else None.
 
-    Raises
-    ------
-    InputError
-        A model that cannot be read.
+    Raises InputError: a model that cannot be read.
     """
     if not note_path(out).is_file():
         return None

@@ -49,16 +49,9 @@ def align_here(
 ) -> tuple[pa.Table, pa.Table]:
     """`apportion.rlhf.align.align` in this process, against any reward.
 
-    Parameters
-    ----------
-    job : Job
-        What is to be aligned; its ``reward_model`` is not opened.
-    reward : SessionReward
-        Scores replies, and writes histories as it reads them.
-    processes : Processes or None
-        Those that this one shares the work with; None where it is alone.
-    progress, watch : callable, sequence of callable
-        As in `apportion.rlhf.align.align`.
+    ``job``: what is to be aligned; its ``reward_model`` is not opened. ``reward``: scores replies, and writes histories
+    as it reads them. ``processes``: those that this one shares the work with; None where it is alone. ``progress``,
+    ``watch``: as in `apportion.rlhf.align.align`.
     """
     settings = job.settings
     check_device(settings.placement)

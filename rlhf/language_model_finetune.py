@@ -76,10 +76,7 @@ def train_corpus_model(
     Each speaker is the assistant of a reading of their own, so that it answers for any of them. ``note`` is called with
     a step and its loss (nats a token).
 
-    Raises
-    ------
-    InputError
-        Fewer than two sessions in which anything is said.
+    Raises InputError: fewer than two sessions in which anything is said.
     """
     spoken = [session for session in sessions if in_order(session.turns)]
     if len(spoken) < 2:
@@ -108,10 +105,7 @@ def train_corpus_model(
 def sessions_of(folder: Path, listed: Path | None) -> list[Session]:
     """The sessions of the corpus in ``folder``: all, or those whose ids the file ``listed`` has, one a line.
 
-    Raises
-    ------
-    InputError
-        The corpus or the file cannot be read, or no session is listed.
+    Raises InputError: the corpus or the file cannot be read, or no session is listed.
     """
     sessions = list(Corpus.open(folder).iter_sessions())
     if listed is None:

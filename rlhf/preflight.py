@@ -32,14 +32,11 @@ def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None 
     A named policy's configuration and tokenizer are read, and the model is built without its weights (on torch's meta
     device). ``episodes`` are those of the whole corpus; None where they are not known.
 
-    Raises
-    ------
-    InputError
-        A device or number format that is not there; processes that cannot be started; targets whom nobody rates, or
-        none where no session has a score; of a policy: unknown name, gated, no network, no safetensors in its folder,
-        not a causal language model, no tokenizer or one with more tokens than the model has embeddings, no chat
-        template or one that does not suit, no end mark, a window longer than the model reads, or no layer of the names
-        in ``settings.lora.targets``.
+    Raises InputError: a device or number format that is not there; processes that cannot be started; targets whom
+    nobody rates, or none where no session has a score; of a policy: unknown name, gated, no network, no safetensors in
+    its folder, not a causal language model, no tokenizer or one with more tokens than the model has embeddings, no chat
+    template or one that does not suit, no end mark, a window longer than the model reads, or no layer of the names in
+    ``settings.lora.targets``.
     """
     check_device(settings.placement)
     if settings.processes > 1:

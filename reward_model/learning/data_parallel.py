@@ -24,12 +24,7 @@ ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError":
 def train_together(training: Training, progress: Progress, state: Path | None) -> tuple[EpochRow, ...]:
     """`apportion.reward_model.learning.training.train` by ``settings.processes`` processes.
 
-    Raises
-    ------
-    InputError
-        More processes than GPUs.
-    UnitError
-        What the training raises, or a process that was killed.
+    Raises InputError: more processes than GPUs; UnitError: what the training raises, or a process that was killed.
     """
     from accelerate.utils import PrepareForLaunch, patch_environment
     from torch.multiprocessing import get_context

@@ -60,10 +60,7 @@ class Backbone(nn.Module):
     def train_upper(self, layers: int) -> Backbone:
         """Let only the last ``layers`` of the layer stack be trained, or everything where it is 0.
 
-        Raises
-        ------
-        InputError
-            The model has no stack of layers.
+        Raises InputError: the model has no stack of layers.
         """
         if layers == 0:
             return self.requires_grad_(True)
@@ -77,10 +74,7 @@ class Backbone(nn.Module):
 
         Transformers' own switch works only in training mode, and this network stays out of that (`train`).
 
-        Raises
-        ------
-        InputError
-            The model has no stack of layers.
+        Raises InputError: the model has no stack of layers.
         """
         for layer in self._stack("gradient_checkpointing = true"):
             layer.forward = partial(_recomputed, layer.forward)
@@ -151,11 +145,8 @@ def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> 
 
     Weights are read from safetensors only, and no code that comes with a model is run.
 
-    Raises
-    ------
-    InputError
-        No such model, no network, no safetensors, weights missing, code of its own, ``max_tokens`` more than it
-        can read, or one that is not causal with ``scoring = "one_pass"``.
+    Raises InputError: no such model, no network, no safetensors, weights missing, code of its own, ``max_tokens`` more
+    than it can read, or one that is not causal with ``scoring = "one_pass"``.
     """
     source = _source(name)
     try:
@@ -194,10 +185,7 @@ def check_loadable(name: str, max_tokens: int) -> None:
 def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
     """The architecture and tokenizer that `Backbone.save` wrote, with weights still to be filled in.
 
-    Raises
-    ------
-    InputError
-        A file is missing or cannot be read, or the architecture brings code of its own.
+    Raises InputError: a file is missing or cannot be read, or the architecture brings code of its own.
     """
     try:
         with _loading() as transformers:
@@ -307,10 +295,7 @@ def check_causal(name: str, encoder: Any, vocabulary: int) -> None:
 
     Asking the network itself holds for every architecture; a list of names would not.
 
-    Raises
-    ------
-    InputError
-        It is not causal.
+    Raises InputError: it is not causal.
     """
     text = torch.arange(TOKENS).unsqueeze(0) % vocabulary
     other = text.clone()
@@ -332,10 +317,7 @@ def check_causal(name: str, encoder: Any, vocabulary: int) -> None:
 def reading_backbone(name: str, max_tokens: int) -> Backbone:
     """`load_backbone` once a process, to read single texts on the CPU: never trained, moved or saved.
 
-    Raises
-    ------
-    InputError
-        As `load_backbone`.
+    Raises InputError: as `load_backbone`.
     """
     return pack(load_backbone(name, max_tokens).requires_grad_(False).eval())
 

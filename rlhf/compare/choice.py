@@ -212,10 +212,7 @@ def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, cal
 def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> dict[str, str]:
     """Where each policy is, by its name.
 
-    Raises
-    ------
-    InputError
-        Two of one name, one that is none, or too few or many to be called by letters.
+    Raises InputError: two of one name, one that is none, or too few or many to be called by letters.
     """
     sources: dict[str, str] = {}
     for text in given:
@@ -242,10 +239,7 @@ def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> di
 def choose_window(first: str, wanted: GenerationRequest, called: Called = str) -> tuple[Window, float | None]:
     """The window as wanted, else as the policy ``first`` was trained, else the default; and the temperature.
 
-    Raises
-    ------
-    InputError
-        A value that cannot be used, wanted or beside the policy.
+    Raises InputError: a value that cannot be used, wanted or beside the policy.
     """
     given = wanted.given(Window)
     greedy = given.get("temperature") == 0
@@ -264,13 +258,7 @@ def choose_window(first: str, wanted: GenerationRequest, called: Called = str) -
 
 
 def choose_placement(wanted: GenerationRequest, called: Called = str) -> Placement:
-    """Where policies run.
-
-    Raises
-    ------
-    InputError
-        A device that is not here, or a number format that there is not.
-    """
+    """Where policies run. Raises InputError: a device that is not here, or a number format that there is not."""
     try:
         placement = Placement.model_validate(wanted.given(Placement))
     except ValidationError as error:
@@ -288,10 +276,8 @@ def choose_sessions(
 ) -> Sessions:
     """The episodes that contexts are from, and what has to be said of how they were chosen.
 
-    Raises
-    ------
-    InputError
-        No such table of splits, a split without sessions, or a rating or target that the corpus does not have.
+    Raises InputError: no such table of splits, a split without sessions, or a rating or target that the corpus does not
+    have.
     """
     names, notes = _sessions_of_split(corpus, policies, wanted, called)
     episodes, failed = choose_episodes(corpus, names, wanted.rating, wanted.target, called)

@@ -108,10 +108,7 @@ def _policies(pair: Pair) -> tuple[str, str]:
 def requests_for(pair: Pair, settings: LLMSettings) -> tuple[ChatRequest, ...]:
     """The pair in both orders, ``left`` first to begin with; none where the responses are the same.
 
-    Raises
-    ------
-    InputError
-        A context that is not written as `responses.context_text` writes it.
+    Raises InputError: a context that is not written as `responses.context_text` writes it.
     """
     if pair.same:
         return ()
@@ -132,12 +129,8 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
 
     A response wins where both orders name it; everything else is a tie.
 
-    Raises
-    ------
-    InputError
-        No request can succeed until a person changes something.
-    StoppedError
-        The budget is used up; replies received so far are kept.
+    Raises InputError: no request can succeed until a person changes something; StoppedError: the budget is used up;
+    replies received so far are kept.
     """
     outcomes: dict[int, Verdict | str] = {}
     pool = ThreadPoolExecutor(settings.concurrency)
@@ -165,10 +158,7 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
 def read_reply(reply: ChatReply) -> tuple[str, str]:
     """(which is better, why) of a judge's reply.
 
-    Raises
-    ------
-    ReplyMistakeError
-        The reply cannot be used; the text says why.
+    Raises ReplyMistakeError: the reply cannot be used; the text says why.
     """
     check_finished(reply, "give a shorter reason")
     document = strict_json(reply.text)

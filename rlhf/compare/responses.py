@@ -42,13 +42,7 @@ def speaker_of(message: ContextTurn) -> str:
 
 
 def messages_of(context: str) -> tuple[ContextTurn, ...]:
-    """The messages that `context_text` wrote.
-
-    Raises
-    ------
-    InputError
-        A line that begins with neither role.
-    """
+    """The messages that `context_text` wrote. Raises InputError: a line that begins with neither role."""
     messages = []
     for line in context.split("\n"):
         found = _LINE.fullmatch(line) or _KNOWN.fullmatch(line)

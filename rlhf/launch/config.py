@@ -29,10 +29,7 @@ def check_config(settings: AlignSettings, called: str = "accelerate") -> str:
 
     ``called`` is what the caller calls the setting that names the file.
 
-    Raises
-    ------
-    InputError
-        A file that is not there or cannot be used here, or needs what is not installed.
+    Raises InputError: a file that is not there or cannot be used here, or needs what is not installed.
     """
     from accelerate.commands.config.config_args import load_config_from_file
 

@@ -29,12 +29,8 @@ ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError":
 def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tuple[pa.Table, pa.Table]:
     """Have ``job.settings.processes`` processes do the job, which `accelerate launch` starts; see `rlhf.align.align`.
 
-    Raises
-    ------
-    InputError
-        More processes than GPUs, or an accelerate config that cannot be used.
-    UnitError
-        What the alignment raises, or a process that ended for another reason.
+    Raises InputError: more processes than GPUs, or an accelerate config that cannot be used; UnitError: what the
+    alignment raises, or a process that ended for another reason.
     """
     check_launch(job.settings)
     shared = SharedJob(job, torch.get_num_threads(), os.getpid())

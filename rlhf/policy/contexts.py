@@ -91,21 +91,12 @@ def make_contexts(
 ) -> ContextSet:
     """One context for every target turn that answers somebody.
 
-    Parameters
-    ----------
-    episodes : iterable of Episode
-        Sessions of the ``policy`` split, seen through their ratings; those without one as `apportion.corpus.targets`
-        says.
-    tokenizer : PreTrainedTokenizerBase
-        The policy's, with its chat template.
-    history : callable
-        How the reward model writes the history of a turn.
-    context_turns, max_context_tokens : int
-        The window: at most that many turns, and tokens with the template's own; the oldest turns go first.
-    most : int or None
-        Most contexts of an episode, spread evenly over it; None takes all.
-    last_alone : bool
-        Only the target's last turn is answered: what was said before it was never the policy's to say.
+    ``episodes``: sessions of the ``policy`` split, seen through their ratings; those without one as
+    `apportion.corpus.targets` says. ``tokenizer``: the policy's, with its chat template. ``history``: how the reward
+    model writes the history of a turn. ``context_turns``, ``max_context_tokens``: the window: at most that many turns,
+    and tokens with the template's own; the oldest turns go first. ``most``: most contexts of an episode, spread evenly
+    over it; None takes all. ``last_alone``: only the target's last turn is answered: what was said before it was never
+    the policy's to say.
     """
     contexts: list[DialogueContext] = []
     counted = {"empty": 0, "continued": 0, "over_long": 0, "surplus": 0, "unrated": 0}
@@ -141,10 +132,7 @@ def choose_contexts(contexts: Sequence[DialogueContext], count: int) -> tuple[Di
 def of_targets(episodes: Sequence[Episode], targets: Sequence[str]) -> Sequence[Episode]:
     """The episodes of these target speakers, by name or by place; all of them where none is given.
 
-    Raises
-    ------
-    InputError
-        One whom no episode has for its target.
+    Raises InputError: one whom no episode has for its target.
     """
     if not targets:
         return episodes

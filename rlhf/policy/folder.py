@@ -55,10 +55,7 @@ BASE = "base"
 def open_policy(name: str, window: Window, placement: Placement, called: str) -> Policy:
     """The policy ``name``, to be called ``called``: a folder with adapters and its base, or a whole model.
 
-    Raises
-    ------
-    InputError
-        As `load_policy`, or adapters whose description cannot be read or whose base is not beside them.
+    Raises InputError: as `load_policy`, or adapters whose description cannot be read or whose base is not beside them.
     """
     folder = Path(name).expanduser()
     if not (folder / ADAPTER).is_file():
@@ -70,10 +67,7 @@ def open_policy(name: str, window: Window, placement: Placement, called: str) ->
 def check_policy(name: str, window: Window) -> None:
     """What can be known of the policy in the folder ``name`` before any weights are loaded; nothing of one elsewhere.
 
-    Raises
-    ------
-    InputError
-        As `open_policy`, as far as names, folders and the length of the window go.
+    Raises InputError: as `open_policy`, as far as names, folders and the length of the window go.
     """
     folder = Path(name).expanduser()
     if (folder / ADAPTER).is_file():
@@ -83,13 +77,7 @@ def check_policy(name: str, window: Window) -> None:
 
 
 def open_tokenizer(name: str) -> PreTrainedTokenizerBase:
-    """The tokenizer alone of the policy ``name``.
-
-    Raises
-    ------
-    InputError
-        As `open_policy`, as far as tokenizers go.
-    """
+    """The tokenizer alone of the policy ``name``. Raises InputError: as `open_policy`, as far as tokenizers go."""
     folder = Path(name).expanduser()
     return load_tokenizer(str(folder) if folder.is_dir() else name)
 
@@ -97,10 +85,7 @@ def open_tokenizer(name: str) -> PreTrainedTokenizerBase:
 def base_of(folder: Path) -> str:
     """The base of the adapters in ``folder``: the folder beside them, or the name or folder that they name.
 
-    Raises
-    ------
-    InputError
-        A description that cannot be read or names none, or a base that is not beside them.
+    Raises InputError: a description that cannot be read or names none, or a base that is not beside them.
     """
     path = folder / ADAPTER
     try:

@@ -43,10 +43,7 @@ class Policy:
     def of(cls, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Policy:
         """Wrap a loaded model; from here on without dropout, and sampled plainly, without top-p.
 
-        Raises
-        ------
-        InputError
-            No token that ends a turn.
+        Raises InputError: no token that ends a turn.
         """
         from transformers import GenerationConfig
 
@@ -70,24 +67,11 @@ def load_policy(
 ) -> Policy:
     """Load the policy ``name``, from safetensors and without any code of its own.
 
-    Parameters
-    ----------
-    name : str
-        Name or folder of the model.
-    window : Window
-        What has to fit into the model.
-    placement : Placement
-        Device and number format.
-    adapter : Path or None
-        A folder of adapters and tokenizer (`apportion.rlhf.policy.folder.write_policy`) that belong to that model.
-    called : str or None
-        What a person calls it; None takes ``name``.
-
-    Raises
-    ------
-    InputError
-        Unknown name, gated model, no network, no safetensors, not a causal language model, adapters of another model,
-        no tokenizer, no chat template or one that lacks a role, or a window longer than the model can read.
+    ``name``: name or folder of the model. ``window``: what has to fit into the model. ``placement``: device and number
+    format. ``adapter``: a folder of adapters and tokenizer (`apportion.rlhf.policy.folder.write_policy`) that belong to
+    that model. ``called``: what a person calls it; None takes ``name``. Raises InputError: unknown name, gated model,
+    no network, no safetensors, not a causal language model, adapters of another model, no tokenizer, no chat template
+    or one that lacks a role, or a window longer than the model can read.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -111,10 +95,7 @@ def load_policy(
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     """The tokenizer of the model ``name``, with a chat template that takes both sides of a dialogue.
 
-    Raises
-    ------
-    InputError
-        Unknown name, gated model, no network, no chat template, or one that lacks a role.
+    Raises InputError: unknown name, gated model, no network, no chat template, or one that lacks a role.
     """
     from transformers import AutoTokenizer
 
@@ -136,10 +117,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
 def read_config(name: str) -> Any:
     """The configuration of the model ``name``.
 
-    Raises
-    ------
-    InputError
-        Unknown name, gated model, no network, or no configuration that transformers knows.
+    Raises InputError: unknown name, gated model, no network, or no configuration that transformers knows.
     """
     from transformers import AutoConfig
 
@@ -153,10 +131,7 @@ def read_config(name: str) -> Any:
 def check_model(name: str, window: Window) -> None:
     """What can be known of the model ``name`` before its weights are loaded: that it is there, and reads the window.
 
-    Raises
-    ------
-    InputError
-        See `read_config`, or too long a window.
+    Raises InputError: see `read_config`, or too long a window.
     """
     check_window(name, read_config(name), window)
 
@@ -176,10 +151,7 @@ def check_embeddings(name: str, model: Any, tokenizer: Any) -> None:
 def with_adapter(model: Any, folder: Path) -> Any:
     """``model`` with the adapters in ``folder``, which are read from safetensors only.
 
-    Raises
-    ------
-    InputError
-        No safetensors, or adapters that are damaged or belong to another model.
+    Raises InputError: no safetensors, or adapters that are damaged or belong to another model.
     """
     from peft import PeftModel
 

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:
     """Freeze ``model`` and put adapters on it that change nothing yet.
 
-    Raises
-    ------
-    InputError
-        The model has no layer of the names in ``settings.targets``.
+    Raises InputError: the model has no layer of the names in ``settings.targets``.
     """
     from peft import get_peft_model
 
@@ -33,10 +30,7 @@ def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:
 def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
     """The adapters that ``settings`` asks for, in peft's words.
 
-    Raises
-    ------
-    InputError
-        The model has no layer of the names in ``settings.targets``.
+    Raises InputError: the model has no layer of the names in ``settings.targets``.
     """
     from peft import LoraConfig
 

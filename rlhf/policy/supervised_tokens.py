@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 def answer_tokens(policy: Policy, messages: Sequence[ContextTurn], reply: ContextTurn) -> tuple[int, ...]:
     """Token ids of ``reply`` after ``messages``, up to and with its end mark.
 
-    Raises
-    ------
-    InputError
-        A chat template that writes prompts differently once they are answered.
+    Raises InputError: a chat template that writes prompts differently once they are answered.
     """
     prompt = render(messages, policy.tokenizer, reply_follows=True)
     whole = render((*messages, reply), policy.tokenizer, reply_follows=False)

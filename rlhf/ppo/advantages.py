@@ -22,20 +22,11 @@ def token_rewards(
 ) -> Tensor:
     """Rewards [shape=(B, L)] float: the divergence's cost at every token, the scores where turns or responses end.
 
-    Parameters
-    ----------
-    scores : sequence of float
-        One a turn (N), in the order of ``rollout.turn_ends``.
-    divergence : Tensor [shape=(B, L)], float
-        log pi - log pi_reference of each sampled token, whose sum over a reply estimates the KL divergence of Eq. 1.
-    rollout : Rollout
-        The policy's tokens, and where its turns end.
-    kl_coefficient : float
-        What a nat costs.
-    kl_clip : float or None
-        Largest divergence of a token, either way, that is charged for.
-    reward_at : str
-        ``turn`` pays each score at the last token of its turn, ``response`` their sum at the response's last token.
+    ``scores``: one a turn (N), in the order of ``rollout.turn_ends``. ``divergence`` [shape=(B, L)], float: log pi -
+    log pi_reference of each sampled token, whose sum over a reply estimates the KL divergence of Eq. 1. ``rollout``:
+    the policy's tokens, and where its turns end. ``kl_coefficient``: what a nat costs. ``kl_clip``: largest divergence
+    of a token, either way, that is charged for. ``reward_at``: ``turn`` pays each score at the last token of its turn,
+    ``response`` their sum at the response's last token.
     """
     charged = divergence if kl_clip is None else divergence.clamp(-kl_clip, kl_clip)
     rewards = -kl_coefficient * charged * rollout.mask  # Eq. 1, LLM-GELI

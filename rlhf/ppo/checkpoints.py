@@ -39,16 +39,8 @@ class Checkpoints(StepFolders):
     A checkpoint holds the adapters in peft's form (it can be loaded as a policy), the value head, the optimizer with
     its schedule, the state of the random number generators, the plain values of the state and the metrics so far.
 
-    Parameters
-    ----------
-    root : Path
-        Made when the first checkpoint is written.
-    policy : Policy
-        The policy that is trained.
-    model : PeftModel
-        Its model with the adapters.
-    processes : Processes
-        Those that share the training; each has random number generators of its own.
+    ``root``: made when the first checkpoint is written. ``policy``: the policy that is trained. ``model``: its model
+    with the adapters. ``processes``: those that share the training; each has random number generators of its own.
     """
 
     def __init__(self, root: Path, policy: Policy, model: PeftModel, processes: Processes) -> None:
@@ -79,10 +71,7 @@ class Checkpoints(StepFolders):
 
         ``load_state`` takes up the rest. None where there is no checkpoint.
 
-        Raises
-        ------
-        UnitError
-            A checkpoint that cannot be read.
+        Raises UnitError: a checkpoint that cannot be read.
         """
         if self._processes.rank == 0:
             self.clear_scratch()

@@ -77,25 +77,13 @@ class PPO:
 
     Random numbers (sampling, order) come from torch's global generators, which the caller seeds.
 
-    Parameters
-    ----------
-    policy : Policy
-        Tokenizer and control tokens.
-    model : PeftModel
-        The policy's model with its adapters.
-    contexts : sequence of DialogueContext
-        What is answered; each once before any comes again.
-    reward : Reward
-        Scores the replies.
-    settings : AlignSettings
-        Sizes and weights.
-    partner : Partner or None
-        The other side of responses of several turns (``settings.reply_turns``); None where a response is one turn.
-    dialogues : sequence of Tensor [shape=(L,)], int64
-        Token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``.
-    processes : Processes or None
-        The processes that share each step; None where there is but one. Each samples, scores and learns from its part
-        of the responses. All else, random order included, is the first one's or the same in all.
+    ``policy``: tokenizer and control tokens. ``model``: the policy's model with its adapters. ``contexts``: what is
+    answered; each once before any comes again. ``reward``: scores the replies. ``settings``: sizes and weights.
+    ``partner``: the other side of responses of several turns (``settings.reply_turns``); None where a response is one
+    turn. ``dialogues`` [shape=(L,)], int64: token ids of the corpus' own dialogues, for
+    ``settings.pretrain_coefficient``. ``processes``: the processes that share each step; None where there is but one.
+    Each samples, scores and learns from its part of the responses. All else, random order included, is the first one's
+    or the same in all.
     """
 
     def __init__(
@@ -135,10 +123,8 @@ class PPO:
 
         With ``checkpoints`` the training goes on behind the newest one and leaves one after every step.
 
-        Raises
-        ------
-        UnitError
-            A reward or a loss that is not a finite number, or an alarm; the last good checkpoint is kept and named.
+        Raises UnitError: a reward or a loss that is not a finite number, or an alarm; the last good checkpoint is kept
+        and named.
         """
         done = self._resume(checkpoints, metrics) if checkpoints else 0
         try:
@@ -162,10 +148,7 @@ class PPO:
     def step(self, number: int) -> dict[str, float]:
         """One step; the metrics are means over the responses sampled in it.
 
-        Raises
-        ------
-        UnitError
-            A reward or a loss that is not a finite number.
+        Raises UnitError: a reward or a loss that is not a finite number.
         """
         places = self.processes.broadcast([next(self.order) for _ in range(self.settings.batch)])
         contexts = [self.contexts[place] for place in places[self.processes.contiguous_part(len(places))]]

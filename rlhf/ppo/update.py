@@ -79,18 +79,9 @@ def share_of_lr(settings: AlignSettings, done: int) -> float:
 class PPOUpdate:
     """The optimizer and all that it learns from beside a step's experience.
 
-    Parameters
-    ----------
-    actor : ActorCritic
-        Whose adapters and value head are trained.
-    settings : AlignSettings
-        Sizes and weights.
-    dialogues : sequence of Tensor [shape=(L,)], int64
-        Token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``.
-    pad_id : int
-        Fills shorter dialogues.
-    processes : Processes
-        Those that share each minibatch; the gradients are summed over them.
+    ``actor``: whose adapters and value head are trained. ``settings``: sizes and weights. ``dialogues`` [shape=(L,)],
+    int64: token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``. ``pad_id``: fills shorter
+    dialogues. ``processes``: those that share each minibatch; the gradients are summed over them.
     """
 
     def __init__(
@@ -122,10 +113,7 @@ class PPOUpdate:
     def __call__(self, number: int, experience: Experience) -> dict[str, float]:
         """The updates of step ``number``; what they measured, as means over them.
 
-        Raises
-        ------
-        UnitError
-            A loss or a gradient that is not a finite number.
+        Raises UnitError: a loss or a gradient that is not a finite number.
         """
         self.actor.train()
         losses: list[dict[str, float]] = []

@@ -72,14 +72,8 @@ class LanguageModelPartner(LivePartner):
 
     Equal dialogues are asked about once, and replies are kept by whoever lends ``complete``.
 
-    Parameters
-    ----------
-    episodes, history_text
-        As `LivePartner`.
-    asker : Asker
-        Asks the model, and is closed with the partner.
-    settings : LanguageModelPartnerSettings
-        Which model, and how it is asked.
+    ``episodes``, ``history_text``: as `LivePartner`. ``asker``: asks the model, and is closed with the partner.
+    ``settings``: which model, and how it is asked.
     """
 
     def __init__(
@@ -95,14 +89,8 @@ class LanguageModelPartner(LivePartner):
     def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
         """What the model says in each dialogue (B of them), ``concurrency`` of them asked at once.
 
-        Raises
-        ------
-        InputError
-            No request can succeed before a person changes something.
-        StoppedError
-            The budget is used up; the replies received so far are kept.
-        UnitError
-            No usable reply, or the server failed.
+        Raises InputError: no request can succeed before a person changes something; StoppedError: the budget is used
+        up; the replies received so far are kept; UnitError: no usable reply, or the server failed.
         """
         if len(dialogues) == 1:
             return [self._asked(dialogues[0])]
@@ -126,13 +114,7 @@ class LanguageModelPartner(LivePartner):
 
 
 def request_of(dialogue: Dialogue, settings: LanguageModelPartnerSettings) -> ChatRequest:
-    """What is asked for the partner's next turn.
-
-    Raises
-    ------
-    InputError
-        The prompt cannot be used.
-    """
+    """What is asked for the partner's next turn. Raises InputError: the prompt cannot be used."""
     turns = [turn for turn in dialogue.episode.turns if turn.text.strip()][-settings.shown_turns :]
     target = dialogue.episode.rating.target
     # No names: who is who is told by the side, so that the model need not know the people.
@@ -159,10 +141,7 @@ def _known(dialogue: Dialogue) -> str:
 def read_answer(reply: ChatReply) -> str | None:
     """What the partner says; None where it has nothing more to say.
 
-    Raises
-    ------
-    ReplyMistakeError
-        The reply cannot be used; the text says why.
+    Raises ReplyMistakeError: the reply cannot be used; the text says why.
     """
     check_finished(reply, "say less")
     document = strict_json(reply.text)

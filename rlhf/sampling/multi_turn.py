@@ -56,10 +56,7 @@ def sample_dialogues(
     ``max_context_tokens + max_new_tokens`` tokens. The policy's tokens are never tokenised again. Where the partner
     plays an environment, what was said is what is heard of the policy's acts. ``greedy`` takes the most likely tokens.
 
-    Raises
-    ------
-    InputError
-        A chat template that does not end the assistant's turn with an end mark.
+    Raises InputError: a chat template that does not end the assistant's turn with an end mark.
     """
     stage = partner if isinstance(partner, Stage) else None
     if stage is not None:
@@ -134,10 +131,7 @@ def _goes_on(
 def interjection(policy: Policy, text: str) -> tuple[int, ...]:
     """Token ids of the other side's ``text`` between the end mark of one of the policy's turns and its next turn.
 
-    Raises
-    ------
-    InputError
-        A chat template that does not end the assistant's turn with an end mark.
+    Raises InputError: a chat template that does not end the assistant's turn with an end mark.
     """
     opening = (ContextTurn("user", "a"), ContextTurn("assistant", "b"))
     answered = render(opening, policy.tokenizer, reply_follows=False)

@@ -85,10 +85,7 @@ def other_side(episode: Episode, position: int) -> str:
 class Places:
     """Where contexts come from, so that a dialogue can be written as the session that it has become.
 
-    Parameters
-    ----------
-    episodes : sequence of Episode
-        The sessions that contexts are drawn from.
+    ``episodes``: the sessions that contexts are drawn from.
     """
 
     def __init__(self, episodes: Iterable[Episode]) -> None:
@@ -123,12 +120,7 @@ class RecordedPartner:
 
     The dialogue ends where the target spoke last in the session.
 
-    Parameters
-    ----------
-    episodes : sequence of Episode
-        The sessions that contexts are drawn from.
-    history_text : callable
-        How the reward model writes a history.
+    ``episodes``: the sessions that contexts are drawn from. ``history_text``: how the reward model writes a history.
     """
 
     def __init__(self, episodes: Sequence[Episode], history_text: HistoryText) -> None:
@@ -190,12 +182,7 @@ class Dialogue:
 class LivePartner(ABC):
     """The other side, live; a kind of it says only how a number of dialogues is answered.
 
-    Parameters
-    ----------
-    episodes : sequence of Episode
-        The sessions that contexts are drawn from.
-    history_text : callable
-        How the scorer writes a history.
+    ``episodes``: the sessions that contexts are drawn from. ``history_text``: how the scorer writes a history.
     """
 
     def __init__(self, episodes: Sequence[Episode], history_text: HistoryText) -> None:

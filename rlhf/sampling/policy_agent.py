@@ -33,19 +33,9 @@ class PolicyAgent:
 
     What it draws is decided by its seed, the step's own number and what it reads.
 
-    Parameters
-    ----------
-    called : str
-        What it is called in logs and corpora.
-    policy : Policy
-        Tokenizer and control tokens.
-    model : PreTrainedModel or PeftModel
-        Who speaks.
-    window : Window
-        Room for what it reads, from the newest turn back, and how it is sampled; ``context_turns`` is not read.
-    seed : int
-    greedy : bool
-        The most likely words each time, in place of drawn ones.
+    ``called``: what it is called in logs and corpora. ``policy``: tokenizer and control tokens. ``model``: who speaks.
+    ``window``: room for what it reads, from the newest turn back, and how it is sampled; ``context_turns`` is not read.
+    ``greedy``: the most likely words each time, in place of drawn ones.
     """
 
     called: str
@@ -60,10 +50,7 @@ class PolicyAgent:
     def of(cls, made_of: str) -> Self:
         """The policy in a folder that an alignment wrote, or a whole model, by name or folder.
 
-        Raises
-        ------
-        InputError
-            It cannot be opened.
+        Raises InputError: it cannot be opened.
         """
         from apportion.rlhf.policy.folder import open_policy, read_window
 
@@ -78,11 +65,8 @@ class PolicyAgent:
     def act_all(self, views: Sequence[Observation]) -> list[Action]:
         """What it does in each of several episodes (B of them), sampled at once.
 
-        Raises
-        ------
-        UnitError
-            What it knew before the first act leaves no room in its window; probabilities that are no finite numbers;
-            an act that is not allowed where nobody may be silent.
+        Raises UnitError: what it knew before the first act leaves no room in its window; probabilities that are no
+        finite numbers; an act that is not allowed where nobody may be silent.
         """
         contexts = [self._context(view) for view in views]
         seed = [self.seed, [view.number for view in views]]
@@ -96,10 +80,7 @@ class PolicyAgent:
 def act_said(view: Observation, text: str) -> Action:
     """The act that a policy's words are; the silent act, with the reason as data, where the rules do not allow it.
 
-    Raises
-    ------
-    UnitError
-        They do not, and nobody may be silent.
+    Raises UnitError: they do not, and nobody may be silent.
     """
     act = view.meant(" ".join(text.split()))
     problem = view.problem(act)
@@ -129,10 +110,7 @@ def episode_seen(view: Observation, name: str) -> Episode:
 def live_context(episode: Episode, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> DialogueContext:
     """What a policy reads before it says its next turn in an episode; the oldest turns go where they do not fit.
 
-    Raises
-    ------
-    UnitError
-        Not even the last turn fits.
+    Raises UnitError: not even the last turn fits.
     """
     known, turns = known_messages(episode), episode.turns
     for start in range(max(1, len(turns))):

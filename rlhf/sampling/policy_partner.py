@@ -45,16 +45,8 @@ class PolicyPartner(LivePartner):
     What is drawn is decided by ``seed`` and by what is answered, so that a training that goes on after a kill hears
     the same; random numbers outside are left alone.
 
-    Parameters
-    ----------
-    episodes, history_text
-        As `LivePartner`.
-    policy : Policy
-        Tokenizer and model.
-    settings : PolicyPartnerSettings
-        Its window and sampling.
-    seed : int
-        Of what is drawn.
+    ``episodes``, ``history_text``: as `LivePartner`. ``policy``: tokenizer and model. ``settings``: its window and
+    sampling. ``seed``: of what is drawn.
     """
 
     def __init__(
@@ -71,10 +63,7 @@ class PolicyPartner(LivePartner):
     def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
         """What the policy says in each dialogue (B of them).
 
-        Raises
-        ------
-        UnitError
-            A reply that is longer than the window, or probabilities that are no finite numbers.
+        Raises UnitError: a reply that is longer than the window, or probabilities that are no finite numbers.
         """
         contexts = [self._context(dialogue) for dialogue in dialogues]
         said: list[str | None] = []
@@ -104,13 +93,7 @@ class PolicyPartner(LivePartner):
 def of_job(
     job: Job, settings: PolicyPartnerSettings, episodes: Sequence[Episode], history: HistoryText
 ) -> PolicyPartner:
-    """The partner of an alignment, loaded.
-
-    Raises
-    ------
-    InputError
-        The model cannot be loaded, or does not suit.
-    """
+    """The partner of an alignment, loaded. Raises InputError: the model cannot be loaded, or does not suit."""
     window = Window.model_construct(**{name: getattr(settings, name) for name in Window.model_fields})
     placement = Placement.model_construct(**{name: getattr(settings, name) for name in Placement.model_fields})
     policy = open_policy(settings.policy, window, placement, settings.policy)

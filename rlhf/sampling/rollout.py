@@ -109,18 +109,9 @@ def sample_replies(
 ) -> Rollout:
     """One reply to each context, with a KV cache, ending early when every reply has ended.
 
-    Parameters
-    ----------
-    policy : Policy
-        Tokenizer and control tokens.
-    model : PreTrainedModel or PeftModel
-        The policy's model, adapters on where it has any; dropout is switched off.
-    contexts : sequence of DialogueContext, length B
-        What is answered.
-    max_new_tokens : int
-        A reply that has not ended by then is cut.
-    temperature : float or None
-        None takes the most likely token each time.
+    ``policy``: tokenizer and control tokens. ``model``: the policy's model, adapters on where it has any; dropout is
+    switched off. ``contexts``: what is answered. ``max_new_tokens``: a reply that has not ended by then is cut.
+    ``temperature``: None takes the most likely token each time.
     """
     model.eval()
     prompts, attention = pad_prompts(contexts, policy.pad_id, model.device)
@@ -206,25 +197,9 @@ def drawn_replies(
 ) -> list[str]:
     """One reply to each context (B of them), on one line; random numbers outside are left alone.
 
-    Parameters
-    ----------
-    policy : Policy
-        Tokenizer and control tokens.
-    model : PreTrainedModel or PeftModel
-        Who answers.
-    contexts : sequence of DialogueContext
-        What is answered, all at once.
-    window : Window
-        How long a reply may be, and its temperature.
-    seed : JSON value
-        With the prompts it decides what is drawn.
-    greedy : bool
-        The most likely tokens instead.
-
-    Raises
-    ------
-    UnitError
-        Probabilities that are no finite numbers.
+    ``policy``: tokenizer and control tokens. ``model``: who answers. ``contexts``: what is answered, all at once.
+    ``window``: how long a reply may be, and its temperature. ``seed``: with the prompts it decides what is drawn.
+    ``greedy``: the most likely tokens instead. Raises UnitError: probabilities that are no finite numbers.
     """
     asked = canonical_json([seed, [list(context.prompt) for context in contexts]])
     device = model.device

@@ -32,11 +32,8 @@ def compare_replies(
 ) -> pa.Table:
     """The most likely reply to each context with the adapters off (before) and on (after), and their rewards.
 
-    Returns
-    -------
-    pa.Table
-        ``context`` (the dialogue that the policy read), ``before``, ``after``, ``reward_before``, ``reward_after``
-        (null where nobody scores).
+    Returns ``context`` (the dialogue that the policy read), ``before``, ``after``, ``reward_before``, ``reward_after``
+    (null where nobody scores).
     """
     if not contexts:
         return SAMPLES.empty_table()

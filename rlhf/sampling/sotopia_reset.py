@@ -115,10 +115,7 @@ class SotopiaStarts(Settings):
     def asked(self) -> StyledModel | None:
         """The language model of the other side; None where none is asked.
 
-        Raises
-        ------
-        InputError
-            No model stands behind the @.
+        Raises InputError: no model stands behind the @.
         """
         if self.other == ITSELF or self.other.startswith(POLICY):
             return None
@@ -142,10 +139,7 @@ class SotopiaStarts(Settings):
 
         Where the policy begins, silence stands in the place of what it will say.
 
-        Raises
-        ------
-        InputError
-            Nothing to play, a prompt that cannot be used, or no model that is asked.
+        Raises InputError: nothing to play, a prompt that cannot be used, or no model that is asked.
         """
         asked = self.asked
         if asked is None:
@@ -173,10 +167,7 @@ def _nobody(request: ChatRequest) -> ChatReply:
 def starts_of(settings: SotopiaStarts, seed: int) -> list[Start]:
     """Every seat of every task, ``repeats`` times; equal settings and seeds give the same.
 
-    Raises
-    ------
-    InputError
-        Tasks that cannot be read, a set or scenario that there is not, or one that is not for two.
+    Raises InputError: tasks that cannot be read, a set or scenario that there is not, or one that is not for two.
     """
     space = chosen_space(settings.tasks, settings.task_set).only(settings.scenarios)
     starts = []
@@ -199,10 +190,7 @@ def starts_of(settings: SotopiaStarts, seed: int) -> list[Start]:
 def of_job(job: Job, settings: SotopiaStarts, history: HistoryText) -> Iterator[tuple[list[Start], EnvironmentPartner]]:
     """What is played in an alignment, and the other side of it, whose client is closed at the end.
 
-    Raises
-    ------
-    InputError
-        No such tasks or agent, a policy that cannot be opened, or a model that cannot be asked.
+    Raises InputError: no such tasks or agent, a policy that cannot be opened, or a model that cannot be asked.
     """
     starts = starts_of(settings, job.seed)
     if (asked := settings.asked) is None:

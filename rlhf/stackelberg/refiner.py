@@ -49,14 +49,8 @@ class TrainedRefiner:
     def refined(self, view: Observation, base: str) -> str:
         """u_t of u_base.
 
-        Raises
-        ------
-        ReplyMistakeError
-            The Refiner's window has no room for the situation.
-        InputError
-            The folder cannot be loaded.
-        UnitError
-            Probabilities that are no finite numbers.
+        Raises ReplyMistakeError: the Refiner's window has no room for the situation; InputError: the folder cannot be
+        loaded; UnitError: probabilities that are no finite numbers.
         """
         from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
         from apportion.rlhf.sampling.rollout import drawn_replies
@@ -84,12 +78,8 @@ class AskedRefiner:
     def refined(self, view: Observation, base: str) -> str:
         """u_t of u_base.
 
-        Raises
-        ------
-        ReplyMistakeError
-            The reply was cut off or declined.
-        InputError, StoppedError, UnitError
-            As `apportion.llm_client.session.LLMSession.complete`.
+        Raises ReplyMistakeError: the reply was cut off or declined; InputError, StoppedError, UnitError: as
+        `apportion.llm_client.session.LLMSession.complete`.
         """
         reply = self.complete(self.request(view, base))
         check_finished(reply, "say less")
@@ -151,16 +141,8 @@ class RefinedAgent:
 
     The Refiner reads the leader's own view: what the rules hide from the leader, it does not know either.
 
-    Parameters
-    ----------
-    called : str
-        What it is called in logs and corpora.
-    agent : Agent
-        Who decides, and says u_base.
-    refiner : Refiner
-        Says u_t.
-    paid : bool
-        Whether an act must never be asked for twice.
+    ``called``: what it is called in logs and corpora. ``agent``: who decides, and says u_base. ``refiner``: says u_t.
+    ``paid``: whether an act must never be asked for twice.
     """
 
     called: str
@@ -171,10 +153,7 @@ class RefinedAgent:
     def act(self, view: Observation) -> Action:
         """The agent's act, refined where it is a speech; words that cannot be used leave it as it was.
 
-        Raises
-        ------
-        InputError, StoppedError, UnitError
-            As the agent's own, and the Refiner's.
+        Raises InputError, StoppedError, UnitError: as the agent's own, and the Refiner's.
         """
         act = self.agent.act(view)
         if act.kind not in view.speeches or not act.text.strip():

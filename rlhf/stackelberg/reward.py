@@ -29,13 +29,7 @@ _TOO_LONG = "Take a measurer that reads more, or leave the turn out."
 class StackelbergReward:
     """Scores replies to the prompts of `apportion.rlhf.stackelberg.dialogues`.
 
-    Parameters
-    ----------
-    instances : mapping of str to Instance
-        By name: the session of a context.
-    measurer : Measurer
-        Stands for every follower; frozen.
-    settings : RewardSettings
+    ``instances``: by name: the session of a context. ``measurer``: stands for every follower; frozen.
     """
 
     instances: Mapping[str, Instance]
@@ -51,10 +45,7 @@ class StackelbergReward:
     ) -> list[float]:
         """R(u) of every reply (B of them); equal words of one turn are measured once, and a turn's all at once.
 
-        Raises
-        ------
-        InputError, UnitError
-            The measurer cannot answer, or what the follower reads is too long for it.
+        Raises InputError, UnitError: the measurer cannot answer, or what the follower reads is too long for it.
         """
         names = [context.session_id for context in contexts]
         said = [self.words(name, reply) for name, reply in zip(names, replies, strict=True)]
@@ -90,13 +81,7 @@ class StackelbergReward:
 
 
 def counted(instance: Instance, k: int) -> Instance:
-    """The turn with its first K answers of each kind alone.
-
-    Raises
-    ------
-    InputError
-        It has fewer.
-    """
+    """The turn with its first K answers of each kind alone. Raises InputError: it has fewer."""
     if len(instance.desired) < k or len(instance.undesired) < k:
         raise InputError(
             f"turn {instance.name!r} has {len(instance.desired)} desired and {len(instance.undesired)} undesired "
@@ -113,10 +98,8 @@ def reward_with(instances: Sequence[Instance], measurer: LogprobScorer, settings
 def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> LogprobScorer:
     """The Measurer: loaded, or asked at its server, whose answers are kept in ``cache``.
 
-    Raises
-    ------
-    InputError
-        There is none of that name, or the server cannot be asked: no key, no consent, a file that cannot be read.
+    Raises InputError: there is none of that name, or the server cannot be asked: no key, no consent, a file that cannot
+    be read.
     """
     if settings.server is None:
         from apportion.decompose.influence.local_scorer import load_measurer
@@ -135,13 +118,7 @@ def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> Logpro
 
 
 def of_job(job: Job, settings: Settings | None) -> StackelbergReward:
-    """The reward of an alignment, by its settings.
-
-    Raises
-    ------
-    InputError
-        The turns or the measurer cannot be read.
-    """
+    """The reward of an alignment, by its settings. Raises InputError: the turns or the measurer cannot be read."""
     assert isinstance(settings, RewardSettings)
     instances = with_intents(read_instances(settings.instances), str(settings.instances))
     return reward_with(instances, measurer_of(settings.measurer, job.asking.cache), settings)

@@ -158,10 +158,7 @@ class RefineSettings(Settings):
     def align_settings(self, instances: Path, steps: int) -> AlignSettings:
         """The alignment of ``steps`` steps that learns from the turns in the file ``instances``.
 
-        Raises
-        ------
-        pydantic.ValidationError
-            A value that is not allowed.
+        Raises pydantic.ValidationError: a value that is not allowed.
         """
         reward = RewardSettings(
             instances=instances, k=self.k, stages=self.stages, measurer=self.measurer, impact=self.impact

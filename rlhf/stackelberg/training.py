@@ -42,14 +42,8 @@ _BESIDE = ("*.json", "*.jinja", "*.model", "*.txt")
 class EpochKeeper:
     """Copies the checkpoint of each epoch's last step, the moment it is whole.
 
-    Parameters
-    ----------
-    checkpoints : Path
-        Those of the alignment.
-    out : Path
-        The Refiner's folder, which gets ``epochs/1`` and so on.
-    steps : int
-        Of one epoch.
+    ``checkpoints``: those of the alignment. ``out``: the Refiner's folder, which gets ``epochs/1`` and so on.
+    ``steps``: of one epoch.
     """
 
     checkpoints: Path
@@ -128,10 +122,7 @@ class TrainedRefiner:
 def read_settings(path: Path) -> RefineSettings:
     """The settings of a file; paths in it count from its folder.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, is no TOML, or a setting is unknown or out of range.
+    Raises InputError: it cannot be read, is no TOML, or a setting is unknown or out of range.
     """
     try:
         settings = RefineSettings.model_validate(tomllib.loads(read_text(path)))

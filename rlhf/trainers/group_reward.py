@@ -49,10 +49,7 @@ class GroupReward:
     ) -> list[float]:
         """B rewards; ``context`` numbers what is answered, ``replies`` and ``histories`` come with several turns.
 
-        Raises
-        ------
-        UnitError
-            A score that is not a finite number.
+        Raises UnitError: a score that is not a finite number.
         """
         answered = [self._contexts[number] for number in context]
         turns_of = replies or [[completion[0]["content"].strip()] for completion in completions]
@@ -93,17 +90,8 @@ def turn_advantages(scores: Sequence[Sequence[float]], group: int) -> list[list[
     2024, section 4.1.3) compares each step's score with all steps of the group and then sums; here the k-th turns are
     compared with one another, because what was said before them differs from turn to turn.
 
-    Parameters
-    ----------
-    scores : sequence of sequence of float
-        One score a turn, one sequence a response; ``group`` neighbouring responses answer the same context.
-    group : int
-        Responses a context.
-
-    Returns
-    -------
-    list of list of float
-        One advantage a turn; 0 where no other response of the group has that turn.
+    ``scores``: one score a turn, one sequence a response; ``group`` neighbouring responses answer the same context.
+    ``group``: responses a context. Returns One advantage a turn; 0 where no other response of the group has that turn.
     """
     advantages: list[list[float]] = []
     for start in range(0, len(scores), group):

@@ -36,12 +36,8 @@ from apportion.rlhf.training_data import TrainingData
 def train_grpo(data: TrainingData, run: Run) -> PeftModel:
     """The policy's model with adapters trained by GRPO.
 
-    Raises
-    ------
-    InputError
-        The policy has no layer of the names in ``settings.lora.targets``.
-    UnitError
-        A reward, loss or gradient that is not a finite number, an alarm, or a checkpoint that cannot be read.
+    Raises InputError: the policy has no layer of the names in ``settings.lora.targets``; UnitError: a reward, loss or
+    gradient that is not a finite number, an alarm, or a checkpoint that cannot be read.
     """
     return _train(_GRPO, GRPOConfig, data, run)
 

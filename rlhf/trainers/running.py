@@ -41,12 +41,7 @@ class TrainerCheckpoints(StepFolders):
     unpickled: weights are safetensors, and the trainer reads the rest with ``weights_only=True``. Several processes
     share one; each has its own random number generators in it.
 
-    Parameters
-    ----------
-    root : Path
-        Made when the first checkpoint is written.
-    processes : int
-        How many share it.
+    ``root``: made when the first checkpoint is written. ``processes``: how many share it.
     """
 
     def __init__(self, root: Path, processes: int = 1) -> None:
@@ -56,10 +51,7 @@ class TrainerCheckpoints(StepFolders):
     def open(self) -> tuple[Path, Mapping[str, Any]] | None:
         """The newest checkpoint and what is ours in it, once all of it has been read; None without one.
 
-        Raises
-        ------
-        UnitError
-            A checkpoint that cannot be read.
+        Raises UnitError: a checkpoint that cannot be read.
         """
         folder = self.newest()
         return None if folder is None else (folder, self.read(folder, self._verified))
@@ -96,16 +88,8 @@ class StepCallback(TrainerCallback):
     Every process of ``run.processes`` has one; all of them come to the same metrics and alarms, the first one finishes
     checkpoints.
 
-    Parameters
-    ----------
-    run : Run
-        Where metrics and progress go.
-    hooks : TrainerHooks
-        Knows the step's metrics.
-    updates : int
-        Optimizer steps of one step.
-    checkpoints : TrainerCheckpoints or None
-        What a killed run goes on from.
+    ``run``: where metrics and progress go. ``hooks``: knows the step's metrics. ``updates``: optimizer steps of one
+    step. ``checkpoints``: what a killed run goes on from.
     """
 
     def __init__(self, run: Run, hooks: TrainerHooks, updates: int, checkpoints: TrainerCheckpoints | None) -> None:
@@ -120,10 +104,7 @@ class StepCallback(TrainerCallback):
     def resume(self) -> Path | None:
         """Take up the newest checkpoint; the folder that the trainer has to go on from, None to start anew.
 
-        Raises
-        ------
-        UnitError
-            A checkpoint that cannot be read.
+        Raises UnitError: a checkpoint that cannot be read.
         """
         newest = self.checkpoints.open() if self.checkpoints else None
         if newest is None:
@@ -149,13 +130,7 @@ class StepCallback(TrainerCallback):
         logs: Mapping[str, float] | None = None,
         **others: Any,
     ) -> None:
-        """Note a step's metrics.
-
-        Raises
-        ------
-        UnitError
-            A loss or gradient that is not a finite number, or an alarm.
-        """
+        """Note a step's metrics. Raises UnitError: a loss or gradient that is not a finite number, or an alarm."""
         if logs is None or "loss" not in logs:
             return
         step, algorithm = self._step(state), self.run.settings.algorithm.upper()
@@ -257,13 +232,9 @@ def trainer_folder(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator
 def carry_out(trainer: Any, run: Run, hooks: TrainerHooks, checkpoints: TrainerCheckpoints | None) -> None:
     """Train up to ``run.settings.steps`` steps, from the newest checkpoint on where there is one.
 
-    Raises
-    ------
-    InputError
-        Settings with which processes that share the weights would not read the model equally often.
-    UnitError
-        A reward, loss or gradient that is not a finite number, or an alarm; the last good checkpoint is kept and named.
-        A checkpoint that cannot be read.
+    Raises InputError: settings with which processes that share the weights would not read the model equally often;
+    UnitError: a reward, loss or gradient that is not a finite number, or an alarm; the last good checkpoint is kept and
+    named. A checkpoint that cannot be read.
     """
     if sharding_asked(run.processes):
         shard_for_trainer(trainer.model, run.settings, run.processes)

@@ -86,10 +86,7 @@ def of_job(job: Job, settings: Settings | None) -> SessionReward:
 def lent_reward(job: Job) -> SessionReward:
     """What scores the replies of an alignment, by the name in its settings; for ``sft`` the reward model or nobody.
 
-    Raises
-    ------
-    InputError
-        It cannot be loaded, or its settings cannot be used.
+    Raises InputError: it cannot be loaded, or its settings cannot be used.
     """
     settings = job.settings
     named = settings.reward_by
@@ -100,10 +97,7 @@ def lent_reward(job: Job) -> SessionReward:
 def reward_of(folder: Path | None, device: Device = "cpu") -> SessionReward:
     """The reward model in ``folder``, or none at all.
 
-    Raises
-    ------
-    InputError
-        A folder that holds no reward model, or one that cannot be loaded.
+    Raises InputError: a folder that holds no reward model, or one that cannot be loaded.
     """
     return NoReward() if folder is None else ModelReward(folder, device)
 
@@ -113,10 +107,7 @@ def finite_scores(
 ) -> list[float]:
     """One score a reply (N of them); ``contexts`` are what the replies answer, ``where`` the step in words.
 
-    Raises
-    ------
-    UnitError
-        A score that is not a finite number.
+    Raises UnitError: a score that is not a finite number.
     """
     scores = reward(contexts, histories, replies)
     for context, score, reply in zip(contexts, scores, replies, strict=True):

@@ -75,10 +75,7 @@ class WandbRun:
 
     ``WANDB_MODE=offline`` in the environment keeps everything on this machine, in ``folder``.
 
-    Raises
-    ------
-    InputError
-        wandb is not installed, or does not start (no login, no network).
+    Raises InputError: wandb is not installed, or does not start (no login, no network).
     """
 
     def __init__(self, project: str, folder: Path, settings: AlignSettings, seed: int, called: str = "wandb") -> None:

@@ -60,12 +60,8 @@ def ask_in_turn(
 
     A turn of which no reply could be used is left out and told.
 
-    Raises
-    ------
-    InputError
-        No request can succeed until a person changes something.
-    StoppedError
-        The budget is used up; replies are kept, and the same call goes on.
+    Raises InputError: no request can succeed until a person changes something; StoppedError: the budget is used up;
+    replies are kept, and the same call goes on.
     """
 
     def one(instance: Instance) -> Instance | tuple[str, str]:
@@ -97,10 +93,7 @@ def price(
 ) -> CostEstimate:
     """How many requests there are, how many have a reply already, and what the others would cost. Asks nobody.
 
-    Raises
-    ------
-    InputError
-        Kept replies or a price table cannot be read.
+    Raises InputError: kept replies or a price table cannot be read.
     """
     settings = asked[0][0].settings
     requests = [

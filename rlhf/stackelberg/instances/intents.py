@@ -31,15 +31,9 @@ Answers = tuple[tuple[str, ...], tuple[str, ...]]
 class IntentQuestions:
     """How one model is asked for intents.
 
-    Parameters
-    ----------
-    settings : LLMSettings
-        The model; its temperature is used as it is.
-    k : int
-        Answers of each kind.
-    way : str
-        ``together``: one request for all (Figure 6); ``apart``: K requests for one desired and one undesired answer
-        each (Appendix C: "we sample K times").
+    ``settings``: the model; its temperature is used as it is. ``k``: answers of each kind. ``way``: ``together``: one
+    request for all (Figure 6); ``apart``: K requests for one desired and one undesired answer each (Appendix C: "we
+    sample K times").
     """
 
     settings: LLMSettings
@@ -89,10 +83,8 @@ def reader(count: int) -> Callable[[ChatReply], Answers]:
 def read_answers(reply: ChatReply, count: int) -> Answers:
     """Desired and undesired answers of a reply, ``count`` each.
 
-    Raises
-    ------
-    ReplyMistakeError
-        Fewer or more of them, one that is empty, stands twice or is no text, or the reply cannot be used at all.
+    Raises ReplyMistakeError: fewer or more of them, one that is empty, stands twice or is no text, or the reply cannot
+    be used at all.
     """
     check_finished(reply, "write shorter answers")
     document = strict_json(reply.text)
@@ -163,10 +155,7 @@ class BaseQuestions:
 def read_speech(reply: ChatReply) -> str:
     """The words of a reply, on one line.
 
-    Raises
-    ------
-    ReplyMistakeError
-        There are none, they are too many, or the reply was cut off or declined.
+    Raises ReplyMistakeError: there are none, they are too many, or the reply was cut off or declined.
     """
     check_finished(reply, "say less")
     words = spoken_words(reply.text)

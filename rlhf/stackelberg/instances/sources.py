@@ -37,10 +37,7 @@ def instances_of(reopened: RestoredEpisode) -> Iterator[Instance]:
 
     A round's last speaker leads nobody: its words are answered by votes, not by a speech.
 
-    Raises
-    ------
-    UnitError
-        The environment shows a follower the words of others in a way that cannot be filled in again.
+    Raises UnitError: the environment shows a follower the words of others in a way that cannot be filled in again.
     """
     turn_of = {(place.step, place.agent): turn for turn, place in enumerate(reopened.places)}
     for led in speeches_led(reopened):
@@ -173,23 +170,11 @@ def turns_of(
 ) -> Turns:
     """Every turn with a follower in ``sources``, or as many as are wanted.
 
-    Parameters
-    ----------
-    sources : sequence of Path
-        Folders of simulated corpora, or files of turns (``.jsonl``) as `turns.instance.write_instances` makes them.
-    instances : int
-        Turns of each game, drawn without regard to the sessions (section 4.1); fewer where there are no more.
-    games : int or None
-        Sessions of each corpus that are drawn from first; None takes all.
-    seed : int
-        Of both draws.
-    progress : callable
-        ``progress(source, done, total)`` after every session.
-
-    Raises
-    ------
-    InputError
-        A source that cannot be read, one turn in two of them, or no turn that has a follower.
+    ``sources``: folders of simulated corpora, or files of turns (``.jsonl``) as `turns.instance.write_instances` makes
+    them. ``instances``: turns of each game, drawn without regard to the sessions (section 4.1); fewer where there are
+    no more. ``games``: sessions of each corpus that are drawn from first; None takes all. ``seed``: of both draws.
+    ``progress``: ``progress(source, done, total)`` after every session. Raises InputError: a source that cannot be
+    read, one turn in two of them, or no turn that has a follower.
     """
     found: list[Instance] = []
     sessions, skipped = 0, Counter[str]()

@@ -43,13 +43,7 @@ class LocalFollower:
     seed: int = 0
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
-        """As `Follower.answers`.
-
-        Raises
-        ------
-        UnitError
-            Probabilities that are no finite numbers.
-        """
+        """As `Follower.answers`. Raises UnitError: probabilities that are no finite numbers."""
         from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
         from apportion.rlhf.sampling.rollout import drawn_replies
         from apportion.rlhf.stackelberg.dialogues import prompt_episode
@@ -80,10 +74,7 @@ class AskedFollower:
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
         """As `Follower.answers`; a reply that was declined or cut off is no answer.
 
-        Raises
-        ------
-        InputError, StoppedError, UnitError
-            As `apportion.llm_client.session.LLMSession.complete`.
+        Raises InputError, StoppedError, UnitError: as `apportion.llm_client.session.LLMSession.complete`.
         """
         requests = self.requests(instances, said)
         with ThreadPoolExecutor(max(1, min(self.concurrency, len(requests)))) as pool:
@@ -122,25 +113,15 @@ TEXTS_AT_ONCE = 64
 class TextEmbedding:
     """Mean over the tokens of a text of a model's last hidden states (`apportion.reward_model.network.backbones`).
 
-    Parameters
-    ----------
-    model : str
-        ``minilm``, or the name or folder of a Hugging Face model.
-    max_tokens : int
-        Of a text; what is longer is cut.
+    ``model``: ``minilm``, or the name or folder of a Hugging Face model. ``max_tokens``: of a text; what is longer is
+    cut.
     """
 
     model: str = MINILM
     max_tokens: int = MAX_TOKENS
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """Vectors [shape=(N, d)].
-
-        Raises
-        ------
-        InputError
-            There is no such model.
-        """
+        """Vectors [shape=(N, d)]. Raises InputError: there is no such model."""
         import numpy as np
 
         from apportion.reward_model.network.backbones import frozen_backbone
@@ -160,12 +141,7 @@ class TextEmbedding:
 class ServedEmbedding:
     """A server's embeddings, a text a request; each vector is kept before it is used.
 
-    Parameters
-    ----------
-    settings : LLMSettings
-        The model and its server.
-    complete : callable
-        Asks it (`apportion.llm_client.session.LLMSession.complete`).
+    ``settings``: the model and its server. ``complete``: asks it (`apportion.llm_client.session.LLMSession.complete`).
     """
 
     settings: LLMSettings
@@ -174,12 +150,8 @@ class ServedEmbedding:
     def __call__(self, texts: Sequence[str]) -> Floats:
         """Vectors [shape=(N, d)].
 
-        Raises
-        ------
-        InputError, StoppedError
-            As `apportion.llm_client.session.LLMSession.complete`.
-        UnitError
-            The server failed, or gave vectors of several lengths.
+        Raises InputError, StoppedError: as `apportion.llm_client.session.LLMSession.complete`; UnitError: the server
+        failed, or gave vectors of several lengths.
         """
         import numpy as np
 

@@ -107,29 +107,11 @@ def persuasion(
 ) -> Persuaded:
     """Table 6 of a trained Refiner: what followers answer to its speeches, epoch by epoch.
 
-    Parameters
-    ----------
-    folder : Path
-        Of `refine train`, with the Refiner after each epoch.
-    instances : sequence of Instance
-        Turns with intents that it has not learned from.
-    stages : str
-        Whether it refines or speaks itself.
-    follower : Follower
-        Who answers, in the followers' own prompts.
-    embed : callable
-        Makes vectors of texts.
-    window : Window
-        What the Refiner reads, and how it is sampled.
-    seed : int
-        Of its speeches; the same in every epoch.
-
-    Raises
-    ------
-    InputError
-        The folder has no epochs, or nobody can be asked.
-    UnitError
-        An answer that failed.
+    ``folder``: of `refine train`, with the Refiner after each epoch. ``instances``: turns with intents that it has not
+    learned from. ``stages``: whether it refines or speaks itself. ``follower``: who answers, in the followers' own
+    prompts. ``embed``: makes vectors of texts. ``window``: what the Refiner reads, and how it is sampled. ``seed``: of
+    its speeches; the same in every epoch. Raises InputError: the folder has no epochs, or nobody can be asked;
+    UnitError: an answer that failed.
     """
     from apportion.rlhf.policy.folder import base_of, open_policy
     from apportion.rlhf.policy_settings import Placement
@@ -206,29 +188,13 @@ _TOO_LONG = "Leave that turn out, or use a model with a longer context."
 class Asked:
     """What is to be compared.
 
-    Parameters
-    ----------
-    refiner : Path
-        A folder of `refine train`.
-    turns : Path or None
-        Turns with intents; None takes those that the training has set aside.
-    follower : str or None
-        A causal language model of this machine that answers; None: ``chosen`` does.
-    chosen : ChosenModel
-        The language model at a server, its limits and files.
-    temperature : float
-        Of whoever answers.
-    embedding : str
-        As `apportion.rlhf.stackelberg.persuasion_eval.followers.TextEmbedding` has it, or ``MODEL@URL`` of a server of
-        embeddings.
-    embedding_send_to : str or None
-        Consent: the host to which answers may be sent for their vectors.
-    count : int
-        Turns, drawn from all.
-    seed : int
-        Of draws, speeches and answers.
-    called : callable
-        What a caller calls the fields, for errors.
+    ``refiner``: a folder of `refine train`. ``turns``: turns with intents; None takes those that the training has set
+    aside. ``follower``: a causal language model of this machine that answers; None: ``chosen`` does. ``chosen``: the
+    language model at a server, its limits and files. ``temperature``: of whoever answers. ``embedding``: as
+    `apportion.rlhf.stackelberg.persuasion_eval.followers.TextEmbedding` has it, or ``MODEL@URL`` of a server of
+    embeddings. ``embedding_send_to``: consent: the host to which answers may be sent for their vectors. ``count``:
+    turns, drawn from all. ``seed``: of draws, speeches and answers. ``called``: what a caller calls the fields, for
+    errors.
     """
 
     refiner: Path
@@ -246,12 +212,8 @@ class Asked:
 def persuade(asked: Asked, progress: Callable[[int, int], None] = lambda done, total: None) -> Persuaded:
     """Table 6; its turns, a turn and epoch a line, are written into `FILE` in the Refiner's folder.
 
-    Raises
-    ------
-    InputError
-        No Refiner, no turns with intents, or a model that cannot be asked.
-    StoppedError, UnitError
-        As whoever answers.
+    Raises InputError: no Refiner, no turns with intents, or a model that cannot be asked; StoppedError, UnitError: as
+    whoever answers.
     """
     from apportion.rlhf.policy.folder import read_window
 
