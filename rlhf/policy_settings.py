@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -20,7 +20,17 @@ Dtype = Annotated[
 ]
 
 
-class Window(Settings):
+class _Part(Settings):
+    """Settings that larger groups hold among others."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """These settings out of a larger group, which has checked them."""
+        values = {name: getattr(settings, name) for name in cls.model_fields}
+        return cls.model_construct(**values)  # type: ignore[return-value]
+
+
+class Window(_Part):
     """What a policy reads of a dialogue, and how its replies are sampled."""
 
     context_turns: ContextTurns = 3
@@ -34,7 +44,7 @@ class Window(Settings):
         return self.max_context_tokens + self.max_new_tokens
 
 
-class Placement(Settings):
+class Placement(_Part):
     """Where a policy runs, and in what number format its frozen weights are."""
 
     device: Device = "cpu"

@@ -365,12 +365,12 @@ class AlignSettings(PresetSettings):
     @property
     def window(self) -> Window:
         """What the policy reads, and how its replies are sampled."""
-        return Window.model_construct(**{name: getattr(self, name) for name in Window.model_fields})
+        return Window.of(self)
 
     @property
     def placement(self) -> Placement:
         """Where the policy runs."""
-        return Placement.model_construct(**{name: getattr(self, name) for name in Placement.model_fields})
+        return Placement.of(self)
 
     @property
     def adapter(self) -> LoraSettings:

@@ -74,11 +74,9 @@ def check_chosen(before: BeforeRun) -> Iterator[str]:
         partner = asking_partner(config) or asking_other(config)
         if partner is None or before.finished():
             return
-        from apportion.rlhf.sampling.sotopia_reset import asker_of
-
         called = PARTNER if asking_partner(config) is not None else OTHER
         try:
-            asker_of(partner, asking_of(config), called).check(looks_only=True)
+            asking_of(config).session(partner, called).check(looks_only=True)
         except InputError as error:
             if before.sends:
                 raise

@@ -14,7 +14,6 @@ import torch
 
 from apportion.corpus.schema import KEY, RESPONSES
 from apportion.corpus.session import Episode
-from apportion.foundation.errors import UnitError
 from apportion.foundation.files import model_digest, place_file, write_atomically
 from apportion.foundation.progress import Progress
 from apportion.rlhf.compare.blind import blinded
@@ -32,7 +31,7 @@ from apportion.rlhf.policy.contexts import (
 from apportion.rlhf.policy.folder import open_policy
 from apportion.rlhf.policy.loading import Policy, memory_advice
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.sampling.rollout import sample_replies
+from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
 from apportion.rlhf.training.rng_state import quiet_transformers
 
 if TYPE_CHECKING:
@@ -179,22 +178,16 @@ def generate(
 def _answers(policy: Policy, contexts: Sequence[DialogueContext], sampling: SamplingSettings, start: int) -> list[str]:
     # The same numbers for every policy: what differs between two of them is then less a matter of luck.
     torch.manual_seed(int.from_bytes(hashlib.sha256(f"{sampling.seed} {start}".encode()).digest()[:8]) >> 1)
-    try:
+    problem = (
+        f"policy {policy.name!r}: its probabilities are no finite numbers, so nothing can be drawn from them "
+        f"(session {contexts[0].session_id!r}, turn {contexts[0].turn}). Its weights are damaged, or the training "
+        "blew up: train it again with a lower learning rate."
+    )
+    length = sampling.window.max_new_tokens
+    with finite_probabilities(problem):
         rollout = sample_replies(
-            policy,
-            policy.model,
-            contexts,
-            max_new_tokens=sampling.window.max_new_tokens,
-            temperature=sampling.temperature,
+            policy, policy.model, contexts, max_new_tokens=length, temperature=sampling.temperature
         )
-    except RuntimeError as error:
-        if "probability tensor" not in str(error):
-            raise
-        raise UnitError(
-            f"policy {policy.name!r}: its probabilities are no finite numbers, so nothing can be drawn from them "
-            f"(session {contexts[0].session_id!r}, turn {contexts[0].turn}). Its weights are damaged, or the training "
-            "blew up: train it again with a lower learning rate."
-        ) from None
     return list(rollout.texts)
 
 

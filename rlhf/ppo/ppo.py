@@ -35,7 +35,7 @@ from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.alarms import Alarms, gamed, repetition, sameness
 from apportion.rlhf.training.job import Run, Watcher
 from apportion.rlhf.training.metrics import Metrics, masked_mean, progress_line
-from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores
+from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, settled_scores
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
 
@@ -227,11 +227,7 @@ class PPO:
         settings = self.settings
         logp, values, entropy, reference = self._forward(rollout)
         divergence = (logp - reference) * rollout.mask
-        if settings.score_norm:
-            self.score_norm.update(scores)
-            scores = self.score_norm(scores)
-        if (limit := settings.reward_clip) is not None:
-            scores = [min(max(score, -limit), limit) for score in scores]
+        scores = settled_scores(scores, self.score_norm, settings)
         cost = self.kl_control.coefficient
         rewards = token_rewards(scores, divergence, rollout, cost, settings.kl_clip, settings.reward_at)
         advantages, returns = estimate_advantages(rewards, values, rollout.mask, settings.gamma, settings.gae_lambda)

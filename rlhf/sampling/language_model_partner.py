@@ -22,10 +22,11 @@ from apportion.rlhf.policy.contexts import HistoryText
 from apportion.rlhf.sampling.partner import Dialogue, LivePartner
 
 if TYPE_CHECKING:
-    from apportion.rlhf.training.job import Asking, Job
+    from apportion.rlhf.training.job import Job
 
 CALLED = "partner_settings"
 """What the settings are called in errors."""
+TOO_LONG = f"Lower {CALLED}.shown_turns."
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",
     entry_points="apportion.partner_prompts",
@@ -155,22 +156,8 @@ def read_answer(reply: ChatReply) -> str | None:
     return " ".join(said.split())
 
 
-def asker_of(settings: LanguageModelPartnerSettings, asking: Asking) -> LLMSession:
-    """Lends the partner's model, with the files and the budget of the job."""
-    return LLMSession(
-        settings,
-        cache=asking.cache,
-        recorded=asking.recorded,
-        record=asking.record,
-        prices=asking.prices,
-        budget_usd=asking.budget_usd,
-        called=CALLED,
-        too_long=f"Lower {CALLED}.shown_turns.",
-    )
-
-
 def of_job(
     job: Job, settings: LanguageModelPartnerSettings, episodes: Sequence[Episode], history: HistoryText
 ) -> LanguageModelPartner:
     """The language model of an alignment; its client is made when it is first asked."""
-    return LanguageModelPartner(episodes, history, asker_of(settings, job.asking), settings)
+    return LanguageModelPartner(episodes, history, job.asking.session(settings, CALLED, TOO_LONG), settings)

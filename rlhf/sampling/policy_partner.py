@@ -94,7 +94,5 @@ def of_job(
     job: Job, settings: PolicyPartnerSettings, episodes: Sequence[Episode], history: HistoryText
 ) -> PolicyPartner:
     """The partner of an alignment, loaded. Raises InputError: the model cannot be loaded, or does not suit."""
-    window = Window.model_construct(**{name: getattr(settings, name) for name in Window.model_fields})
-    placement = Placement.model_construct(**{name: getattr(settings, name) for name in Placement.model_fields})
-    policy = open_policy(settings.policy, window, placement, settings.policy)
+    policy = open_policy(settings.policy, Window.of(settings), Placement.of(settings), settings.policy)
     return PolicyPartner(episodes, history, policy, settings, job.seed)

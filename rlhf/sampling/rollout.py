@@ -22,6 +22,11 @@ from apportion.rlhf.policy_settings import Window
 if TYPE_CHECKING:
     from apportion.rlhf.policy.loading import Policy
 
+RAN_AWAY = (
+    "the policy's probabilities are no finite numbers, so no reply can be drawn: its weights have run away. Lower lr "
+    "(and tiny.warmup_lr)."
+)
+
 
 @dataclass(frozen=True)
 class StopReason:
@@ -138,17 +143,14 @@ def sample_replies(
 
 
 @contextmanager
-def finite_probabilities() -> Iterator[None]:
-    """Turn torch's refusal to draw from probabilities that are no finite numbers into a UnitError."""
+def finite_probabilities(problem: str = RAN_AWAY) -> Iterator[None]:
+    """Turn torch's refusal to draw from probabilities that are no finite numbers into a UnitError of ``problem``."""
     try:
         yield
     except RuntimeError as error:
         if "probability tensor" not in str(error):
             raise
-        raise UnitError(
-            "the policy's probabilities are no finite numbers, so no reply can be drawn: its weights have run away. "
-            "Lower lr (and tiny.warmup_lr)."
-        ) from error
+        raise UnitError(problem) from error
 
 
 def join_rollouts(parts: Sequence[Rollout], pad_id: int) -> Rollout:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite
 
 import pyarrow as pa
@@ -27,6 +27,10 @@ SAMPLES = pa.schema(
 )
 
 
+_Scored = tuple[list[str], list[float | None]]
+"""Texts, and the reward of each."""
+
+
 def compare_replies(
     policy: Policy, model: PeftModel, contexts: Sequence[DialogueContext], reward: Reward, settings: AlignSettings
 ) -> pa.Table:
@@ -35,13 +39,7 @@ def compare_replies(
     Returns ``context`` (the dialogue that the policy read), ``before``, ``after``, ``reward_before``, ``reward_after``
     (null where nobody scores).
     """
-    if not contexts:
-        return SAMPLES.empty_table()
-    with model.disable_adapter():
-        before, reward_before = _answers(policy, model, contexts, reward, settings)
-    after, reward_after = _answers(policy, model, contexts, reward, settings)
-    shown = ["\n".join(f"{_whose(message)}: {message.text}" for message in context.messages) for context in contexts]
-    return pa.table([shown, before, after, reward_before, reward_after], schema=SAMPLES)
+    return _compared(model, contexts, lambda: _answers(policy, model, contexts, reward, settings))
 
 
 def compare_episodes(
@@ -56,20 +54,24 @@ def compare_episodes(
 
     ``before`` and ``after`` hold what the policy said, a line a turn; the rewards are the means over these turns.
     """
+
+    def played() -> _Scored:
+        return _spoken(sample_dialogues(policy, model, contexts, partner, settings, greedy=True), contexts, reward)
+
+    return _compared(model, contexts, played)
+
+
+def _compared(model: PeftModel, contexts: Sequence[DialogueContext], answer: Callable[[], _Scored]) -> pa.Table:
     if not contexts:
         return SAMPLES.empty_table()
     with model.disable_adapter():
-        before = sample_dialogues(policy, model, contexts, partner, settings, greedy=True)
-    after = sample_dialogues(policy, model, contexts, partner, settings, greedy=True)
+        before, reward_before = answer()
+    after, reward_after = answer()
     shown = ["\n".join(f"{_whose(message)}: {message.text}" for message in context.messages) for context in contexts]
-    rows = [_spoken(rollout, contexts, reward) for rollout in (before, after)]
-    columns = [shown, *(texts for texts, _ in rows), *(means for _, means in rows)]
-    return pa.table(columns, schema=SAMPLES)
+    return pa.table([shown, before, after, reward_before, reward_after], schema=SAMPLES)
 
 
-def _spoken(
-    rollout: Rollout, contexts: Sequence[DialogueContext], reward: Reward
-) -> tuple[list[str], list[float | None]]:
+def _spoken(rollout: Rollout, contexts: Sequence[DialogueContext], reward: Reward) -> _Scored:
     rows = rollout.turn_ends[:, 0].tolist()
     scores = reward([contexts[row] for row in rows], rollout.histories, rollout.texts)
     said: list[list[str]] = [[] for _ in contexts]
@@ -87,7 +89,7 @@ def _whose(message: ContextTurn) -> str:
 
 def _answers(
     policy: Policy, model: PeftModel, contexts: Sequence[DialogueContext], reward: Reward, settings: AlignSettings
-) -> tuple[list[str], list[float | None]]:
+) -> _Scored:
     replies: list[str] = []
     for start in range(0, len(contexts), settings.batch):
         rollout = sample_replies(

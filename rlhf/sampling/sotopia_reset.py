@@ -26,7 +26,6 @@ from apportion.foundation.settings import Settings
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.prompt_style import StyledModel
 from apportion.llm_client.request import ChatReply, ChatRequest
-from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.policy.contexts import HistoryText
 from apportion.rlhf.policy.folder import check_policy, read_window
@@ -35,7 +34,7 @@ from apportion.rlhf.sampling.environment_partner import EnvironmentPartner, Star
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 
 if TYPE_CHECKING:
-    from apportion.rlhf.training.job import Asking, Job
+    from apportion.rlhf.training.job import Job
 
 CALLED = "environment_settings"
 """What the settings are called in errors."""
@@ -197,24 +196,10 @@ def of_job(job: Job, settings: SotopiaStarts, history: HistoryText) -> Iterator[
         yield starts, EnvironmentPartner(starts, _other(settings.other), settings.outcome, history)
         return
     revised(asked.style)
-    with asker_of(asked.settings, job.asking) as asker:
+    with job.asking.session(asked.settings, f"{CALLED}.llm", TOO_LONG) as asker:
         asker.check()
         other = LanguageModelAgent(asked.called, asked.style, asked.settings, asker.complete)
         yield starts, EnvironmentPartner(starts, other, settings.outcome, history, asked.settings.concurrency)
-
-
-def asker_of(settings: LLMSettings, asking: Asking, called: str = f"{CALLED}.llm") -> LLMSession:
-    """Lends the model of the other side, with the files and the budget of the job."""
-    return LLMSession(
-        settings,
-        cache=asking.cache,
-        recorded=asking.recorded,
-        record=asking.record,
-        prices=asking.prices,
-        budget_usd=asking.budget_usd,
-        called=called,
-        too_long=TOO_LONG,
-    )
 
 
 def _other(name: str) -> Agent | None:

@@ -7,6 +7,8 @@ from typing import Literal
 
 from apportion.corpus.session import Episode, Session, Turn
 from apportion.corpus.targets import unrated_episode
+from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
+from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.prompts import ASSISTANT, USER
 from apportion.rlhf.stackelberg.instances.instance import Instance
 from apportion.rlhf.stackelberg.questions import (
@@ -28,6 +30,13 @@ def prompt_episode(name: str, chat: Chat, reply: str = "") -> Episode:
     told = "\n\n".join(message.content for message in chat)
     turns = (Turn(0, USER, told), Turn(1, ASSISTANT, reply))
     return unrated_episode(Session(name, turns), ASSISTANT)
+
+
+def prompt_context(policy: Policy, name: str, chat: Chat) -> DialogueContext:
+    """The same as a policy reads it."""
+    episode = prompt_episode(name, chat)
+    messages = speaker_messages(episode.turns, episode)
+    return DialogueContext(name, 1, messages, render(messages, policy.tokenizer, reply_follows=True), "")
 
 
 def asked_chat(leader_sees: str, base: str, stages: Stages) -> Chat:

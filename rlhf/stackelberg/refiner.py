@@ -52,14 +52,11 @@ class TrainedRefiner:
         Raises ReplyMistakeError: the Refiner's window has no room for the situation; InputError: the folder cannot be
         loaded; UnitError: probabilities that are no finite numbers.
         """
-        from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
         from apportion.rlhf.sampling.rollout import drawn_replies
-        from apportion.rlhf.stackelberg.dialogues import asked_chat, prompt_episode, words_said
+        from apportion.rlhf.stackelberg.dialogues import asked_chat, prompt_context, words_said
 
         policy, window, stages = _opened(str(Path(self.folder).expanduser().resolve()))
-        episode = prompt_episode("", asked_chat(view.text, base, stages))
-        messages = speaker_messages(episode.turns, episode)
-        context = DialogueContext("", 1, messages, render(messages, policy.tokenizer, reply_follows=True), "")
+        context = prompt_context(policy, "", asked_chat(view.text, base, stages))
         if len(context.prompt) > window.max_context_tokens:
             raise ReplyMistakeError(
                 f"the Refiner reads {window.max_context_tokens} tokens, and the situation has {len(context.prompt)}"

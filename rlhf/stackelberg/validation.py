@@ -9,11 +9,10 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import Any
 
-from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.sampling.rollout import drawn_replies
-from apportion.rlhf.stackelberg.dialogues import Stages, prompt_episodes, words_said
+from apportion.rlhf.stackelberg.dialogues import Stages, asked_chat, prompt_context, words_said
 from apportion.rlhf.stackelberg.instances.instance import Instance
 from apportion.rlhf.stackelberg.log_likelihood_gain import word_count
 from apportion.rlhf.stackelberg.reward import StackelbergReward
@@ -72,13 +71,7 @@ def speeches(
 
     A turn whose prompt is longer than the window stands as it was said in the corpus.
     """
-    episodes = prompt_episodes(instances, stages)
-    contexts = []
-    for episode in episodes:
-        messages = speaker_messages(episode.turns, episode)
-        contexts.append(
-            DialogueContext(episode.session_id, 1, messages, render(messages, policy.tokenizer, reply_follows=True), "")
-        )
+    contexts = [prompt_context(policy, one.name, asked_chat(one.leader_sees, one.said, stages)) for one in instances]
     said: list[list[str]] = [[] for _ in instances]
     asked = [
         (place, sample)

@@ -13,7 +13,7 @@ from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.arguments import updates_a_step
-from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores
+from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, settled_scores
 
 
 class GroupReward:
@@ -65,16 +65,9 @@ class GroupReward:
         parts = self._processes.gather_objects(here)
         self.scores = [score for part in parts for score in part]
         first = sum(map(len, parts[: self._processes.rank]))
-        scores = iter(self._settled(self.scores)[first : first + len(here)])
+        scores = iter(settled_scores(self.scores, self.score_norm, self._settings)[first : first + len(here)])
         self.turns = [[next(scores) for _ in turns] for turns in turns_of]
         return [math.fsum(turns) for turns in self.turns]
-
-    def _settled(self, scores: Sequence[float]) -> Sequence[float]:
-        if self._settings.score_norm:
-            self.score_norm.update(scores)
-            scores = self.score_norm(scores)
-        limit = self._settings.reward_clip
-        return scores if limit is None else [min(max(score, -limit), limit) for score in scores]
 
 
 EPSILON = 1e-4

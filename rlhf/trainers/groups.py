@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,7 +25,7 @@ from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.arguments import group_arguments
 from apportion.rlhf.trainers.group_reward import GroupReward, spread_over_tokens, turn_advantages
-from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
+from apportion.rlhf.trainers.running import StepTrainer, carry_out
 from apportion.rlhf.training.alarms import repetition, sameness
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import masked_mean
@@ -50,20 +51,21 @@ def train_rloo(data: TrainingData, run: Run) -> PeftModel:
 def _train(
     kind: type[_GRPO] | type[_RLOO], config: type[GRPOConfig] | type[RLOOConfig], data: TrainingData, run: Run
 ) -> PeftModel:
-    checkpoints = trainer_checkpoints(run)
-    with trainer_folder(run, checkpoints) as folder:
-        trainer = kind(
+    reward = GroupReward(data.reward, data.contexts, run.settings, run.processes)
+    rows = _dataset(data.policy, data.contexts, run)
+
+    def make(folder: Path) -> _Group:
+        return kind(
             policy=data.policy,
             contexts=data.contexts,
-            reward=GroupReward(data.reward, data.contexts, run.settings, run.processes),
+            reward=reward,
             settings=run.settings,
             partner=data.partner,
             args=group_arguments(config, run, folder),
-            train_dataset=_dataset(data.policy, data.contexts, run),
+            train_dataset=rows,
         )
-        carry_out(trainer, run, _GroupHooks(trainer), checkpoints)
-    model: PeftModel = trainer.model
-    return model
+
+    return carry_out(run, make)
 
 
 def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:
@@ -79,7 +81,7 @@ def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> D
     )
 
 
-class _Group(AdapterSaving):
+class _Group(StepTrainer):
     """What is ours in both trainers: exact histories for the reward, the step's metrics, turns' advantages."""
 
     accelerator: Any
@@ -152,6 +154,15 @@ class _Group(AdapterSaving):
             **measured_endings(gather_object(list(self.endings))),
         }
 
+    def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        return {**self.observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
+
+    def own_state(self) -> Any:
+        return self.reward.score_norm.moments
+
+    def load_own_state(self, state: Any) -> None:
+        self.reward.score_norm = ScoreNorm(*state)
+
     def _everywhere(self, values: Tensor) -> Tensor:
         """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""
         rows: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
@@ -177,26 +188,6 @@ def measured_endings(endings: Sequence[StopReason]) -> dict[str, float]:
         "ended": sum(ending.over for ending in endings) / len(endings),
         "unusable": sum(ending.unusable for ending in endings) / turns,
     }
-
-
-class _GroupHooks:
-    """What a step of either trainer measured, and the moments of its scores. (A trainer has a `state` of its own.)"""
-
-    def __init__(self, trainer: _Group) -> None:
-        self._trainer = trainer
-
-    def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
-        """The last step's metrics."""
-        observed = self._trainer.observed
-        return {**observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
-
-    def state(self) -> Any:
-        """The moments of the scores."""
-        return self._trainer.reward.score_norm.moments
-
-    def load_state(self, state: Any) -> None:
-        """Take up the moments of the scores."""
-        self._trainer.reward.score_norm = ScoreNorm(*state)
 
 
 class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]

@@ -6,12 +6,13 @@ import json
 import math
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
+from peft import PeftModel
 from safetensors.torch import load_file
 from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_pt_utils import safe_globals
@@ -66,36 +67,51 @@ class TrainerCheckpoints(StepFolders):
         return {"history": state["history"], "alarms": state["alarms"], "own": state["own"]}
 
 
-class TrainerHooks(Protocol):
-    """What a step's metrics are asked of, and what it has to keep from step to step."""
+class StepTrainer:
+    """Part of a trainer: what a step measured, and checkpoints in our form, without pickled arguments."""
 
-    def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
-        """The step's metrics, ``logs`` being the trainer's own means over the step's updates."""
-        ...
+    policy: Policy
+    model: Any
+    args: Any
 
-    def state(self) -> Any:
+    def _save(self, output_dir: str, state_dict: Any = None) -> None:
+        # The trainer asks every process.
+        if not self.args.should_save:
+            return
+        folder = Path(output_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_adapter(folder, self.policy, self.model)
+
+    def _send_telemetry(self) -> None:
+        """Nothing: TRL would tell the Hub what is trained, and how."""
+
+    def create_model_card(self, *arguments: Any, **options: Any) -> None:
+        """Nothing: the policy card is ours."""
+
+    def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        """The last step's metrics, ``logs`` being the trainer's own means over the step's updates."""
+        raise NotImplementedError
+
+    def own_state(self) -> Any:
         """What a checkpoint has to hold beside the trainer's own, as JSON values."""
-        ...
+        return None
 
-    def load_state(self, state: Any) -> None:
-        """Go on from what `state` gave."""
-        ...
+    def load_own_state(self, state: Any) -> None:
+        """Go on from what `own_state` gave."""
 
 
 class StepCallback(TrainerCallback):
-    """One step is ``updates`` optimizer steps; the trainer has to log and to save once a step.
+    """What happens after each step, which is several optimizer steps; the trainer has to log and to save once a step.
 
     Every process of ``run.processes`` has one; all of them come to the same metrics and alarms, the first one finishes
     checkpoints.
 
-    ``run``: where metrics and progress go. ``hooks``: knows the step's metrics. ``updates``: optimizer steps of one
-    step. ``checkpoints``: what a killed run goes on from.
+    ``run``: where metrics and progress go. ``checkpoints``: what a killed run goes on from.
     """
 
-    def __init__(self, run: Run, hooks: TrainerHooks, updates: int, checkpoints: TrainerCheckpoints | None) -> None:
+    def __init__(self, run: Run, trainer: StepTrainer, checkpoints: TrainerCheckpoints | None) -> None:
         self.run = run
-        self.hooks = hooks
-        self.updates = updates
+        self.trainer = trainer
         self.checkpoints = checkpoints
         self.alarms = Alarms(run.settings.alarms) if "alarms" in run.settings.trainer.reads else None
         self._metrics: dict[str, float] = {}
@@ -111,7 +127,7 @@ class StepCallback(TrainerCallback):
             return None
         folder, state = newest
         self.run.metrics.restore(state["history"])
-        self.hooks.load_state(state["own"])
+        self.trainer.load_own_state(state["own"])
         if self.alarms:
             self.alarms.load_state(state["alarms"])
         return folder
@@ -140,7 +156,7 @@ class StepCallback(TrainerCallback):
                     f"{algorithm} step {step}: {what} is {logs[name]}; it must be a finite number. Lower lr."
                 )
         # The first one's in all: what an alarm tells one process it tells every other.
-        self._metrics = self.run.processes.broadcast(self.hooks.metrics(logs))
+        self._metrics = self.run.processes.broadcast(self.trainer.step_metrics(logs))
         self.run.metrics.add(step, self._metrics)
         reason = self.alarms.check(self._metrics) if self.alarms else None
         for watcher in self.run.watch:
@@ -167,7 +183,7 @@ class StepCallback(TrainerCallback):
         ours = {
             "alarms": self.alarms.state() if self.alarms else {"start": {}, "streaks": {}},
             "history": self.run.metrics.rows,
-            "own": self.hooks.state(),
+            "own": self.trainer.own_state(),
         }
         checkpoints.finish(written, step, self.alarms is None or self.alarms.calm, ours)
 
@@ -179,38 +195,11 @@ class StepCallback(TrainerCallback):
         self.run.progress(step, settings.steps, line)
 
     def _step(self, state: TrainerState) -> int:
-        return state.global_step // self.updates
-
-
-class AdapterSaving:
-    """Part of a trainer: a checkpoint's weights are written in our form, without the trainer's pickled arguments."""
-
-    policy: Policy
-    model: Any
-    args: Any
-
-    def _save(self, output_dir: str, state_dict: Any = None) -> None:
-        # The trainer asks every process.
-        if not self.args.should_save:
-            return
-        folder = Path(output_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_adapter(folder, self.policy, self.model)
-
-    def _send_telemetry(self) -> None:
-        """Nothing: TRL would tell the Hub what is trained, and how."""
-
-    def create_model_card(self, *arguments: Any, **options: Any) -> None:
-        """Nothing: the policy card is ours."""
-
-
-def trainer_checkpoints(run: Run) -> TrainerCheckpoints | None:
-    """What a killed run goes on from; None where it keeps nothing."""
-    return TrainerCheckpoints(run.checkpoints, run.processes.size) if run.checkpoints else None
+        return state.global_step // updates_a_step(self.run.settings)
 
 
 @contextmanager
-def trainer_folder(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator[Path]:
+def _writable(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator[Path]:
     """Where a trainer may write until a checkpoint is whole; one for all processes, where there are checkpoints."""
     if checkpoints is None:
         with tempfile.TemporaryDirectory(prefix="apportion-align-") as name:
@@ -229,24 +218,29 @@ def trainer_folder(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator
         checkpoints.clear_scratch()
 
 
-def carry_out(trainer: Any, run: Run, hooks: TrainerHooks, checkpoints: TrainerCheckpoints | None) -> None:
-    """Train up to ``run.settings.steps`` steps, from the newest checkpoint on where there is one.
+def carry_out(run: Run, make: Callable[[Path], Any]) -> PeftModel:
+    """Train what ``make`` makes (a TRL trainer and `StepTrainer` that writes into a folder); the model that is trained.
 
-    Raises InputError: settings with which processes that share the weights would not read the model equally often;
-    UnitError: a reward, loss or gradient that is not a finite number, or an alarm; the last good checkpoint is kept and
-    named. A checkpoint that cannot be read.
+    A killed run goes on from its newest checkpoint. Raises InputError: settings with which processes that share the
+    weights would not read the model equally often; UnitError: a reward, loss or gradient that is not a finite number,
+    or an alarm (the last good checkpoint is kept and named), or a checkpoint that cannot be read.
     """
-    if sharding_asked(run.processes):
-        shard_for_trainer(trainer.model, run.settings, run.processes)
-    callback = StepCallback(run, hooks, updates_a_step(run.settings), checkpoints)
-    trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(callback)
-    newest = callback.resume()
-    if run.processes.rank:
-        # Each process samples other replies and drops other activations; the first one's are those of a single one.
-        torch.manual_seed(run.seed + run.processes.rank)
-    try:
-        trainer.train(resume_from_checkpoint=str(newest) if newest else None)
-    except UnitError as error:
-        last_good = checkpoints.kept() if checkpoints else None
-        raise UnitError(f"{error} {last_good}" if last_good else str(error)) from None
+    checkpoints = TrainerCheckpoints(run.checkpoints, run.processes.size) if run.checkpoints else None
+    with _writable(run, checkpoints) as folder:
+        trainer = make(folder)
+        if sharding_asked(run.processes):
+            shard_for_trainer(trainer.model, run.settings, run.processes)
+        callback = StepCallback(run, trainer, checkpoints)
+        trainer.remove_callback(PrinterCallback)
+        trainer.add_callback(callback)
+        newest = callback.resume()
+        if run.processes.rank:
+            # Each process samples other replies and drops other activations; the first one's are those of one alone.
+            torch.manual_seed(run.seed + run.processes.rank)
+        try:
+            trainer.train(resume_from_checkpoint=str(newest) if newest else None)
+        except UnitError as error:
+            last_good = checkpoints.kept() if checkpoints else None
+            raise UnitError(f"{error} {last_good}" if last_good else str(error)) from None
+    model: PeftModel = trainer.model
+    return model

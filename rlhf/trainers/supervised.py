@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
 from apportion.rlhf.policy.supervised_tokens import answer_tokens
 from apportion.rlhf.trainers.arguments import supervised_arguments
-from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
+from apportion.rlhf.trainers.running import StepTrainer, carry_out
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
@@ -41,19 +42,19 @@ def train_supervised(data: TrainingData, run: Run) -> PeftModel:
         raise UnitError("the target answers nobody in words, so there is nothing for sft to learn. Add sessions.")
     order = ShuffledOrder(len(examples), generator=torch.Generator().manual_seed(run.seed))
     steps = run.settings.steps * run.settings.batch
-    checkpoints = trainer_checkpoints(run)
-    with trainer_folder(run, checkpoints) as folder:
-        trainer = _SFT(
+    rows = Dataset.from_list(examples).select([next(order) for _ in range(steps)])
+
+    def make(folder: Path) -> _SFT:
+        return _SFT(
             policy,
             model=policy.model,
             args=supervised_arguments(run, folder),
-            train_dataset=Dataset.from_list(examples).select([next(order) for _ in range(steps)]),
+            train_dataset=rows,
             processing_class=policy.tokenizer,
             peft_config=adapter_config(policy.model, run.settings.adapter),
         )
-        carry_out(trainer, run, _SFTHooks(), checkpoints)
-    model: PeftModel = trainer.model
-    return model
+
+    return carry_out(run, make)
 
 
 def supervised_examples(
@@ -81,22 +82,10 @@ def supervised_examples(
     return examples
 
 
-class _SFT(AdapterSaving, SFTTrainer):  # type: ignore[misc]
+class _SFT(StepTrainer, SFTTrainer):  # type: ignore[misc]
     def __init__(self, policy: Policy, **trainer: Any) -> None:
         self.policy = policy
         super().__init__(**trainer)
 
-
-class _SFTHooks:
-    """What a step of SFT measured."""
-
-    def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
-        """The last step's metrics."""
+    def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
         return {ours: logs[theirs] for theirs, ours in MEASURED.items() if theirs in logs}
-
-    def state(self) -> Any:
-        """Nothing beside the trainer's own."""
-        return None
-
-    def load_state(self, state: Any) -> None:
-        """Nothing to take up."""

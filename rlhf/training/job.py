@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -13,6 +14,10 @@ from apportion.foundation.distributed import Processes
 from apportion.foundation.progress import Progress, silent
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.metrics import Metrics
+
+if TYPE_CHECKING:
+    from apportion.llm_client.session import LLMSession
+    from apportion.llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,12 @@ class Asking:
     record: Path | None = None
     prices: Path | None = None
     budget_usd: float | None = None
+
+    def session(self, settings: LLMSettings, called: str, too_long: str = "") -> LLMSession:
+        """Lends the model of ``settings``; ``called`` and ``too_long`` as `LLMSession` takes them."""
+        from apportion.llm_client.session import LLMSession
+
+        return LLMSession(settings, **vars(self), called=called, too_long=too_long)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from apportion.rlhf.policy_settings import Device
 
 if TYPE_CHECKING:
     from apportion.foundation.settings import Settings
+    from apportion.rlhf.settings import AlignSettings
     from apportion.rlhf.training.job import Job
 
 
@@ -118,6 +119,15 @@ def finite_scores(
                 "again, with a lower learning rate."
             )
     return scores
+
+
+def settled_scores(scores: Sequence[float], norm: ScoreNorm, settings: AlignSettings) -> Sequence[float]:
+    """Scores as they are learned from: normalised by ``norm``, which takes them in, and clipped, as set."""
+    if settings.score_norm:
+        norm.update(scores)
+        scores = norm(scores)
+    limit = settings.reward_clip
+    return scores if limit is None else [min(max(score, -limit), limit) for score in scores]
 
 
 class ScoreNorm:

@@ -144,7 +144,7 @@ def test_what_cannot_be_chosen_is_told(installed, changes, problem):
 
 def test_what_a_package_names_wrongly_is_told(installed):
     installed[REWARDS.group]["short"] = EntryPoint("short", "math:pi", REWARDS.group)
-    with pytest.raises(ValidationError, match=r"is 3\.14\d*; it must be an rlhf\.named\.Named"):
+    with pytest.raises(ValidationError, match=r"is 3\.14\d*; it must be an apportion\.rlhf\.plugins\.Plugin"):
         settings(reward="short")
     wrong = Plugin("short", "Short", "nowhere:make", settings="math:pi")
     with pytest.raises(InputError, match=r"'short': 'math:pi' is no class of settings"):

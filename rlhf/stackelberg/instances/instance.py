@@ -104,7 +104,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def with_intents(instances: Sequence[Instance], called: str) -> tuple[Instance, ...]:
-    """Those of ``instances`` that have intents. Raises InputError: none has; ``called`` says where they come from."""
+    """Those of ``instances`` that have intents. Raises InputError: None has; ``called`` says where they come from."""
     ready = tuple(instance for instance in instances if instance.desired and instance.undesired)
     if not ready:
         raise InputError(

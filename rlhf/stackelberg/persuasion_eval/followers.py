@@ -44,16 +44,13 @@ class LocalFollower:
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
         """As `Follower.answers`. Raises UnitError: probabilities that are no finite numbers."""
-        from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
         from apportion.rlhf.sampling.rollout import drawn_replies
-        from apportion.rlhf.stackelberg.dialogues import prompt_episode
+        from apportion.rlhf.stackelberg.dialogues import prompt_context
 
-        contexts = []
-        for one, words in zip(instances, said, strict=True):
-            episode = prompt_episode(one.name, speech_chat(one.after(words)))
-            messages = speaker_messages(episode.turns, episode)
-            prompt = render(messages, self.policy.tokenizer, reply_follows=True)
-            contexts.append(DialogueContext(one.name, 1, messages, prompt, ""))
+        contexts = [
+            prompt_context(self.policy, one.name, speech_chat(one.after(words)))
+            for one, words in zip(instances, said, strict=True)
+        ]
         found: list[str] = []
         for start in range(0, len(contexts), ANSWERS_AT_ONCE):
             part: list[Any] = contexts[start : start + ANSWERS_AT_ONCE]

@@ -36,7 +36,7 @@ def test_equation_5_by_hand() -> None:
 def test_every_turn_is_learnt_from() -> None:
     objective = TurnMSE()
     assert objective.sample(3, torch.Generator()).tolist() == [0, 1, 2]
-    assert objective.needs_turn_rewards and not objective.hyper_parameters
+    assert not objective.hyper_parameters
 
 
 def test_a_batch_without_turn_rewards_is_refused() -> None:

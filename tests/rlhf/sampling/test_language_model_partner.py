@@ -20,7 +20,6 @@ from apportion.rlhf.policy.contexts import make_contexts
 from apportion.rlhf.sampling.language_model_partner import (
     LanguageModelPartner,
     LanguageModelPartnerSettings,
-    asker_of,
     read_answer,
     request_of,
 )
@@ -33,6 +32,10 @@ from tests.rlhf.test_alignment import by_length, digest
 from tests.rlhf.toy import SMALL, Scored, chats, episode, small_policy, splits
 
 SPLITS = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
+
+
+def asker_of(settings, asking):
+    return asking.session(settings, "partner_settings", "Lower partner_settings.shown_turns.")
 
 
 def say(text):

@@ -14,20 +14,20 @@ from tests.rlhf.toy import SMALL
 class Fixed:
     """Measures the same every step."""
 
-    def metrics(self, logs):
+    def step_metrics(self, logs):
         replies = {"response_tokens": 3.0, "repetition": 0.0, "sameness": 0.5, "entropy": 2.0}
         return {"reward": 1.0, "kl": 0.0, "policy_loss": 0.5, **replies}
 
-    def state(self):
+    def own_state(self):
         return None
 
-    def load_state(self, state):
+    def load_own_state(self, state):
         pass
 
 
 def callback(**others):
     run = Run(SMALL.model_copy(update={"algorithm": "grpo"}), 0, **others)
-    return run, StepCallback(run, Fixed(), updates=4, checkpoints=None)
+    return run, StepCallback(run, Fixed(), checkpoints=None)
 
 
 @pytest.mark.parametrize(
