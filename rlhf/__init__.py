@@ -2,8 +2,8 @@
 
 From the ground up, each importing only from those before it:
 
-- `algorithms` (a row each trainer), `alarm_settings`, `plugins` (rewards and partners by name), `presets` (published)
-- `policy_settings` (what a policy reads, where it runs, its adapters), `settings`: how one is made and fine-tuned
+- `algorithms` (a row each trainer), `plugins` (rewards and partners by name), `presets` (published)
+- `policy_settings` (groups of settings: what a policy reads, its adapters, alarms), `settings`: how one is fine-tuned
 - `policy/`: what a policy is: its contexts, how it is loaded, opened, sharded and written
 - `training/`: what every algorithm shares: job, reward, metrics, alarms, checkpoints
 - `sampling/`: replies, one turn or several, and the other side

@@ -28,9 +28,9 @@ from apportion.rlhf.policy.contexts import (
 from apportion.rlhf.policy.folder import write_policy, write_window
 from apportion.rlhf.policy.loading import Policy, check_device, load_policy, memory_advice
 from apportion.rlhf.policy.lora import trained_weights
+from apportion.rlhf.sampling.multi_turn import compare_episodes, compare_replies
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
-from apportion.rlhf.sampling.sample_replies import compare_episodes, compare_replies
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.checkpoint_folders import StepFolders
 from apportion.rlhf.training.job import Job, Run, Watcher

@@ -19,9 +19,8 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import in_order, unrated_episode
 from apportion.foundation.errors import InputError
-from apportion.rlhf.policy.contexts import merge_turns
+from apportion.rlhf.policy.contexts import dialogue_chunks, merge_turns
 from apportion.rlhf.policy.loading import Policy
-from apportion.rlhf.policy.supervised_tokens import dialogue_chunks
 from apportion.rlhf.policy_settings import TinySettings, Window
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.metrics import Metrics

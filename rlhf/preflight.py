@@ -102,8 +102,7 @@ def _without_weights(name: str, config: Any) -> Any:
 
 def _check_turns(policy: Policy, settings: AlignSettings) -> None:
     """What only some algorithms ask of a chat template."""
-    from apportion.rlhf.policy.contexts import ContextTurn
-    from apportion.rlhf.policy.supervised_tokens import answer_tokens
+    from apportion.rlhf.policy.contexts import ContextTurn, answer_tokens
     from apportion.rlhf.sampling.multi_turn import interjection
 
     if settings.response_turns > 1:

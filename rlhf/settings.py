@@ -11,10 +11,10 @@ from pydantic import Field, model_validator
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.presets import Preset, PresetSettings
-from apportion.rlhf.alarm_settings import AlarmSettings
 from apportion.rlhf.algorithms import ALGORITHMS, Algorithm, AlgorithmName, listed, readers, unrewarded
 from apportion.rlhf.plugins import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin
 from apportion.rlhf.policy_settings import (
+    AlarmSettings,
     ContextTurns,
     Device,
     Dtype,

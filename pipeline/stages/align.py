@@ -17,7 +17,7 @@ from apportion.pipeline.config import Config, key_of
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.plugins import asking_of, check_chosen, chosen_identity
 from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
-from apportion.rlhf.launch.config import check_config
+from apportion.rlhf.launch.launcher import check_config
 from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.policy.loading import check_whole, is_folder_name
 from apportion.rlhf.policy.prompts import read_prompts

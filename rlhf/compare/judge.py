@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.foundation.text_checks import whole_text
 from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
@@ -22,7 +21,15 @@ from apportion.rlhf.compare.pairs import AnonymizedPair, Pair
 from apportion.rlhf.compare.responses import messages_of, speaker_of
 from apportion.rlhf.compare.win_rate import LOSS, TIE, WIN, Verdict
 
-PROMPT = Path(__file__).parent / "prompts" / "judge.txt"
+PROMPTS = PromptKind(
+    folder=Path(__file__).parent / "prompts",
+    entry_points="",
+    setting="judge",
+    header=(),
+    blanks=frozenset({"conversation", "first", "second"}),
+    needed=("conversation", "first", "second"),
+    form="A judge's prompt is [system] and [user] with the conversation and two responses",
+)
 ANSWERS = ("first", "second", "tie")
 REPLY_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -194,22 +201,7 @@ def _messages(context: str, first: str, second: str) -> tuple[ChatMessage, ...]:
         "first": data_json({"text": first}),
         "second": data_json({"text": second}),
     }
-    system, user = _templates()
-    return (
-        ChatMessage("system", str(system.render(blanks)).strip()),
-        ChatMessage("user", str(user.render(blanks)).strip()),
-    )
-
-
-@cache
-def _templates() -> tuple[Any, Any]:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import SandboxedEnvironment
-
-    _, system, user = re.split(r"^\[(?:system|user)\]\n", PROMPT.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    # Values are filled in once and never read as templates, so that "{{" in a response stays a response.
-    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-    return environment.from_string(system), environment.from_string(user)
+    return PROMPTS.messages("judge", blanks)
 
 
 def verdict_rows(judge_name: str, verdicts: Sequence[Verdict]) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Dialogue contexts s_t: what a policy reads before it speaks in the target's place."""
+"""Dialogue contexts s_t: what a policy reads before it speaks in the target's place, and what people said as tokens."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.special_tokens import control_marks, defused
 from apportion.foundation.truncate import first_few
 from apportion.reward_model.history_windows import OWN, known_lines
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy_settings import Window
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PreTrainedTokenizerBase
+
 
 KNOWN = "known"
 """The role of what was known before the first turn."""
@@ -250,3 +254,37 @@ def as_chat(messages: Iterable[ContextTurn], tokenizer: PreTrainedTokenizerBase)
 
 def _heading(mark: str) -> str:
     return mark.replace(f"{OWN} ", "your ").capitalize()
+
+
+def answer_tokens(policy: Policy, messages: Sequence[ContextTurn], reply: ContextTurn) -> tuple[int, ...]:
+    """Token ids of ``reply`` after ``messages``, up to and with its end mark.
+
+    Raises InputError: a chat template that writes prompts differently once they are answered.
+    """
+    prompt = render(messages, policy.tokenizer, reply_follows=True)
+    whole = render((*messages, reply), policy.tokenizer, reply_follows=False)
+    if whole[: len(prompt)] != prompt:
+        raise InputError(
+            f"policy {policy.name!r}: its chat template writes a prompt differently once it is answered, so "
+            "what was said cannot be learned from. Choose another model, or another algorithm."
+        )
+    tokens = whole[len(prompt) :]
+    end = next((place for place, token in enumerate(tokens) if token in policy.eos_ids), None)
+    # Templates go on behind the end mark (a line break, say), or have none.
+    return (*tokens, policy.eos_ids[0]) if end is None else tokens[: end + 1]
+
+
+def dialogue_chunks(
+    dialogues: Iterable[Sequence[ContextTurn]], tokenizer: PreTrainedTokenizerBase, window: Window
+) -> list[Tensor]:
+    """Token ids [shape=(L,)] of stretches as long as a context and its reply, the user first as in a prompt."""
+    import torch
+
+    length = window.context_turns + 1 + (window.context_turns + 1) % 2
+    chunks = []
+    for dialogue in dialogues:
+        opening = 1 if dialogue and dialogue[0].role == "assistant" else 0
+        for start in range(opening, len(dialogue), length):
+            ids = render(dialogue[start : start + length], tokenizer, reply_follows=False)
+            chunks.append(torch.tensor(ids[: window.tokens]))
+    return chunks

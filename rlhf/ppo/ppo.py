@@ -19,14 +19,13 @@ from apportion.corpus.session import Episode
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
-from apportion.rlhf.policy.contexts import DialogueContext, merge_turns
+from apportion.rlhf.policy.contexts import DialogueContext, dialogue_chunks, merge_turns
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy.sharding import attach_sharded, sharding_asked
-from apportion.rlhf.policy.supervised_tokens import dialogue_chunks
 from apportion.rlhf.ppo.actor_critic import ActorCritic
-from apportion.rlhf.ppo.advantages import KLControl, estimate_advantages, token_rewards, whiten
 from apportion.rlhf.ppo.checkpoints import Checkpoints, PPOState
+from apportion.rlhf.ppo.objective import KLControl, estimate_advantages, token_rewards, whiten
 from apportion.rlhf.ppo.update import Experience, PPOUpdate, micro_batches
 from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner

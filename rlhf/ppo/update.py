@@ -13,7 +13,7 @@ from torch import Tensor
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.ppo.actor_critic import ActorCritic
-from apportion.rlhf.ppo.losses import PPOLoss, ppo_loss, sampled_divergence
+from apportion.rlhf.ppo.objective import PPOLoss, ppo_loss, sampled_divergence
 from apportion.rlhf.sampling.rollout import Rollout
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.rng_state import ShuffledOrder

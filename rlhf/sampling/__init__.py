@@ -6,6 +6,5 @@ From the ground up:
 - `partner`: the other side of a dialogue, recorded or live; `language_model_partner` and `policy_partner` are live ones
 - `policy_agent`: a policy as an agent of an environment
 - `environment_partner`: an environment as the other side; `sotopia_reset`: the social episodes that are played in it
-- `multi_turn`: the policy speaks, the other side answers, the policy goes on
-- `sample_replies`: replies before and after the training, side by side
+- `multi_turn`: the policy speaks, the other side answers, the policy goes on; replies before and after a training
 """

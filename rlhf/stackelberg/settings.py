@@ -14,7 +14,7 @@ from apportion.llm_client.transport.prompt_logprobs import Way
 from apportion.rlhf.policy_settings import Device, Dtype
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import Stages
-from apportion.rlhf.stackelberg.instances.intents import K
+from apportion.rlhf.stackelberg.instances.asking import K
 from apportion.rlhf.stackelberg.instances.sources import INSTANCES
 from apportion.rlhf.stackelberg.log_likelihood_gain import FREE_WORDS, LONGEST_WORDS, Form, Side
 

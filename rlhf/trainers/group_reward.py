@@ -12,7 +12,7 @@ from torch import Tensor
 from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.trainers.arguments import updates_a_step
+from apportion.rlhf.trainers.running import updates_a_step
 from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, settled_scores
 
 

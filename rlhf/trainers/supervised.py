@@ -13,12 +13,10 @@ from trl import SFTTrainer
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.policy.contexts import DialogueContext, merge_turns
+from apportion.rlhf.policy.contexts import DialogueContext, answer_tokens, merge_turns
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
-from apportion.rlhf.policy.supervised_tokens import answer_tokens
-from apportion.rlhf.trainers.arguments import supervised_arguments
-from apportion.rlhf.trainers.running import StepTrainer, carry_out
+from apportion.rlhf.trainers.running import StepTrainer, carry_out, supervised_arguments
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from apportion.rlhf.alarm_settings import AlarmSettings
+from apportion.rlhf.policy_settings import AlarmSettings
 from apportion.rlhf.settings import AlignSettings
 
 

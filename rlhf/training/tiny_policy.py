@@ -15,9 +15,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.policy.contexts import merge_turns
+from apportion.rlhf.policy.contexts import dialogue_chunks, merge_turns
 from apportion.rlhf.policy.loading import Policy, on_device
-from apportion.rlhf.policy.supervised_tokens import dialogue_chunks
 from apportion.rlhf.policy_settings import TinySettings
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.metrics import Metrics

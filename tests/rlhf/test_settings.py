@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from apportion.rlhf.policy_settings import LoraSettings, Placement, Window
-from apportion.rlhf.ppo.advantages import KLControl
+from apportion.rlhf.ppo.objective import KLControl
 from apportion.rlhf.settings import PAPER, AlarmSettings, AlignSettings
 
 

@@ -64,8 +64,8 @@ def instances_command(
     """
     from apportion.llm_client.model_spec import ModelSpec
     from apportion.rlhf.stackelberg.instances import asking
+    from apportion.rlhf.stackelberg.instances.asking import BaseQuestions, IntentQuestions
     from apportion.rlhf.stackelberg.instances.instance import write_intents
-    from apportion.rlhf.stackelberg.instances.intents import BaseQuestions, IntentQuestions
     from apportion.rlhf.stackelberg.instances.sources import turns_of
 
     chosen, called = ModelSpec(**model), option_names()

@@ -20,7 +20,7 @@ from apportion.corpus.session import Background
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import InputError, UnitError
 from apportion.rlhf.launch import launcher as launch
-from apportion.rlhf.launch.config import SHIPPED, check_config, config_file
+from apportion.rlhf.launch.launcher import SHIPPED, check_config, config_file
 from apportion.rlhf.launch.worker import SharedJob
 from apportion.rlhf.policy.prompts import prompt_episodes
 from apportion.rlhf.policy.sharding import FLAGS, check_sharding, claim_accelerate_flags, sharding_asked

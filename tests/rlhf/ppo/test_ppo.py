@@ -10,7 +10,7 @@ from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings
-from apportion.rlhf.ppo.advantages import token_rewards
+from apportion.rlhf.ppo.objective import token_rewards
 from apportion.rlhf.ppo.ppo import PPO
 from apportion.rlhf.settings import AlarmSettings
 from apportion.rlhf.training.metrics import Metrics

@@ -19,8 +19,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, LlamaForSequenceClassifi
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.ppo.actor_critic import ActorCritic, ReplyStats
-from apportion.rlhf.ppo.advantages import estimate_advantages, token_rewards, whiten
-from apportion.rlhf.ppo.losses import policy_loss, value_loss
+from apportion.rlhf.ppo.objective import estimate_advantages, policy_loss, token_rewards, value_loss, whiten
 from apportion.rlhf.sampling.rollout import Rollout
 
 RECORDED = Path(__file__).resolve().parent / "recorded" / "trl_1_12_0_ppo.safetensors"

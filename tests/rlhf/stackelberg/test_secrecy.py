@@ -14,7 +14,7 @@ from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.run_episode import play
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.stackelberg.dialogues import prompt_episodes, warmup_episodes
-from apportion.rlhf.stackelberg.instances.intents import IntentQuestions
+from apportion.rlhf.stackelberg.instances.asking import IntentQuestions
 from apportion.rlhf.stackelberg.instances.sources import instances_of
 from apportion.rlhf.stackelberg.refiner import AskedRefiner
 
