@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from string import Template
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -39,19 +39,9 @@ class RewardModelConfig(Settings, allow_inf_nan=False):
         cls, settings: RewardModelSettings, width: int, mean: float = 0.0, scale: float = 1.0, score_offset: float = 0.0
     ) -> RewardModelConfig:
         """The configuration of a new model."""
-        return cls(
-            backbone=settings.backbone,
-            freeze_backbone=settings.freeze_backbone,
-            scoring=settings.scoring,
-            history_turns=settings.history_turns,
-            max_tokens=settings.max_tokens,
-            width=width,
-            head_hidden=settings.head_hidden,
-            dropout=settings.dropout,
-            reward_mean=mean,
-            reward_scale=scale,
-            score_offset=score_offset,
-        )
+        shared = cls.model_fields.keys() & type(settings).model_fields.keys()
+        values: dict[str, Any] = {name: getattr(settings, name) for name in shared}
+        return cls(**values, width=width, reward_mean=mean, reward_scale=scale, score_offset=score_offset)
 
 
 _CARD = Template("""\

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from apportion.corpus.session import BACKGROUND_KINDS, Background, Episode, EpisodeKey
+from apportion.corpus.session import BACKGROUND_KINDS, Episode, EpisodeKey
 from apportion.corpus.speaker_labels import TARGET, letters
 
 OWN = "own"
@@ -25,12 +25,8 @@ def known_lines(episode: Episode) -> list[tuple[str, str]]:
     >>> known_lines(Episode("s", (), Rating("a", "b", "deal", 1.0, 0.0, 1.0), known))
     [('rules', 'One offer.'), ('own goal', '9')]
     """
-    return [(mark_of(known), known.text) for known in episode.known_to_target]
-
-
-def mark_of(known: Background) -> str:
-    """The mark of something that the target knows."""
-    return known.kind if known.speaker is None else f"{OWN} {known.kind}"
+    known = episode.known_to_target
+    return [(one.kind if one.speaker is None else f"{OWN} {one.kind}", one.text) for one in known]
 
 
 def known_head(said: Sequence[tuple[str, str]]) -> int:

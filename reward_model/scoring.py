@@ -51,10 +51,9 @@ def scored(
     ``model``, ``corpus``: their folders; the model's name says its method and seed. ``out``: the table that is to be
     written. Beside it stands the journal of what was scored before a stop. ``progress``: ``progress(done, total,
     session_id)`` before the first session and after each. ``rating``, ``target``: only episodes of this rating; this
-    speaker's turns, whoever was rated. ``limit``: only the first sessions. ``threads``: how many torch computes with in
-    this process; another number changes bits. ``called``: what the caller calls ``rating`` and ``target``, for errors.
-    Raises InputError: a model or a corpus that cannot be read, a rating or target that is not in it, or a table that
-    another process is writing.
+    speaker's turns, whoever was rated. ``threads``: how many torch computes with in this process; another number
+    changes bits. ``called``: what the caller calls ``rating`` and ``target``, for errors. Raises InputError: a model or
+    a corpus that cannot be read, a rating or target that is not in it, or a table that another process is writing.
     """
     opened = Corpus.open(corpus)
     torch.set_num_threads(threads)

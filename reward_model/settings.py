@@ -161,24 +161,11 @@ class RewardModelSettings(PresetSettings):
     weight_decay: float = Field(0.01, ge=0, le=1, description="AdamW's weight decay")
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
-        {
-            "preset",
-            "objective",
-            "freeze_backbone",
-            "trained_layers",
-            "precision",
-            "gradient_checkpointing",
-            "processes",
-            "head_hidden",
-            "dropout",
-            "epochs",
-            "patience",
-            "batch",
-            "batch_turns",
-            "lr",
-            "lr_backbone",
-            "weight_decay",
-        }
+        (
+            *("preset", "objective", "freeze_backbone", "trained_layers", "precision", "gradient_checkpointing"),
+            *("processes", "head_hidden", "dropout", "epochs", "patience", "batch", "batch_turns"),
+            *("lr", "lr_backbone", "weight_decay"),
+        )
     )
     """What decides the training alone: the key of frozen embeddings is made of all other fields."""
 

@@ -19,7 +19,6 @@ from apportion.rlhf.policy.loading import (
     load_tokenizer,
     read_config,
 )
-from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.settings import AlignSettings
 
 TINY_LAYERS = ("down_proj", "gate_proj", "k_proj", "lm_head", "o_proj", "q_proj", "up_proj", "v_proj")
@@ -46,7 +45,9 @@ def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None 
     if episodes is not None:
         _check_targets(settings, episodes)
     if settings.policy == "tiny":
-        _check_tiny(settings.lora)
+        from apportion.rlhf.policy.lora import check_layers
+
+        check_layers(TINY_LAYERS, settings.lora)
     else:
         _check_policy(settings)
 
@@ -58,12 +59,6 @@ def _check_targets(settings: AlignSettings, episodes: Sequence[Episode]) -> None
             '["second"] for who speaks second in each session, to ["first"], or to names.'
         )
     of_targets(episodes, settings.targets)
-
-
-def _check_tiny(lora: LoraSettings) -> None:
-    from apportion.rlhf.policy.lora import check_layers
-
-    check_layers(TINY_LAYERS, lora)
 
 
 def _check_policy(settings: AlignSettings) -> None:

@@ -38,7 +38,6 @@ class TurnInputs(Protocol):
 
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32."""
-        ...
 
 
 @dataclass(frozen=True)

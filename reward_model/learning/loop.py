@@ -19,7 +19,7 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.files import write_atomically
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.dataset import Dataset
-from apportion.reward_model.learning.objective import Batch, Objective
+from apportion.reward_model.learning.objective import Objective
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 
@@ -263,18 +263,15 @@ def _losses(training: Training, rows: Sequence[int], sampled: Sequence[Tensor], 
     finite = torch.isfinite(losses)
     if not bool(finite.all()):
         term = int(torch.nonzero(~finite)[0])
-        session_id, *_ = data.history_windows.keys[rows[_episode_of(term, len(losses), batch)]]
+        # There is one term an episode, or one a turn.
+        place = term if len(losses) == len(batch.lengths) else int(batch.episode[term])
+        session_id, *_ = data.history_windows.keys[rows[place]]
         raise UnitError(
             f"{objective.name}, epoch {epoch}, session {session_id}: the loss is {losses[term]:g}, not "
             "a finite number. Look at that session's score and turn rewards; if they are right, lower train_reward.lr "
             "(and lr_backbone)."
         )
     return losses
-
-
-def _episode_of(term: int, terms: int, batch: Batch) -> int:
-    """The place in the batch of a loss term's episode: there is one term an episode, or one a turn."""
-    return term if terms == len(batch.lengths) else int(batch.episode[term])
 
 
 def _copy(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

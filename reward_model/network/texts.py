@@ -28,15 +28,7 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]
 
     The last layer of a sentence encoder is made for topics and loses much of the tone that the middle ones still have.
 
-    Parameters
-    ----------
-    texts : sequence of str, length N
-        An empty one gives zeros.
-
-    Returns
-    -------
-    float32 [shape=(N, d)]
-        d is the hidden size. Equal texts are computed once.
+    Returns [shape=(N, d)]: d is the hidden size. Equal texts are computed once.
     """
     backbone.eval()
     places, vectors = _once(backbone, texts)
@@ -58,15 +50,7 @@ def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.floa
     It is the half of `apportion.reward_model.network.embed.embed_episodes` that is the turn's own, computed many at a
     time.
 
-    Parameters
-    ----------
-    texts : sequence of str, length N
-        An empty one gives zeros.
-
-    Returns
-    -------
-    float32 [shape=(N, d)]
-        d is the hidden size. Equal texts are computed once.
+    Returns [shape=(N, d)]: d is the hidden size. Equal texts are computed once.
     """
     backbone.eval()
     places, vectors = _once(backbone, texts)
@@ -89,16 +73,9 @@ def _once(backbone: Backbone, texts: Sequence[str]) -> tuple[dict[str, int], NDA
 def embed_replies(backbone: Backbone, exchanges: Sequence[Pair]) -> NDArray[np.float32]:
     """One vector a reply that is read after what it answers: as `embed_texts`, averaged over the reply's tokens alone.
 
-    Parameters
-    ----------
-    exchanges : sequence of (str, str), length N
-        What was said before, and the reply; an empty reply gives zeros. Of a model whose tokenizer does not tell the
-        two apart, the average is over both.
-
-    Returns
-    -------
-    float32 [shape=(N, d)]
-        d is the hidden size. Equal pairs are computed once.
+    ``exchanges``: what was said before, and the reply; an empty reply gives zeros. Of a model whose tokenizer does not
+    tell the two apart, the average is over both. Returns [shape=(N, d)]: d is the hidden size. Equal pairs are computed
+    once.
     """
     backbone.eval()
     places = {pair: i for i, pair in enumerate(dict.fromkeys(pair for pair in exchanges if pair[1]))}

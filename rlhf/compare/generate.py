@@ -71,7 +71,7 @@ def share_contexts(
     """Up to ``count`` contexts, spread evenly over all those that every policy has room for.
 
     ``episodes``: two ratings of one speaker in a session count once. ``tokenizers``: by the policy's name, in order.
-    ``window``: how many turns and tokens a policy reads. ``count``: most contexts.
+    ``window``: how many turns and tokens a policy reads.
     """
     once = list({(episode.session_id, episode.rating.target): episode for episode in episodes}.values())
 
@@ -143,12 +143,11 @@ def generate(
 ) -> pa.Table:
     """Let every policy answer every context and write the table; finished batches of a stopped run are used again.
 
-    ``policies``: where each policy is, by its name. ``contexts``: what they answer. ``sampling``: how responses are
-    drawn. ``fingerprint``: `fingerprint_of` all that. ``out``: parquet, JSON Lines or CSV by its suffix;
-    ``NAME.made.json`` and, where blind, ``NAME.key.*`` come beside it. ``progress``: ``progress(done, total, policy)``
-    after each batch; done and total count responses. Returns RESPONSES, with the policies' own names. Raises
-    InputError: a policy that cannot be loaded, or a table that another process is writing; UnitError: a policy whose
-    probabilities are no numbers, or no memory left.
+    ``policies``: where each policy is, by its name. ``fingerprint``: `fingerprint_of` all that. ``out``: parquet, JSON
+    Lines or CSV by its suffix; ``NAME.made.json`` and, where blind, ``NAME.key.*`` come beside it. ``progress``:
+    ``progress(done, total, policy)`` after each batch; done and total count responses. Returns RESPONSES, with the
+    policies' own names. Raises InputError: a policy that cannot be loaded, or a table that another process is writing;
+    UnitError: a policy whose probabilities are no numbers, or no memory left.
     """
     rows: list[dict[str, Any]] = []
     total = len(contexts.shown) * len(policies)

@@ -67,8 +67,8 @@ LOCK = "lock"
 class PartialTable:
     """What a stopped run has finished of the table ``out``; one process at a time has it, until that process ends.
 
-    ``out``: the table. ``fingerprint``: what it is made with, as plain JSON values; what was made with something else
-    is thrown away. Raises InputError: another process is writing the table.
+    ``fingerprint``: what it is made with, as plain JSON values; what was made with something else is thrown away.
+    Raises InputError: another process is writing the table.
     """
 
     def __init__(self, out: Path, fingerprint: Mapping[str, Any]) -> None:

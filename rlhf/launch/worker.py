@@ -132,7 +132,7 @@ def main(folder: Path) -> None:
             lent_reward(shared.job),
             processes,
             _tell_progress if first else silent,
-            (_tell_metrics,) if first else (),
+            (lambda step, metrics: _tell({"step": step, "metrics": dict(metrics)}),) if first else (),
         )
     except ApportionError as error:
         write_atomically(folder / FAILURE, json.dumps([type(error).__name__, str(error)]))
@@ -145,10 +145,6 @@ def main(folder: Path) -> None:
 
 def _tell_progress(done: int, total: int, text: str) -> None:
     _tell({"progress": [done, total, text]})
-
-
-def _tell_metrics(step: int, metrics: Mapping[str, float]) -> None:
-    _tell({"step": step, "metrics": dict(metrics)})
 
 
 def _tell(what: Mapping[str, object]) -> None:

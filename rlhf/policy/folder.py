@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peft import PeftModel
-
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, place_folder, temporary_name
 from apportion.rlhf.policy.loading import ADAPTER, Policy, check_model, is_folder_name, load_policy, load_tokenizer
 from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
+    from peft import PeftModel
     from transformers import PreTrainedTokenizerBase
 
 
@@ -156,19 +155,9 @@ def merge_policy(name: str, out: Path, placement: Placement) -> Merged:
 
     The folder gets its name when all of it is on the disk.
 
-    Parameters
-    ----------
-    name : str
-        The folder of adapters that an alignment wrote.
-    out : Path
-        A folder that is not there yet.
-    placement : Placement
-        Where it is computed, and the number format of the weights that are written.
-
-    Raises
-    ------
-    InputError
-        No folder of adapters, something at ``out`` or a place in the policy's own folder, or as `open_policy`.
+    ``name``: the folder of adapters that an alignment wrote. ``out``: a folder that is not there yet. ``placement``:
+    where it is computed, and the number format of the weights that are written. Raises InputError: no folder of
+    adapters, something at ``out`` or a place in the policy's own folder, or as `open_policy`.
     """
     folder = Path(name).expanduser()
     _check_adapters(name, folder)

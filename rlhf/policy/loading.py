@@ -67,11 +67,11 @@ def load_policy(
 ) -> Policy:
     """Load the policy ``name``, from safetensors and without any code of its own.
 
-    ``name``: name or folder of the model. ``window``: what has to fit into the model. ``placement``: device and number
-    format. ``adapter``: a folder of adapters and tokenizer (`apportion.rlhf.policy.folder.write_policy`) that belong to
-    that model. ``called``: what a person calls it; None takes ``name``. Raises InputError: unknown name, gated model,
-    no network, no safetensors, not a causal language model, adapters of another model, no tokenizer, no chat template
-    or one that lacks a role, or a window longer than the model can read.
+    ``name``: name or folder of the model. ``window``: what has to fit into the model. ``adapter``: a folder of adapters
+    and tokenizer (`apportion.rlhf.policy.folder.write_policy`) that belong to that model. ``called``: what a person
+    calls it; None takes ``name``. Raises InputError: unknown name, gated model, no network, no safetensors, not a
+    causal language model, adapters of another model, no tokenizer, no chat template or one that lacks a role, or a
+    window longer than the model can read.
     """
     import torch
     from transformers import AutoModelForCausalLM

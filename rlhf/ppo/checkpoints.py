@@ -39,8 +39,8 @@ class Checkpoints(StepFolders):
     A checkpoint holds the adapters in peft's form (it can be loaded as a policy), the value head, the optimizer with
     its schedule, the state of the random number generators, the plain values of the state and the metrics so far.
 
-    ``root``: made when the first checkpoint is written. ``policy``: the policy that is trained. ``model``: its model
-    with the adapters. ``processes``: those that share the training; each has random number generators of its own.
+    ``root``: made when the first checkpoint is written. ``processes``: those that share the training; each has random
+    number generators of its own.
     """
 
     def __init__(self, root: Path, policy: Policy, model: PeftModel, processes: Processes) -> None:

@@ -26,9 +26,9 @@ def token_rewards(
 
     ``scores``: one a turn (N), in the order of ``rollout.turn_ends``. ``divergence`` [shape=(B, L)], float: log pi -
     log pi_reference of each sampled token, whose sum over a reply estimates the KL divergence of Eq. 1. ``rollout``:
-    the policy's tokens, and where its turns end. ``kl_coefficient``: what a nat costs. ``kl_clip``: largest divergence
-    of a token, either way, that is charged for. ``reward_at``: ``turn`` pays each score at the last token of its turn,
-    ``response`` their sum at the response's last token.
+    the policy's tokens, and where its turns end. ``kl_clip``: largest divergence of a token, either way, that is
+    charged for. ``reward_at``: ``turn`` pays each score at the last token of its turn, ``response`` their sum at the
+    response's last token.
     """
     charged = divergence if kl_clip is None else divergence.clamp(-kl_clip, kl_clip)
     rewards = -kl_coefficient * charged * rollout.mask  # Eq. 1, LLM-GELI
@@ -68,19 +68,10 @@ def estimate_advantages(
     Tokens outside the mask are stepped over: between two of the policy's turns the estimate goes from the last token of
     the one to the first of the next, and what the other side says there is neither rewarded nor discounted for.
 
-    Parameters
-    ----------
-    rewards, values : Tensor [shape=(B, L)], float
-        Reward for each token, and the value of the state before it.
-    mask : Tensor [shape=(B, L)], bool
-        True for the policy's own tokens.
-    gamma, gae_lambda : float
-        Discount, and the weight between one-step (0) and whole-reply (1) estimates.
-
-    Returns
-    -------
-    advantages, returns : Tensor [shape=(B, L)], float
-        Zero outside the mask.
+    ``rewards``, ``values`` [shape=(B, L)], float: reward for each token, and the value of the state before it. ``mask``
+    [shape=(B, L)], bool: true for the policy's own tokens. ``gamma``, ``gae_lambda``: discount, and the weight between
+    one-step (0) and whole-reply (1) estimates. Returns ``advantages``, ``returns`` [shape=(B, L)], float: zero outside
+    the mask.
 
     References
     ----------
@@ -122,16 +113,9 @@ class PPOLoss:
 def policy_loss(logp: Tensor, old_logp: Tensor, advantages: Tensor, mask: Tensor, clip: float) -> tuple[Tensor, Tensor]:
     """The clipped surrogate, to be made small, and the share of tokens where the clip holds the gradient back.
 
-    Parameters
-    ----------
-    logp, old_logp : Tensor [shape=(B, L)], float
-        Log-probability of each reply token now, and when it was sampled.
-    advantages : Tensor [shape=(B, L)], float
-        What each token gained.
-    mask : Tensor [shape=(B, L)], bool
-        True for the tokens of a reply.
-    clip : float
-        Range around 1 outside of which a ratio gains nothing more.
+    ``logp``, ``old_logp`` [shape=(B, L)], float: log-probability of each reply token now, and when it was sampled.
+    ``advantages`` [shape=(B, L)], float: what each token gained. ``mask`` [shape=(B, L)], bool: true for the tokens of
+    a reply. ``clip``: range around 1 outside of which a ratio gains nothing more.
 
     References
     ----------

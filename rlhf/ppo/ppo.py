@@ -76,8 +76,7 @@ class PPO:
 
     Random numbers (sampling, order) come from torch's global generators, which the caller seeds.
 
-    ``policy``: tokenizer and control tokens. ``model``: the policy's model with its adapters. ``contexts``: what is
-    answered; each once before any comes again. ``reward``: scores the replies. ``settings``: sizes and weights.
+    ``model``: the policy's model with its adapters. ``contexts``: what is answered; each once before any comes again.
     ``partner``: the other side of responses of several turns (``settings.reply_turns``); None where a response is one
     turn. ``dialogues`` [shape=(L,)], int64: token ids of the corpus' own dialogues, for
     ``settings.pretrain_coefficient``. ``processes``: the processes that share each step; None where there is but one.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -79,9 +80,9 @@ def share_of_lr(settings: AlignSettings, done: int) -> float:
 class PPOUpdate:
     """The optimizer and all that it learns from beside a step's experience.
 
-    ``actor``: whose adapters and value head are trained. ``settings``: sizes and weights. ``dialogues`` [shape=(L,)],
-    int64: token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``. ``pad_id``: fills shorter
-    dialogues. ``processes``: those that share each minibatch; the gradients are summed over them.
+    ``actor``: whose adapters and value head are trained. ``dialogues`` [shape=(L,)], int64: token ids of the corpus'
+    own dialogues, for ``settings.pretrain_coefficient``. ``processes``: those that share each minibatch; the gradients
+    are summed over them.
     """
 
     def __init__(
@@ -118,7 +119,9 @@ class PPOUpdate:
         self.actor.train()
         losses: list[dict[str, float]] = []
         limit, updates = self.settings.target_kl, 0
-        for minibatch in self._minibatches(experience.rollout):
+        epochs = range(self.settings.inner_epochs)
+        passes = (self.processes.broadcast(minibatches(experience.rollout, self.settings)) for _ in epochs)
+        for minibatch in chain.from_iterable(passes):
             measured = self._gradient(number, experience, minibatch)
             losses.append(measured)
             if limit is not None and measured["sampled_kl"] > limit:
@@ -130,10 +133,6 @@ class PPOUpdate:
         self.schedule.step()
         means = {name: math.fsum(loss[name] for loss in losses) / len(losses) for name in losses[0]}
         return means if limit is None else {**means, "updates": float(updates)}
-
-    def _minibatches(self, rollout: Rollout) -> Iterator[Tensor]:
-        for _ in range(self.settings.inner_epochs):
-            yield from self.processes.broadcast(minibatches(rollout, self.settings))
 
     def _gradient(self, number: int, experience: Experience, minibatch: Tensor) -> dict[str, float]:
         """The gradient of one minibatch, summed over its micro-batches; what it measured."""

@@ -24,8 +24,7 @@ UNHEARD = "(Nothing is heard.)"
 class Start:
     """A seat in an episode that can be played any number of times, always drawing the same.
 
-    ``name``: of the episode and seat; each once. ``make``: gives the environment, begun. ``agent``: who the policy is
-    in it.
+    ``name``: of the episode and seat; each once. ``agent``: who the policy is in it.
     """
 
     name: str
@@ -39,7 +38,6 @@ class BatchAgent(Protocol):
 
     def act_all(self, views: Sequence[Observation]) -> list[Action]:
         """What it does in each."""
-        ...
 
 
 @dataclass
@@ -68,9 +66,9 @@ class EnvironmentPartner:
     A policy's words are an act (`apportion.environments.environment.Environment.meant`); what is none is silence, and
     is counted. Every episode of one start draws alike, so that episodes of a group differ by what the policy said.
 
-    ``starts``: what is played. ``others``: who has the other seats; None: the policy itself, as it is at the time.
-    ``dimension``: of the outcome, what is watched. The policy is not paid by it. ``history_text``: how the scorer
-    writes a history. ``at_once``: how many acts of ``others`` are waited for at once, where each costs time.
+    ``others``: who has the other seats; None: the policy itself, as it is at the time. ``dimension``: of the outcome,
+    what is watched. The policy is not paid by it. ``history_text``: how the scorer writes a history. ``at_once``: how
+    many acts of ``others`` are waited for at once, where each costs time.
     """
 
     def __init__(

@@ -33,11 +33,9 @@ class Partner(Protocol):
 
     def answer(self, context: DialogueContext, replies: Sequence[str]) -> str | None:
         """What is said after the policy's ``replies`` to ``context``; None ends the dialogue."""
-        ...
 
     def history(self, context: DialogueContext, replies: Sequence[str]) -> str:
         """What the scorer reads before the turn that follows ``replies``."""
-        ...
 
 
 @runtime_checkable
@@ -46,7 +44,6 @@ class BatchPartner(Protocol):
 
     def answer_all(self, heard: Sequence[Heard]) -> list[str | None]:
         """What is said in each dialogue (B of them), as `Partner.answer` says it."""
-        ...
 
 
 @runtime_checkable
@@ -55,15 +52,12 @@ class Stage(Protocol):
 
     def begin(self, contexts: Sequence[DialogueContext], speaker: PolicyAgent) -> list[DialogueContext]:
         """The contexts (B of them) as they stand when the policy, which may have other seats too, is first asked."""
-        ...
 
     def worded(self, context: DialogueContext, replies: Sequence[str], reply: str) -> tuple[str, bool]:
         """What is heard of ``reply``, said after ``replies``, and whether the rules allow it."""
-        ...
 
     def ending(self, context: DialogueContext, replies: Sequence[str]) -> tuple[float | None, bool]:
         """What the policy has reached after ``replies`` (None: not known), and whether it is over."""
-        ...
 
 
 def answers(partner: Partner, heard: Sequence[Heard]) -> list[str | None]:

@@ -33,9 +33,9 @@ class PolicyAgent:
 
     What it draws is decided by its seed, the step's own number and what it reads.
 
-    ``called``: what it is called in logs and corpora. ``policy``: tokenizer and control tokens. ``model``: who speaks.
-    ``window``: room for what it reads, from the newest turn back, and how it is sampled; ``context_turns`` is not read.
-    ``greedy``: the most likely words each time, in place of drawn ones.
+    ``called``: what it is called in logs and corpora. ``window``: room for what it reads, from the newest turn back,
+    and how it is sampled; ``context_turns`` is not read. ``greedy``: the most likely words each time, in place of drawn
+    ones.
     """
 
     called: str

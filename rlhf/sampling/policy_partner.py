@@ -45,8 +45,7 @@ class PolicyPartner(LivePartner):
     What is drawn is decided by ``seed`` and by what is answered, so that a training that goes on after a kill hears
     the same; random numbers outside are left alone.
 
-    ``episodes``, ``history_text``: as `LivePartner`. ``policy``: tokenizer and model. ``settings``: its window and
-    sampling. ``seed``: of what is drawn.
+    ``episodes``, ``history_text``: as `LivePartner`.
     """
 
     def __init__(

@@ -114,9 +114,8 @@ def sample_replies(
 ) -> Rollout:
     """One reply to each context, with a KV cache, ending early when every reply has ended.
 
-    ``policy``: tokenizer and control tokens. ``model``: the policy's model, adapters on where it has any; dropout is
-    switched off. ``contexts``: what is answered. ``max_new_tokens``: a reply that has not ended by then is cut.
-    ``temperature``: None takes the most likely token each time.
+    ``model``: the policy's model, adapters on where it has any; dropout is switched off. ``max_new_tokens``: a reply
+    that has not ended by then is cut. ``temperature``: None takes the most likely token each time.
     """
     model.eval()
     prompts, attention = pad_prompts(contexts, policy.pad_id, model.device)
@@ -199,9 +198,8 @@ def drawn_replies(
 ) -> list[str]:
     """One reply to each context (B of them), on one line; random numbers outside are left alone.
 
-    ``policy``: tokenizer and control tokens. ``model``: who answers. ``contexts``: what is answered, all at once.
-    ``window``: how long a reply may be, and its temperature. ``seed``: with the prompts it decides what is drawn.
-    ``greedy``: the most likely tokens instead. Raises UnitError: probabilities that are no finite numbers.
+    ``contexts``: what is answered, all at once. ``window``: how long a reply may be, and its temperature. ``seed``:
+    with the prompts it decides what is drawn. Raises UnitError: probabilities that are no finite numbers.
     """
     asked = canonical_json([seed, [list(context.prompt) for context in contexts]])
     device = model.device

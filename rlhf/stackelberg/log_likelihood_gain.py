@@ -35,10 +35,10 @@ def measured_after(measurer: LogprobScorer, instance: Instance, candidates: Sequ
 def impacts(measured: LogprobResult, desired: int, form: Form = "printed", side: Side = "both") -> Floats:
     """R(u) [shape=(n,)] of what was measured, before any penalty.
 
-    ``measured``: ``sums`` [shape=(n, 2K)], the first ``desired`` columns for desired answers. ``desired``: K. ``form``:
-    ``printed``: nats, summed over an answer's tokens (Eq. 6); ``released``: nats a token, its sum held to +-50.
-    ``side``: ``both`` (Eq. 5), or the ablations of section 4.3: ``positive`` raises desired answers alone, ``negative``
-    lowers undesired ones alone.
+    ``measured``: ``sums`` [shape=(n, 2K)], the first ``desired`` columns for desired answers. ``form``: ``printed``:
+    nats, summed over an answer's tokens (Eq. 6); ``released``: nats a token, its sum held to +-50. ``side``: ``both``
+    (Eq. 5), or the ablations of section 4.3: ``positive`` raises desired answers alone, ``negative`` lowers undesired
+    ones alone.
     """
     kept = {"both": slice(None), "positive": slice(None, desired), "negative": slice(desired, None)}[side]
     part = LogprobResult(measured.sums[:, kept], measured.tokens[:, kept])

@@ -34,7 +34,6 @@ class Refiner(Protocol):
 
     def refined(self, view: Observation, base: str) -> str:
         """u_t of u_base, from what the leader knows alone."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -138,8 +137,7 @@ class RefinedAgent:
 
     The Refiner reads the leader's own view: what the rules hide from the leader, it does not know either.
 
-    ``called``: what it is called in logs and corpora. ``agent``: who decides, and says u_base. ``refiner``: says u_t.
-    ``paid``: whether an act must never be asked for twice.
+    ``called``: what it is called in logs and corpora. ``paid``: whether an act must never be asked for twice.
     """
 
     called: str

@@ -29,7 +29,7 @@ _TOO_LONG = "Take a measurer that reads more, or leave the turn out."
 class StackelbergReward:
     """Scores replies to the prompts of `apportion.rlhf.stackelberg.dialogues`.
 
-    ``instances``: by name: the session of a context. ``measurer``: stands for every follower; frozen.
+    ``instances``: by name: the session of a context.
     """
 
     instances: Mapping[str, Instance]

@@ -42,8 +42,7 @@ _BESIDE = ("*.json", "*.jinja", "*.model", "*.txt")
 class EpochKeeper:
     """Copies the checkpoint of each epoch's last step, the moment it is whole.
 
-    ``checkpoints``: those of the alignment. ``out``: the Refiner's folder, which gets ``epochs/1`` and so on.
-    ``steps``: of one epoch.
+    ``out``: the Refiner's folder, which gets ``epochs/1`` and so on.
     """
 
     checkpoints: Path
@@ -149,20 +148,9 @@ def train_refiner(
 ) -> TrainedRefiner:
     """Train a Refiner, or go on where a killed training was; a finished one is measured again, not trained.
 
-    Parameters
-    ----------
-    settings : RefineSettings
-    progress : callable
-        ``progress(done, total, text)`` after every step.
-    told : callable
-        Gets what a person should know, a sentence each.
-
-    Raises
-    ------
-    InputError
-        Turns without intents, a model that cannot be loaded, an output that holds another training or is in use.
-    UnitError
-        A reward or loss that is not finite, an alarm, or a damaged checkpoint.
+    ``progress``: ``progress(done, total, text)`` after every step. ``told``: gets what a person should know, a sentence
+    each. Raises InputError: turns without intents, a model that cannot be loaded, an output that holds another training
+    or is in use; UnitError: a reward or loss that is not finite, an alarm, or a damaged checkpoint.
     """
     learned, unseen = _turns(settings)
     out = settings.output
@@ -241,26 +229,19 @@ def _align(
 
 def _curve(settings: RefineSettings, align: AlignSettings, unseen: Sequence[Instance]) -> tuple[HeldOut, ...]:
     """The reward on held-out turns before the training and after each epoch."""
-    from apportion.rlhf.policy.folder import open_policy
+    from apportion.rlhf.policy.folder import base_of, open_policy
 
     out = settings.output
     reward = _reward(settings, unseen)
     folders: list[Path | None] = [None, *epoch_folders(out)]
     rows = []
     for epoch, folder in enumerate(folders):
-        name = str(folder) if folder is not None else start_of(out)
+        name = str(folder) if folder is not None else base_of(out)
         policy = open_policy(name, align.window, align.placement, name)
         rows.append(measured(epoch, policy, unseen, align.window, reward, settings.samples))
     text = json.dumps([row.to_json() for row in rows], indent=1, sort_keys=True)
     write_atomically(out / CURVE, text + "\n")
     return tuple(rows)
-
-
-def start_of(folder: Path) -> str:
-    """The Refiner before any learning: the base that the adapters in ``folder`` stand on."""
-    from apportion.rlhf.policy.folder import base_of
-
-    return base_of(folder)
 
 
 def opened(folder: Path) -> Policy:

@@ -84,7 +84,7 @@ def turn_advantages(scores: Sequence[Sequence[float]], group: int) -> list[list[
     compared with one another, because what was said before them differs from turn to turn.
 
     ``scores``: one score a turn, one sequence a response; ``group`` neighbouring responses answer the same context.
-    ``group``: responses a context. Returns One advantage a turn; 0 where no other response of the group has that turn.
+    Returns One advantage a turn; 0 where no other response of the group has that turn.
     """
     advantages: list[list[float]] = []
     for start in range(0, len(scores), group):

@@ -81,14 +81,15 @@ def on_one_device(arguments: Any) -> Any:
 
 def _shared(run: Run, folder: Path, minibatch: int) -> dict[str, Any]:
     settings = run.settings
-    updates = updates_a_step(settings)
+    updates, constant = updates_a_step(settings), settings.lr_schedule == "constant"
     return {
         "output_dir": str(folder),
         "max_steps": settings.steps * updates,
         "per_device_train_batch_size": settings.at_once,
         "gradient_accumulation_steps": minibatch // (settings.at_once * settings.processes),
         "learning_rate": settings.learning_rate,
-        "lr_scheduler_type": _schedule(settings),
+        # Their constant one has no warm-up.
+        "lr_scheduler_type": "constant_with_warmup" if constant and settings.warmup else settings.lr_schedule,
         "warmup_steps": settings.warmup or 0,
         "weight_decay": 0.0,
         "max_grad_norm": settings.max_gradient_norm,
@@ -110,11 +111,6 @@ def _shared(run: Run, folder: Path, minibatch: int) -> dict[str, Any]:
     }
 
 
-def _schedule(settings: AlignSettings) -> str:
-    # Their constant one has no warm-up.
-    return "constant_with_warmup" if settings.warmup and settings.lr_schedule == "constant" else settings.lr_schedule
-
-
 def tensor_files(processes: int) -> tuple[str, ...]:
     """What a checkpoint of that many processes holds beside adapters and JSON."""
     random = [f"rng_state_{rank}.pth" for rank in range(processes)] if processes > 1 else ["rng_state.pth"]
@@ -129,7 +125,7 @@ class TrainerCheckpoints(StepFolders):
     unpickled: weights are safetensors, and the trainer reads the rest with ``weights_only=True``. Several processes
     share one; each has its own random number generators in it.
 
-    ``root``: made when the first checkpoint is written. ``processes``: how many share it.
+    ``root``: made when the first checkpoint is written.
     """
 
     def __init__(self, root: Path, processes: int = 1) -> None:
@@ -193,7 +189,7 @@ class StepCallback(TrainerCallback):
     Every process of ``run.processes`` has one; all of them come to the same metrics and alarms, the first one finishes
     checkpoints.
 
-    ``run``: where metrics and progress go. ``checkpoints``: what a killed run goes on from.
+    ``checkpoints``: what a killed run goes on from.
     """
 
     def __init__(self, run: Run, trainer: StepTrainer, checkpoints: TrainerCheckpoints | None) -> None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from apportion.corpus.session import Episode
-from apportion.foundation.distributed import Processes
 from apportion.foundation.progress import Progress, silent
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.metrics import Metrics
 
 if TYPE_CHECKING:
+    from apportion.foundation.distributed import Processes
     from apportion.llm_client.session import LLMSession
     from apportion.llm_client.settings import LLMSettings
 
@@ -87,6 +87,12 @@ Watcher = Callable[[int, Mapping[str, float]], None]
 """``watcher(step, metrics)`` after every step, from 1."""
 
 
+def _alone() -> Processes:
+    from apportion.foundation.distributed import Processes
+
+    return Processes()
+
+
 @dataclass(frozen=True)
 class Run:
     """Settings, seed, and where a run's metrics, progress and checkpoints go.
@@ -100,4 +106,4 @@ class Run:
     progress: Progress = silent
     checkpoints: Path | None = None
     watch: tuple[Watcher, ...] = ()
-    processes: Processes = field(default_factory=Processes)
+    processes: Processes = field(default_factory=_alone)

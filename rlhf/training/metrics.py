@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from torch import Tensor
 
 from apportion.corpus.schema import HISTORY
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Metrics:

@@ -31,7 +31,6 @@ class Reward(Protocol):
         ``contexts`` are what is answered, ``histories`` what was said before each reply, as texts that the scorer was
         trained on; in a response of several turns that is more than the context.
         """
-        ...
 
 
 class SessionReward(Reward, Protocol):
@@ -39,7 +38,6 @@ class SessionReward(Reward, Protocol):
 
     def history(self, episode: Episode, position: int) -> str:
         """What is read before the turn at ``position``."""
-        ...
 
 
 class ModelReward:
@@ -81,7 +79,7 @@ class NoReward:
 
 def of_job(job: Job, settings: Settings | None) -> SessionReward:
     """The reward model of an alignment, placed where its policy is."""
-    return reward_of(job.reward_model, job.settings.device)
+    return NoReward() if job.reward_model is None else ModelReward(job.reward_model, job.settings.device)
 
 
 def lent_reward(job: Job) -> SessionReward:
@@ -93,14 +91,6 @@ def lent_reward(job: Job) -> SessionReward:
     named = settings.reward_by
     reward: SessionReward = named.make(job, named.checked(settings.reward_settings))
     return reward
-
-
-def reward_of(folder: Path | None, device: Device = "cpu") -> SessionReward:
-    """The reward model in ``folder``, or none at all.
-
-    Raises InputError: a folder that holds no reward model, or one that cannot be loaded.
-    """
-    return NoReward() if folder is None else ModelReward(folder, device)
 
 
 def finite_scores(

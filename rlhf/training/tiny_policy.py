@@ -40,10 +40,10 @@ def build_tiny(
 ) -> Policy:
     """Train a tokenizer and a small LLaMA on dialogues.
 
-    ``episodes``: the dialogues; the target's turns become the assistant's. Leave the test sessions out. ``settings``:
-    size, warm-up and window. ``seed``: of the weights and of the order of the dialogues. ``metrics``: receives
-    ``warmup_loss`` (nats a token). ``warmed_up``: a folder of weights that the same call has made before; they are read
-    instead of trained again. Raises UnitError: no dialogue holds any text.
+    ``episodes``: the dialogues; the target's turns become the assistant's. Leave the test sessions out. ``seed``: of
+    the weights and of the order of the dialogues. ``metrics``: receives ``warmup_loss`` (nats a token). ``warmed_up``:
+    a folder of weights that the same call has made before; they are read instead of trained again. Raises UnitError: no
+    dialogue holds any text.
     """
     dialogues = [merge_turns(episode.turns, episode) for episode in episodes]
     texts = [message.text for dialogue in dialogues for message in dialogue]

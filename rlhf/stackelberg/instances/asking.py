@@ -39,9 +39,8 @@ Answers = tuple[tuple[str, ...], tuple[str, ...]]
 class IntentQuestions:
     """How one model is asked for intents.
 
-    ``settings``: the model; its temperature is used as it is. ``k``: answers of each kind. ``way``: ``together``: one
-    request for all (Figure 6); ``apart``: K requests for one desired and one undesired answer each (Appendix C: "we
-    sample K times").
+    ``settings``: the model; its temperature is used as it is. ``way``: ``together``: one request for all (Figure 6);
+    ``apart``: K requests for one desired and one undesired answer each (Appendix C: "we sample K times").
     """
 
     settings: LLMSettings

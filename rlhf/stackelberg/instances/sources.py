@@ -172,9 +172,9 @@ def turns_of(
 
     ``sources``: folders of simulated corpora, or files of turns (``.jsonl``) as `turns.instance.write_instances` makes
     them. ``instances``: turns of each game, drawn without regard to the sessions (section 4.1); fewer where there are
-    no more. ``games``: sessions of each corpus that are drawn from first; None takes all. ``seed``: of both draws.
-    ``progress``: ``progress(source, done, total)`` after every session. Raises InputError: a source that cannot be
-    read, one turn in two of them, or no turn that has a follower.
+    no more. ``games``: sessions of each corpus that are drawn from first; None takes all. ``progress``:
+    ``progress(source, done, total)`` after every session. Raises InputError: a source that cannot be read, one turn in
+    two of them, or no turn that has a follower.
     """
     found: list[Instance] = []
     sessions, skipped = 0, Counter[str]()

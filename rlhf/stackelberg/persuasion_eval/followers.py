@@ -31,7 +31,6 @@ class Follower(Protocol):
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
         """What the follower of each turn answers to what was ``said`` in it (N of each)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ class TextEmbedding:
 class ServedEmbedding:
     """A server's embeddings, a text a request; each vector is kept before it is used.
 
-    ``settings``: the model and its server. ``complete``: asks it (`apportion.llm_client.session.LLMSession.complete`).
+    ``complete``: asks it (`apportion.llm_client.session.LLMSession.complete`).
     """
 
     settings: LLMSettings

@@ -109,9 +109,8 @@ def persuasion(
 
     ``folder``: of `refine train`, with the Refiner after each epoch. ``instances``: turns with intents that it has not
     learned from. ``stages``: whether it refines or speaks itself. ``follower``: who answers, in the followers' own
-    prompts. ``embed``: makes vectors of texts. ``window``: what the Refiner reads, and how it is sampled. ``seed``: of
-    its speeches; the same in every epoch. Raises InputError: the folder has no epochs, or nobody can be asked;
-    UnitError: an answer that failed.
+    prompts. ``window``: what the Refiner reads, and how it is sampled. ``seed``: of its speeches; the same in every
+    epoch. Raises InputError: the folder has no epochs, or nobody can be asked; UnitError: an answer that failed.
     """
     from apportion.rlhf.policy.folder import base_of, open_policy
     from apportion.rlhf.policy_settings import Placement
@@ -190,11 +189,10 @@ class Asked:
 
     ``refiner``: a folder of `refine train`. ``turns``: turns with intents; None takes those that the training has set
     aside. ``follower``: a causal language model of this machine that answers; None: ``chosen`` does. ``chosen``: the
-    language model at a server, its limits and files. ``temperature``: of whoever answers. ``embedding``: as
+    language model at a server, its limits and files. ``embedding``: as
     `apportion.rlhf.stackelberg.persuasion_eval.followers.TextEmbedding` has it, or ``MODEL@URL`` of a server of
-    embeddings. ``embedding_send_to``: consent: the host to which answers may be sent for their vectors. ``count``:
-    turns, drawn from all. ``seed``: of draws, speeches and answers. ``called``: what a caller calls the fields, for
-    errors.
+    embeddings. ``embedding_send_to``: consent: the host to which answers may be sent for their vectors. ``called``:
+    what a caller calls the fields, for errors.
     """
 
     refiner: Path
@@ -244,7 +242,11 @@ def _embedding(asked: Asked) -> Iterator[Embed]:
         budget=asked.chosen.budget,
         prices=asked.chosen.prices,
     )
-    called = _called_of_embedding(asked.called)
+    own = {"model": "embedding", "base_url": "embedding", "send_to": "embedding_send_to"}
+
+    def called(name: str) -> str:
+        return asked.called(own.get(name, name))
+
     settings = chosen.llm(called)
     cache = asked.chosen.cache or asked.refiner / REPLIES
     with chosen.asker(settings, cache, called, _TOO_LONG) as asker:
@@ -266,9 +268,3 @@ def _follower(asked: Asked, turns: list[Instance]) -> Iterator[Follower]:
     with asked.chosen.asker(settings, cache, asked.called, _TOO_LONG) as asker:
         asker.check()
         yield AskedFollower(settings, asker.complete, asked.seed, asked.chosen.concurrency)
-
-
-def _called_of_embedding(called: Called) -> Called:
-    """What a caller calls the fields of the server of embeddings."""
-    own = {"model": "embedding", "base_url": "embedding", "send_to": "embedding_send_to"}
-    return lambda name: called(own.get(name, name))
