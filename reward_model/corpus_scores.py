@@ -16,7 +16,7 @@ from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import PLACES, TargetSpeaker, answered_episodes, credited, speaker_called, unrated_episode
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import first_few
-from apportion.reward_model.score_journal import ScoreJournal, SessionScores
+from apportion.reward_model.score_journal import Journal, SessionScores
 
 if TYPE_CHECKING:
     from apportion.foundation.progress import Progress
@@ -63,7 +63,7 @@ def score_corpus(
     target: str | None,
     taught_by: tuple[str, int],
     progress: Progress,
-    journal: ScoreJournal,
+    journal: Journal,
     called: Callable[[str], str] = str,
 ) -> CorpusScores:
     """Score the target's turns in some sessions; one that cannot be scored is recorded and the others go on.
@@ -79,7 +79,7 @@ def score_corpus(
         The method and seed that taught the model: what the columns ``method`` and ``seed`` hold.
     progress : callable
         Called as ``progress(done, total, session_id)`` after each session.
-    journal : ScoreJournal
+    journal : Journal
         Keeps what is scored, and holds what was scored before a kill. Sessions that failed are tried again.
     called : callable
         What the caller calls ``rating`` and ``target``, for errors.
@@ -102,7 +102,7 @@ def score_corpus(
                 scored.add(journal.done[session_id])
             else:
                 scores = _score_session(model, corpus.session(session_id), rating, target, taught_by)
-                journal.add(scores)
+                journal.add(session_id, scores.to_json())
                 scored.add(scores)
         except UnitError as error:
             scored.failed[session_id] = str(error)

@@ -20,7 +20,7 @@ from apportion.reward_model.checkpoint import read_config
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.corpus_scores import CorpusScores, method_and_seed, score_corpus
 from apportion.reward_model.model import RewardModel
-from apportion.reward_model.score_journal import identity_of, note_path, open_journal, told_of
+from apportion.reward_model.score_journal import SessionScores, identity_of, note_path, open_journal, told_of
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def scored(
     method, seed = method_and_seed(model.resolve().name)
     sessions = opened.session_ids()[:limit]
     identity = _identity(model, loaded.config, corpus, rating, target, threads)
-    with open_journal(out, identity) as journal:
+    with open_journal(out, identity, SessionScores.from_json) as journal:
         progress(0, len(sessions), "")
         scores = score_corpus(loaded, opened, sessions, rating, target, (method, seed), progress, journal, called)
         yield ScoringResult(scores, method, seed, _limited(identity, limit))

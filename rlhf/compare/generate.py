@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,9 @@ from apportion.corpus.schema import KEY, RESPONSES
 from apportion.corpus.session import Episode
 from apportion.foundation.files import model_digest, place_file, write_atomically
 from apportion.foundation.progress import Progress
+from apportion.reward_model.score_journal import open_journal
 from apportion.rlhf.compare.blind import blinded
-from apportion.rlhf.compare.metadata import PartialTable, key_path, note_path, note_text
+from apportion.rlhf.compare.metadata import key_path, note_path, note_text
 from apportion.rlhf.compare.responses import context_text, write_rows
 from apportion.rlhf.policy.contexts import (
     ContextSet,
@@ -152,7 +154,7 @@ def generate(
     rows: list[dict[str, Any]] = []
     total = len(contexts.shown) * len(policies)
     with (
-        PartialTable(out, fingerprint) as partial,
+        open_journal(out, dict(fingerprint)) as journal,
         torch.random.fork_rng(),
         quiet_transformers(),
         memory_advice(sampling.placement, f"batch (now {sampling.batch}), or take smaller policies"),
@@ -161,16 +163,16 @@ def generate(
             opened: Policy | None = None
             read = contexts.by_policy[name]
             for start in range(0, len(read), sampling.batch):
-                texts = partial.read(number, start)
+                batch = f"{number}-{start}"
+                texts = journal.done.get(batch)
                 if texts is None:
                     opened = opened or open_policy(source, sampling.window, sampling.placement, name)
                     texts = _answers(opened, read[start : start + sampling.batch], sampling, start)
-                    partial.write(number, start, texts)
+                    journal.add(batch, texts)
                 rows.extend(_rows(contexts.shown[start:], name, texts, sampling.seed))
                 progress(len(rows), total, name)
         table = pa.Table.from_pylist(rows, schema=RESPONSES.arrow)
-        _write(table, fingerprint, sampling, out, partial)
-        partial.remove()
+        _write(table, fingerprint, sampling, out)
     return table
 
 
@@ -204,16 +206,16 @@ def _rows(contexts: Sequence[DialogueContext], name: str, texts: Sequence[str], 
     ]
 
 
-def _write(
-    table: pa.Table, fingerprint: Mapping[str, Any], sampling: SamplingSettings, out: Path, partial: PartialTable
-) -> None:
+def _write(table: pa.Table, fingerprint: Mapping[str, Any], sampling: SamplingSettings, out: Path) -> None:
     """Key, note and table, the table last: a table that is there is whole, and so is what belongs to it."""
-    if sampling.blind:
-        table, key = blinded(table, sampling.seed)
-        letters = partial.folder / f"key{out.suffix}"
-        write_rows(key, letters, KEY)
-        place_file(letters, key_path(out))
-    scratch = partial.folder / f"table{out.suffix}"
-    write_rows(table, scratch, RESPONSES)
-    write_atomically(note_path(out), note_text(fingerprint, scratch, out.name))
-    place_file(scratch, out)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.stem}.") as name:
+        folder = Path(name)
+        if sampling.blind:
+            table, key = blinded(table, sampling.seed)
+            letters = folder / f"key{out.suffix}"
+            write_rows(key, letters, KEY)
+            place_file(letters, key_path(out))
+        scratch = folder / f"table{out.suffix}"
+        write_rows(table, scratch, RESPONSES)
+        write_atomically(note_path(out), note_text(fingerprint, scratch, out.name))
+        place_file(scratch, out)

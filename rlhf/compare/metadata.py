@@ -1,17 +1,13 @@
-"""What stands beside a table of responses: how it was made, the key to blind ones, and finished batches."""
+"""What stands beside a table of responses: how it was made, and the key to blind ones."""
 
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from apportion.foundation.errors import InputError
-from apportion.foundation.files import file_digest, locked, write_atomically
+from apportion.foundation.files import file_digest
 
 
 def note_path(out: Path) -> Path:
@@ -59,57 +55,3 @@ def _read(out: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return note if isinstance(note, dict) else None
-
-
-LOCK = "lock"
-
-
-class PartialTable:
-    """What a stopped run has finished of the table ``out``; one process at a time has it, until that process ends.
-
-    ``fingerprint``: what it is made with, as plain JSON values; what was made with something else is thrown away.
-    Raises InputError: another process is writing the table.
-    """
-
-    def __init__(self, out: Path, fingerprint: Mapping[str, Any]) -> None:
-        self.folder = out.with_name(f".{out.name}.partial")
-        message = f"{out} is being written by another process. Wait for it, or write another file."
-        self._lock = ExitStack()
-        self._lock.enter_context(locked(self.folder / LOCK, message, InputError))
-        note = self.folder / "made.json"
-        text = json.dumps(fingerprint, sort_keys=True)
-        try:
-            same = note.read_text(encoding="utf-8") == text
-        except (OSError, ValueError):
-            same = False
-        if not same:
-            for path in self.folder.iterdir():
-                if path.name != LOCK:
-                    path.unlink()
-            write_atomically(note, text)
-
-    def __enter__(self) -> PartialTable:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._lock.close()
-
-    def read(self, policy: int, start: int) -> list[str] | None:
-        """The responses of one batch, None where they have to be made."""
-        try:
-            return list(json.loads(self._path(policy, start).read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            return None
-
-    def write(self, policy: int, start: int, texts: Sequence[str]) -> None:
-        """Keep the responses of one batch, whole or not at all."""
-        write_atomically(self._path(policy, start), json.dumps(list(texts)))
-
-    def remove(self) -> None:
-        """The table is written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _path(self, policy: int, start: int) -> Path:
-        return self.folder / f"{policy}-{start:07d}.json"

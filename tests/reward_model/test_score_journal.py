@@ -24,23 +24,23 @@ def scores(session_id: str, *rewards: float) -> SessionScores:
 
 
 def interrupted(out: Path, identity: str, *found: SessionScores) -> None:
-    with pytest.raises(KeyboardInterrupt), open_journal(out, identity) as journal:
+    with pytest.raises(KeyboardInterrupt), open_journal(out, identity, SessionScores.from_json) as journal:
         for one in found:
-            journal.add(one)
+            journal.add(one.session_id, one.to_json())
         raise KeyboardInterrupt
 
 
 def test_what_was_scored_is_there_again_to_the_bit(tmp_path: Path) -> None:
     first, second = scores("a", 0.1 + 0.2, -1e-300), SessionScores("b", REWARDS.arrow.empty_table(), silent=True)
     interrupted(tmp_path / "s.parquet", "x", first, second)
-    with open_journal(tmp_path / "s.parquet", "x") as journal:
+    with open_journal(tmp_path / "s.parquet", "x", SessionScores.from_json) as journal:
         assert journal.done == {"a": first, "b": second}
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_journal_of_something_else_is_thrown_away(tmp_path: Path) -> None:
     interrupted(tmp_path / "s.parquet", "x", scores("a", 1.0))
-    with open_journal(tmp_path / "s.parquet", "y") as journal:
+    with open_journal(tmp_path / "s.parquet", "y", SessionScores.from_json) as journal:
         assert not journal.done
 
 
@@ -50,7 +50,7 @@ def test_a_journal_of_something_else_is_thrown_away(tmp_path: Path) -> None:
         b'["b", fal',
         b"nonsense\n",
         b'["b"]\n',
-        b'["b", 0, 0, 0, [{"session_id": "c"}]]\n',
+        b'["b", [0, 0, 0, [{"session_id": "c"}]]]\n',
         b"[]",
         b"\xff\xfe\r\n",
         b"3\n",
@@ -62,7 +62,7 @@ def test_what_a_kill_or_a_stranger_left_is_cut_off(rest: bytes, tmp_path: Path) 
     with (tmp_path / ".s.parquet.unfinished").open("ab") as file:
         file.write(rest)
     interrupted(out, "x", scores("b", 2.0))
-    with open_journal(out, "x") as journal:
+    with open_journal(out, "x", SessionScores.from_json) as journal:
         assert journal.done == {"a": scores("a", 1.0), "b": scores("b", 2.0)}
 
 
