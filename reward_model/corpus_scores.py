@@ -121,8 +121,6 @@ def choose_episodes(
 
     They are chosen as by `score_corpus`, but for sessions without a rating: there, the ratings of the others say who
     is answered for (`apportion.corpus.targets.credited`).
-
-    Raises InputError: as `score_corpus`, but for the backbone.
     """
     _check_choice(corpus, rating, target, called)
     broken = broken_sessions(corpus)
@@ -142,10 +140,7 @@ def _rated(corpus: Corpus) -> list[str]:
 
 
 def broken_sessions(corpus: Corpus) -> dict[str | None, str]:
-    """What is wrong with the sessions that cannot be used, by session.
-
-    Raises InputError: a fault of the whole corpus.
-    """
+    """What is wrong with the sessions that cannot be used, by session."""
     problems = [p for check in (check_sessions, check_utterances) for p in check(corpus) if p.severity == "error"]
     broken = {problem.session_id: str(problem) for problem in problems}
     if None in broken:

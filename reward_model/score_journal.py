@@ -74,7 +74,7 @@ def open_journal(
     """The journal of the table ``out``, for this process alone; it stays where something goes wrong after a part.
 
     A journal of another ``identity`` (JSON values, what the table is made of) and what a kill left half written are
-    thrown away. ``read`` makes a part of its key and values. Raises InputError: another process writes the same table.
+    thrown away. ``read`` makes a part of its key and values.
     """
     path = out.with_name(f".{out.name}.unfinished")
     message = f"{out} is being written by another process. Wait for it, or choose another name for the table."

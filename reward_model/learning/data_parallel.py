@@ -22,10 +22,7 @@ ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError":
 
 
 def train_together(training: Training, progress: Progress, state: Path | None) -> tuple[EpochRow, ...]:
-    """`apportion.reward_model.learning.training.train` by ``settings.processes`` processes.
-
-    Raises InputError: more processes than GPUs; UnitError: what the training raises, or a process that was killed.
-    """
+    """`apportion.reward_model.learning.training.train` by ``settings.processes`` processes."""
     from accelerate.utils import PrepareForLaunch, patch_environment
     from torch.multiprocessing import get_context
     from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException, start_processes

@@ -144,9 +144,6 @@ def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> 
     """The backbone ``name`` with its published weights: ``minilm``, a folder, or a name on the Hugging Face hub.
 
     Weights are read from safetensors only, and no code that comes with a model is run.
-
-    Raises InputError: no such model, no network, no safetensors, weights missing, code of its own, ``max_tokens`` more
-    than it can read, or one that is not causal with ``scoring = "one_pass"``.
     """
     source = _source(name)
     try:
@@ -183,10 +180,7 @@ def check_loadable(name: str, max_tokens: int) -> None:
 
 
 def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
-    """The architecture and tokenizer that `Backbone.save` wrote, with weights still to be filled in.
-
-    Raises InputError: a file is missing or cannot be read, or the architecture brings code of its own.
-    """
+    """The architecture and tokenizer that `Backbone.save` wrote, with weights still to be filled in."""
     try:
         with _loading() as transformers:
             config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
@@ -294,8 +288,6 @@ def check_causal(name: str, encoder: Any, vocabulary: int) -> None:
     """Read two texts whose second halves differ: in a causal network, the states of the first half are the same.
 
     Asking the network itself holds for every architecture; a list of names would not.
-
-    Raises InputError: it is not causal.
     """
     text = torch.arange(TOKENS).unsqueeze(0) % vocabulary
     other = text.clone()

@@ -148,8 +148,7 @@ def generate(
     ``policies``: where each policy is, by its name. ``fingerprint``: `fingerprint_of` all that. ``out``: parquet, JSON
     Lines or CSV by its suffix; ``NAME.made.json`` and, where blind, ``NAME.key.*`` come beside it. ``progress``:
     ``progress(done, total, policy)`` after each batch; done and total count responses. Returns RESPONSES, with the
-    policies' own names. Raises InputError: a policy that cannot be loaded, or a table that another process is writing;
-    UnitError: a policy whose probabilities are no numbers, or no memory left.
+    policies' own names.
     """
     rows: list[dict[str, Any]] = []
     total = len(contexts.shown) * len(policies)

@@ -113,10 +113,7 @@ def _policies(pair: Pair) -> tuple[str, str]:
 
 
 def requests_for(pair: Pair, settings: LLMSettings) -> tuple[ChatRequest, ...]:
-    """The pair in both orders, ``left`` first to begin with; none where the responses are the same.
-
-    Raises InputError: a context that is not written as `responses.context_text` writes it.
-    """
+    """The pair in both orders, ``left`` first to begin with; none where the responses are the same."""
     if pair.same:
         return ()
     orders = ((pair.left_text, pair.right_text), (pair.right_text, pair.left_text))
@@ -135,9 +132,6 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
     """Ask for every pair in both orders; a pair that fails is recorded and the others go on.
 
     A response wins where both orders name it; everything else is a tie.
-
-    Raises InputError: no request can succeed until a person changes something; StoppedError: the budget is used up;
-    replies received so far are kept.
     """
     outcomes: dict[int, Verdict | str] = {}
     pool = ThreadPoolExecutor(settings.concurrency)
@@ -163,10 +157,7 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
 
 
 def read_reply(reply: ChatReply) -> tuple[str, str]:
-    """(which is better, why) of a judge's reply.
-
-    Raises ReplyMistakeError: the reply cannot be used; the text says why.
-    """
+    """(which is better, why) of a judge's reply."""
     check_finished(reply, "give a shorter reason")
     document = strict_json(reply.text)
     if not isinstance(document, dict) or document.get("better") not in ANSWERS:

@@ -41,10 +41,7 @@ class Pair:
 
 
 def pairs_of(table: pa.Table) -> list[Pair]:
-    """Every two policies on every context that both have answered, policies in the order of the table.
-
-    Raises InputError: one policy only, two contexts for one turn, or no context that two policies share.
-    """
+    """Every two policies on every context that both have answered, policies in the order of the table."""
     policies = list(dict.fromkeys(table["policy"].to_pylist()))
     if len(policies) < 2:
         raise InputError(
@@ -116,10 +113,7 @@ def _speaker(message: ContextTurn, names: PseudonymMap) -> str:
 
 
 def speakers(corpus: Corpus, pairs: Sequence[Pair]) -> Mapping[str, tuple[str, ...]]:
-    """Who speaks, rates or is rated in each session of ``pairs``.
-
-    Raises InputError: a session that is not in the corpus.
-    """
+    """Who speaks, rates or is rated in each session of ``pairs``."""
     people: dict[str, dict[str, None]] = {}
     for table, columns in ((corpus.utterances, ("speaker",)), (corpus.ratings, ("rater", "target"))):
         for column in columns:

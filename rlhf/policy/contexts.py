@@ -257,10 +257,7 @@ def _heading(mark: str) -> str:
 
 
 def answer_tokens(policy: Policy, messages: Sequence[ContextTurn], reply: ContextTurn) -> tuple[int, ...]:
-    """Token ids of ``reply`` after ``messages``, up to and with its end mark.
-
-    Raises InputError: a chat template that writes prompts differently once they are answered.
-    """
+    """Token ids of ``reply`` after ``messages``, up to and with its end mark."""
     prompt = render(messages, policy.tokenizer, reply_follows=True)
     whole = render((*messages, reply), policy.tokenizer, reply_follows=False)
     if whole[: len(prompt)] != prompt:

@@ -55,10 +55,7 @@ BASE = "base"
 
 
 def open_policy(name: str, window: Window, placement: Placement, called: str) -> Policy:
-    """The policy ``name``, to be called ``called``: a folder with adapters and its base, or a whole model.
-
-    Raises InputError: as `load_policy`, or adapters whose description cannot be read or whose base is not beside them.
-    """
+    """The policy ``name``, to be called ``called``: a folder with adapters and its base, or a whole model."""
     folder = Path(name).expanduser()
     if not (folder / ADAPTER).is_file():
         source = str(folder) if folder.is_dir() else name
@@ -79,16 +76,13 @@ def check_policy(name: str, window: Window) -> None:
 
 
 def open_tokenizer(name: str) -> PreTrainedTokenizerBase:
-    """The tokenizer alone of the policy ``name``. Raises InputError: as `open_policy`, as far as tokenizers go."""
+    """The tokenizer alone of the policy ``name``."""
     folder = Path(name).expanduser()
     return load_tokenizer(str(folder) if folder.is_dir() else name)
 
 
 def base_of(folder: Path) -> str:
-    """The base of the adapters in ``folder``: the folder beside them, or the name or folder that they name.
-
-    Raises InputError: a description that cannot be read or names none, or a base that is not beside them.
-    """
+    """The base of the adapters in ``folder``: the folder beside them, or the name or folder that they name."""
     path = folder / ADAPTER
     try:
         config: Any = json.loads(path.read_text(encoding="utf-8"))

@@ -41,10 +41,7 @@ class Policy:
 
     @classmethod
     def of(cls, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Policy:
-        """Wrap a loaded model; from here on without dropout, and sampled plainly, without top-p.
-
-        Raises InputError: no token that ends a turn.
-        """
+        """Wrap a loaded model; from here on without dropout, and sampled plainly, without top-p."""
         from transformers import GenerationConfig
 
         without_dropout(model)
@@ -69,9 +66,7 @@ def load_policy(
 
     ``name``: name or folder of the model. ``window``: what has to fit into the model. ``adapter``: a folder of adapters
     and tokenizer (`apportion.rlhf.policy.folder.write_policy`) that belong to that model. ``called``: what a person
-    calls it; None takes ``name``. Raises InputError: unknown name, gated model, no network, no safetensors, not a
-    causal language model, adapters of another model, no tokenizer, no chat template or one that lacks a role, or a
-    window longer than the model can read.
+    calls it; None takes ``name``.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -93,10 +88,7 @@ def load_policy(
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
-    """The tokenizer of the model ``name``, with a chat template that takes both sides of a dialogue.
-
-    Raises InputError: unknown name, gated model, no network, no chat template, or one that lacks a role.
-    """
+    """The tokenizer of the model ``name``, with a chat template that takes both sides of a dialogue."""
     from transformers import AutoTokenizer
 
     _check_folder(name)
@@ -115,10 +107,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
 
 
 def read_config(name: str) -> Any:
-    """The configuration of the model ``name``.
-
-    Raises InputError: unknown name, gated model, no network, or no configuration that transformers knows.
-    """
+    """The configuration of the model ``name``."""
     from transformers import AutoConfig
 
     _check_folder(name)
@@ -129,10 +118,7 @@ def read_config(name: str) -> Any:
 
 
 def check_model(name: str, window: Window) -> None:
-    """What can be known of the model ``name`` before its weights are loaded: that it is there, and reads the window.
-
-    Raises InputError: see `read_config`, or too long a window.
-    """
+    """What can be known of the model ``name`` before its weights are loaded: that it is there, and reads the window."""
     check_window(name, read_config(name), window)
 
 
@@ -149,10 +135,7 @@ def check_embeddings(name: str, model: Any, tokenizer: Any) -> None:
 
 
 def with_adapter(model: Any, folder: Path) -> Any:
-    """``model`` with the adapters in ``folder``, which are read from safetensors only.
-
-    Raises InputError: no safetensors, or adapters that are damaged or belong to another model.
-    """
+    """``model`` with the adapters in ``folder``, which are read from safetensors only."""
     from peft import PeftModel
 
     file = folder / "adapter_model.safetensors"

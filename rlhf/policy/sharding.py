@@ -23,8 +23,6 @@ def zero_config() -> dict[str, Any]:
     """What DeepSpeed is told: ``zero_optimization`` of the accelerate config, or of the DeepSpeed file that it names.
 
     Optimizer, schedule, precision and batch sizes are not DeepSpeed's here, so what it says of them is not read.
-
-    Raises InputError: a DeepSpeed file that cannot be read, or a stage of ZeRO that shards no weights.
     """
     from accelerate.utils import DeepSpeedPlugin
 
@@ -54,8 +52,6 @@ def shard(model: Any) -> None:
 
     Adapters that are attached afterwards stay whole in each process, and their optimizer and checkpoints remain those
     of one process.
-
-    Raises InputError: see `zero_config`.
     """
     import deepspeed
 
@@ -100,9 +96,6 @@ def attach_sharded(model: Any, settings: AlignSettings, processes: Processes, by
 
     A layer's weights are brought together while it computes. The adapters stay whole in every process, because all of
     them learn them from the same summed gradients; their checkpoints are those of one process.
-
-    Raises InputError: settings with which the processes would not read the model equally often, or a DeepSpeed config
-    that shards no weights.
     """
     check_sharding(settings, processes.size)
     if by == "deepspeed":
@@ -115,10 +108,7 @@ def attach_sharded(model: Any, settings: AlignSettings, processes: Processes, by
 
 
 def shard_for_trainer(model: PeftModel, settings: AlignSettings, processes: Processes) -> None:
-    """Shard the frozen weights (FSDP2) of a model with adapters that one of TRL's trainers is to train by DDP.
-
-    Raises InputError: settings with which the processes would not read the model equally often.
-    """
+    """Shard the frozen weights (FSDP2) of a model with adapters that one of TRL's trainers is to train by DDP."""
     check_sharding(settings, processes.size)
     _shard_fsdp(model, settings, processes)
     base: Any = model.get_base_model()

@@ -70,8 +70,6 @@ class Checkpoints(StepFolders):
         """Bring the model, ``metrics`` and the random number generators to the newest checkpoint; its number of steps.
 
         ``load_state`` takes up the rest. None where there is no checkpoint.
-
-        Raises UnitError: a checkpoint that cannot be read.
         """
         if self._processes.rank == 0:
             self.clear_scratch()

@@ -120,9 +120,6 @@ class PPO:
         """Train up to ``settings.steps`` steps; ``metrics`` receives every step's, counted from 1.
 
         With ``checkpoints`` the training goes on behind the newest one and leaves one after every step.
-
-        Raises UnitError: a reward or a loss that is not a finite number, or an alarm; the last good checkpoint is kept
-        and named.
         """
         done = self._resume(checkpoints, metrics) if checkpoints else 0
         try:
@@ -144,10 +141,7 @@ class PPO:
             raise UnitError(f"{error} {last_good}" if last_good else str(error)) from None
 
     def step(self, number: int) -> dict[str, float]:
-        """One step; the metrics are means over the responses sampled in it.
-
-        Raises UnitError: a reward or a loss that is not a finite number.
-        """
+        """One step; the metrics are means over the responses sampled in it."""
         places = self.processes.broadcast([next(self.order) for _ in range(self.settings.batch)])
         contexts = [self.contexts[place] for place in places[self.processes.contiguous_part(len(places))]]
         with finite_probabilities():

@@ -112,10 +112,7 @@ class PPOUpdate:
         self.dialogue_order = ShuffledOrder(len(dialogues))
 
     def __call__(self, number: int, experience: Experience) -> dict[str, float]:
-        """The updates of step ``number``; what they measured, as means over them.
-
-        Raises UnitError: a loss or a gradient that is not a finite number.
-        """
+        """The updates of step ``number``; what they measured, as means over them."""
         self.actor.train()
         losses: list[dict[str, float]] = []
         limit, updates = self.settings.target_kl, 0

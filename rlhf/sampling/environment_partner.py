@@ -115,10 +115,7 @@ class EnvironmentPartner:
         return self.answer_all([(context, replies)])[0]
 
     def answer_all(self, heard: Sequence[Heard]) -> list[str | None]:
-        """What is said in each dialogue (B of them); equal dialogues hear the same.
-
-        Raises UnitError: an episode that does not end, or an agent that cannot act.
-        """
+        """What is said in each dialogue (B of them); equal dialogues hear the same."""
         keys = [(context.session_id, tuple(replies)) for context, replies in heard]
         new = [key for key in dict.fromkeys(keys) if key not in self._kept]
         for name, said in new:

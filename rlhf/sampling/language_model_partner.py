@@ -88,11 +88,7 @@ class LanguageModelPartner(LivePartner):
         self._asker, self._settings = asker, settings
 
     def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
-        """What the model says in each dialogue (B of them), ``concurrency`` of them asked at once.
-
-        Raises InputError: no request can succeed before a person changes something; StoppedError: the budget is used
-        up; the replies received so far are kept; UnitError: no usable reply, or the server failed.
-        """
+        """What the model says in each dialogue (B of them), ``concurrency`` of them asked at once."""
         if len(dialogues) == 1:
             return [self._asked(dialogues[0])]
         with ThreadPoolExecutor(min(self._settings.concurrency, len(dialogues))) as pool:
@@ -140,10 +136,7 @@ def _known(dialogue: Dialogue) -> str:
 
 
 def read_answer(reply: ChatReply) -> str | None:
-    """What the partner says; None where it has nothing more to say.
-
-    Raises ReplyMistakeError: the reply cannot be used; the text says why.
-    """
+    """What the partner says; None where it has nothing more to say."""
     check_finished(reply, "say less")
     document = strict_json(reply.text)
     if not isinstance(document, dict) or document.keys() != {"say"}:

@@ -58,8 +58,6 @@ def sample_dialogues(
     A response ends where the partner has no answer, or where the next turn might not fit into
     ``max_context_tokens + max_new_tokens`` tokens. The policy's tokens are never tokenised again. Where the partner
     plays an environment, what was said is what is heard of the policy's acts. ``greedy`` takes the most likely tokens.
-
-    Raises InputError: a chat template that does not end the assistant's turn with an end mark.
     """
     stage = partner if isinstance(partner, Stage) else None
     if stage is not None:
@@ -132,10 +130,7 @@ def _goes_on(
 
 
 def interjection(policy: Policy, text: str) -> tuple[int, ...]:
-    """Token ids of the other side's ``text`` between the end mark of one of the policy's turns and its next turn.
-
-    Raises InputError: a chat template that does not end the assistant's turn with an end mark.
-    """
+    """Token ids of the other side's ``text`` between the end mark of one of the policy's turns and its next turn."""
     opening = (ContextTurn("user", "a"), ContextTurn("assistant", "b"))
     answered = render(opening, policy.tokenizer, reply_follows=False)
     marks = [place for place, token in enumerate(answered) if token in policy.eos_ids]

@@ -48,10 +48,7 @@ class PolicyAgent:
 
     @classmethod
     def of(cls, made_of: str) -> Self:
-        """The policy in a folder that an alignment wrote, or a whole model, by name or folder.
-
-        Raises InputError: it cannot be opened.
-        """
+        """The policy in a folder that an alignment wrote, or a whole model, by name or folder."""
         from apportion.rlhf.policy.folder import open_policy, read_window
 
         window = Window.model_validate(read_window(made_of))
@@ -63,11 +60,7 @@ class PolicyAgent:
         return self.act_all([view])[0]
 
     def act_all(self, views: Sequence[Observation]) -> list[Action]:
-        """What it does in each of several episodes (B of them), sampled at once.
-
-        Raises UnitError: what it knew before the first act leaves no room in its window; probabilities that are no
-        finite numbers; an act that is not allowed where nobody may be silent.
-        """
+        """What it does in each of several episodes (B of them), sampled at once."""
         contexts = [self._context(view) for view in views]
         seed = [self.seed, [view.number for view in views]]
         said = drawn_replies(self.policy, self.model, contexts, self.window, seed, self.greedy)
@@ -78,10 +71,7 @@ class PolicyAgent:
 
 
 def act_said(view: Observation, text: str) -> Action:
-    """The act that a policy's words are; the silent act, with the reason as data, where the rules do not allow it.
-
-    Raises UnitError: they do not, and nobody may be silent.
-    """
+    """The act that a policy's words are; the silent act, with the reason as data, where the rules do not allow it."""
     act = view.meant(" ".join(text.split()))
     problem = view.problem(act)
     if problem is None:
@@ -108,10 +98,7 @@ def episode_seen(view: Observation, name: str) -> Episode:
 
 
 def live_context(episode: Episode, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> DialogueContext:
-    """What a policy reads before it says its next turn in an episode; the oldest turns go where they do not fit.
-
-    Raises UnitError: not even the last turn fits.
-    """
+    """What a policy reads before it says its next turn in an episode; the oldest turns go where they do not fit."""
     known, turns = known_messages(episode), episode.turns
     for start in range(max(1, len(turns))):
         said = merge_turns(turns[start:], episode)

@@ -60,10 +60,7 @@ class PolicyPartner(LivePartner):
         self._policy, self._settings, self._seed = policy, settings, seed
 
     def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
-        """What the policy says in each dialogue (B of them).
-
-        Raises UnitError: a reply that is longer than the window, or probabilities that are no finite numbers.
-        """
+        """What the policy says in each dialogue (B of them)."""
         contexts = [self._context(dialogue) for dialogue in dialogues]
         said: list[str | None] = []
         for start in range(0, len(contexts), self._settings.batch):

@@ -199,7 +199,7 @@ def drawn_replies(
     """One reply to each context (B of them), on one line; random numbers outside are left alone.
 
     ``contexts``: what is answered, all at once. ``window``: how long a reply may be, and its temperature. ``seed``:
-    with the prompts it decides what is drawn. Raises UnitError: probabilities that are no finite numbers.
+    with the prompts it decides what is drawn.
     """
     asked = canonical_json([seed, [list(context.prompt) for context in contexts]])
     device = model.device

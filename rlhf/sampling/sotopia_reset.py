@@ -112,10 +112,7 @@ class SotopiaStarts(Settings):
 
     @property
     def asked(self) -> StyledModel | None:
-        """The language model of the other side; None where none is asked.
-
-        Raises InputError: no model stands behind the @.
-        """
+        """The language model of the other side; None where none is asked."""
         if self.other == ITSELF or self.other.startswith(POLICY):
             return None
         named = asked_by(self.other, ModelSpec(model=self.llm.model), temperature=self.llm.temperature)
@@ -137,8 +134,6 @@ class SotopiaStarts(Settings):
         """What the model of the other side is asked first in every episode, before the policy is known.
 
         Where the policy begins, silence stands in the place of what it will say.
-
-        Raises InputError: nothing to play, a prompt that cannot be used, or no model that is asked.
         """
         asked = self.asked
         if asked is None:
@@ -164,10 +159,7 @@ def _nobody(request: ChatRequest) -> ChatReply:
 
 
 def starts_of(settings: SotopiaStarts, seed: int) -> list[Start]:
-    """Every seat of every task, ``repeats`` times; equal settings and seeds give the same.
-
-    Raises InputError: tasks that cannot be read, a set or scenario that there is not, or one that is not for two.
-    """
+    """Every seat of every task, ``repeats`` times; equal settings and seeds give the same."""
     space = chosen_space(settings.tasks, settings.task_set).only(settings.scenarios)
     starts = []
     for number, task in enumerate(space.draw(pairs=settings.pairs, seed=seed)):

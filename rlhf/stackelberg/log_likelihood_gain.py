@@ -25,8 +25,6 @@ def measured_after(measurer: LogprobScorer, instance: Instance, candidates: Sequ
     """log P_F of the instance's 2K answers after each of n ``candidates`` [shape=(n, 2K)] (Eq. 6).
 
     Each answer is what the follower says next in its own prompt, with its true role (Figure 9): the desired ones first.
-
-    Raises InputError, UnitError, TooLongError: as `apportion.decompose.influence.scorer.LogprobScorer.measure`.
     """
     prompts = [Prompt(speech_chat(instance.after(candidate)), begun=OPEN) for candidate in candidates]
     return measurer.measure(prompts, [*instance.desired, *instance.undesired])

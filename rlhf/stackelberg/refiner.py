@@ -46,11 +46,7 @@ class TrainedRefiner:
     folder: str
 
     def refined(self, view: Observation, base: str) -> str:
-        """u_t of u_base.
-
-        Raises ReplyMistakeError: the Refiner's window has no room for the situation; InputError: the folder cannot be
-        loaded; UnitError: probabilities that are no finite numbers.
-        """
+        """u_t of u_base."""
         from apportion.rlhf.sampling.rollout import drawn_replies
         from apportion.rlhf.stackelberg.dialogues import asked_chat, prompt_context, words_said
 
@@ -72,11 +68,7 @@ class AskedRefiner:
     complete: Complete
 
     def refined(self, view: Observation, base: str) -> str:
-        """u_t of u_base.
-
-        Raises ReplyMistakeError: the reply was cut off or declined; InputError, StoppedError, UnitError: as
-        `apportion.llm_client.session.LLMSession.complete`.
-        """
+        """u_t of u_base."""
         reply = self.complete(self.request(view, base))
         check_finished(reply, "say less")
         return refined_words(reply.text, base)
@@ -146,10 +138,7 @@ class RefinedAgent:
     paid: bool
 
     def act(self, view: Observation) -> Action:
-        """The agent's act, refined where it is a speech; words that cannot be used leave it as it was.
-
-        Raises InputError, StoppedError, UnitError: as the agent's own, and the Refiner's.
-        """
+        """The agent's act, refined where it is a speech; words that cannot be used leave it as it was."""
         act = self.agent.act(view)
         if act.kind not in view.speeches or not act.text.strip():
             return act

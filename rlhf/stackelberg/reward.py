@@ -43,10 +43,7 @@ class StackelbergReward:
     def __call__(
         self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
     ) -> list[float]:
-        """R(u) of every reply (B of them); equal words of one turn are measured once, and a turn's all at once.
-
-        Raises InputError, UnitError: the measurer cannot answer, or what the follower reads is too long for it.
-        """
+        """R(u) of every reply (B of them); equal words of one turn are measured once, and a turn's all at once."""
         names = [context.session_id for context in contexts]
         said = [self.words(name, reply) for name, reply in zip(names, replies, strict=True)]
         scores: dict[tuple[str, str], float] = {}
@@ -81,7 +78,7 @@ class StackelbergReward:
 
 
 def counted(instance: Instance, k: int) -> Instance:
-    """The turn with its first K answers of each kind alone. Raises InputError: it has fewer."""
+    """The turn with its first K answers of each kind alone."""
     if len(instance.desired) < k or len(instance.undesired) < k:
         raise InputError(
             f"turn {instance.name!r} has {len(instance.desired)} desired and {len(instance.undesired)} undesired "
@@ -96,11 +93,7 @@ def reward_with(instances: Sequence[Instance], measurer: LogprobScorer, settings
 
 
 def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> LogprobScorer:
-    """The Measurer: loaded, or asked at its server, whose answers are kept in ``cache``.
-
-    Raises InputError: there is none of that name, or the server cannot be asked: no key, no consent, a file that cannot
-    be read.
-    """
+    """The Measurer: loaded, or asked at its server, whose answers are kept in ``cache``."""
     if settings.server is None:
         from apportion.decompose.influence.local_scorer import load_measurer
 

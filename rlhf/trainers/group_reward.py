@@ -47,10 +47,7 @@ class GroupReward:
         histories: Sequence[Sequence[str]] | None = None,
         **others: Any,
     ) -> list[float]:
-        """B rewards; ``context`` numbers what is answered, ``replies`` and ``histories`` come with several turns.
-
-        Raises UnitError: a score that is not a finite number.
-        """
+        """B rewards; ``context`` numbers what is answered, ``replies`` and ``histories`` come with several turns."""
         answered = [self._contexts[number] for number in context]
         turns_of = replies or [[completion[0]["content"].strip()] for completion in completions]
         histories_of = histories or [[context.history] for context in answered]

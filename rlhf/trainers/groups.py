@@ -34,11 +34,7 @@ from apportion.rlhf.training_data import TrainingData
 
 
 def train_grpo(data: TrainingData, run: Run) -> PeftModel:
-    """The policy's model with adapters trained by GRPO.
-
-    Raises InputError: the policy has no layer of the names in ``settings.lora.targets``; UnitError: a reward, loss or
-    gradient that is not a finite number, an alarm, or a checkpoint that cannot be read.
-    """
+    """The policy's model with adapters trained by GRPO."""
     return _train(_GRPO, GRPOConfig, data, run)
 
 

@@ -133,10 +133,7 @@ class TrainerCheckpoints(StepFolders):
         self._processes = processes
 
     def open(self) -> tuple[Path, Mapping[str, Any]] | None:
-        """The newest checkpoint and what is ours in it, once all of it has been read; None without one.
-
-        Raises UnitError: a checkpoint that cannot be read.
-        """
+        """The newest checkpoint and what is ours in it, once all of it has been read; None without one."""
         folder = self.newest()
         return None if folder is None else (folder, self.read(folder, self._verified))
 
@@ -201,10 +198,7 @@ class StepCallback(TrainerCallback):
         self._since = 0.0
 
     def resume(self) -> Path | None:
-        """Take up the newest checkpoint; the folder that the trainer has to go on from, None to start anew.
-
-        Raises UnitError: a checkpoint that cannot be read.
-        """
+        """Take up the newest checkpoint; the folder that the trainer has to go on from, None to start anew."""
         newest = self.checkpoints.open() if self.checkpoints else None
         if newest is None:
             return None
@@ -229,7 +223,7 @@ class StepCallback(TrainerCallback):
         logs: Mapping[str, float] | None = None,
         **others: Any,
     ) -> None:
-        """Note a step's metrics. Raises UnitError: a loss or gradient that is not a finite number, or an alarm."""
+        """Note a step's metrics."""
         if logs is None or "loss" not in logs:
             return
         step, algorithm = self._step(state), self.run.settings.algorithm.upper()
@@ -304,9 +298,7 @@ def _writable(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator[Path
 def carry_out(run: Run, make: Callable[[Path], Any]) -> PeftModel:
     """Train what ``make`` makes (a TRL trainer and `StepTrainer` that writes into a folder); the model that is trained.
 
-    A killed run goes on from its newest checkpoint. Raises InputError: settings with which processes that share the
-    weights would not read the model equally often; UnitError: a reward, loss or gradient that is not a finite number,
-    or an alarm (the last good checkpoint is kept and named), or a checkpoint that cannot be read.
+    A killed run goes on from its newest checkpoint.
     """
     checkpoints = TrainerCheckpoints(run.checkpoints, run.processes.size) if run.checkpoints else None
     with _writable(run, checkpoints) as folder:

@@ -28,12 +28,7 @@ MEASURED = {"loss": "loss", "entropy": "entropy", "mean_token_accuracy": "token_
 
 
 def train_supervised(data: TrainingData, run: Run) -> PeftModel:
-    """The policy's model with adapters that have learned what the target said to each context.
-
-    Raises InputError: no layer of the names in ``settings.lora.targets``, or a chat template that writes prompts
-    differently once they are answered; UnitError: nothing that the target said, a loss or gradient that is not a finite
-    number, or a checkpoint that cannot be read.
-    """
+    """The policy's model with adapters that have learned what the target said to each context."""
     policy = data.policy
     examples = supervised_examples(policy, data.contexts, data.episodes, run.settings.max_new_tokens)
     if not examples:
@@ -61,8 +56,6 @@ def supervised_examples(
     """``input_ids`` (prompt, then what the target said and its end mark) and ``labels``, ignored in the prompt.
 
     A turn that is longer than ``max_new_tokens`` is cut, and has no end mark then. Turns without words give nothing.
-
-    Raises InputError: a chat template that writes prompts differently once they are answered.
     """
     places = {
         (episode.session_id, episode.turns[position].turn): (episode, position)

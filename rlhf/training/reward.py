@@ -83,10 +83,7 @@ def of_job(job: Job, settings: Settings | None) -> SessionReward:
 
 
 def lent_reward(job: Job) -> SessionReward:
-    """What scores the replies of an alignment, by the name in its settings; for ``sft`` the reward model or nobody.
-
-    Raises InputError: it cannot be loaded, or its settings cannot be used.
-    """
+    """What scores the replies of an alignment, by the name in its settings; for ``sft`` the reward model or nobody."""
     settings = job.settings
     named = settings.reward_by
     reward: SessionReward = named.make(job, named.checked(settings.reward_settings))
@@ -96,10 +93,7 @@ def lent_reward(job: Job) -> SessionReward:
 def finite_scores(
     reward: Reward, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str], where: str
 ) -> list[float]:
-    """One score a reply (N of them); ``contexts`` are what the replies answer, ``where`` the step in words.
-
-    Raises UnitError: a score that is not a finite number.
-    """
+    """One score a reply (N of them); ``contexts`` are what the replies answer, ``where`` the step in words."""
     scores = reward(contexts, histories, replies)
     for context, score, reply in zip(contexts, scores, replies, strict=True):
         if not math.isfinite(score):

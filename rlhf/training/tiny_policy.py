@@ -42,8 +42,7 @@ def build_tiny(
 
     ``episodes``: the dialogues; the target's turns become the assistant's. Leave the test sessions out. ``seed``: of
     the weights and of the order of the dialogues. ``metrics``: receives ``warmup_loss`` (nats a token). ``warmed_up``:
-    a folder of weights that the same call has made before; they are read instead of trained again. Raises UnitError: no
-    dialogue holds any text.
+    a folder of weights that the same call has made before; they are read instead of trained again.
     """
     dialogues = [merge_turns(episode.turns, episode) for episode in episodes]
     texts = [message.text for dialogue in dialogues for message in dialogue]

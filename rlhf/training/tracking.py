@@ -74,8 +74,6 @@ class WandbRun:
     """One point a step and metric (``align/reward``, ...); settings and numbers are sent, no text of the corpus.
 
     ``WANDB_MODE=offline`` in the environment keeps everything on this machine, in ``folder``.
-
-    Raises InputError: wandb is not installed, or does not start (no login, no network).
     """
 
     def __init__(self, project: str, folder: Path, settings: AlignSettings, seed: int, called: str = "wandb") -> None:

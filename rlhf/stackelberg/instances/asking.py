@@ -88,11 +88,7 @@ def reader(count: int) -> Callable[[ChatReply], Answers]:
 
 
 def read_answers(reply: ChatReply, count: int) -> Answers:
-    """Desired and undesired answers of a reply, ``count`` each.
-
-    Raises ReplyMistakeError: fewer or more of them, one that is empty, stands twice or is no text, or the reply cannot
-    be used at all.
-    """
+    """Desired and undesired answers of a reply, ``count`` each."""
     check_finished(reply, "write shorter answers")
     document = strict_json(reply.text)
     if not isinstance(document, dict) or document.keys() != {"desired", "undesired"}:
@@ -160,10 +156,7 @@ class BaseQuestions:
 
 
 def read_speech(reply: ChatReply) -> str:
-    """The words of a reply, on one line.
-
-    Raises ReplyMistakeError: there are none, they are too many, or the reply was cut off or declined.
-    """
+    """The words of a reply, on one line."""
     check_finished(reply, "say less")
     words = spoken_words(reply.text)
     if not words:
@@ -245,10 +238,7 @@ def ask_in_turn(
 def price(
     asked: Sequence[tuple[Questions, Sequence[Instance]]], chosen: ModelSpec, cache: Path, called: Called
 ) -> CostEstimate:
-    """How many requests there are, how many have a reply already, and what the others would cost. Asks nobody.
-
-    Raises InputError: kept replies or a price table cannot be read.
-    """
+    """How many requests there are, how many have a reply already, and what the others would cost. Asks nobody."""
     settings = asked[0][0].settings
     requests = [
         (request, questions.tokens_a_request)

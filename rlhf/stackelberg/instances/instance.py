@@ -76,10 +76,7 @@ def write_intents(path: Path, instances: Iterable[Instance]) -> None:
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """The instances in a file of `write_instances`.
-
-    Raises InputError: the file cannot be read, a line is no instance, or two have one name.
-    """
+    """The instances in a file of `write_instances`."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError) as error:
@@ -98,7 +95,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def with_intents(instances: Sequence[Instance], called: str) -> tuple[Instance, ...]:
-    """Those of ``instances`` that have intents. Raises InputError: None has; ``called`` says where they come from."""
+    """Those of ``instances`` that have intents."""
     ready = tuple(instance for instance in instances if instance.desired and instance.undesired)
     if not ready:
         raise InputError(

@@ -36,8 +36,6 @@ def instances_of(reopened: RestoredEpisode) -> Iterator[Instance]:
     """Every speech of a session that has a follower, in their order.
 
     A round's last speaker leads nobody: its words are answered by votes, not by a speech.
-
-    Raises UnitError: the environment shows a follower the words of others in a way that cannot be filled in again.
     """
     turn_of = {(place.step, place.agent): turn for turn, place in enumerate(reopened.places)}
     for led in speeches_led(reopened):

@@ -42,7 +42,7 @@ class LocalFollower:
     seed: int = 0
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
-        """As `Follower.answers`. Raises UnitError: probabilities that are no finite numbers."""
+        """As `Follower.answers`."""
         from apportion.rlhf.sampling.rollout import drawn_replies
         from apportion.rlhf.stackelberg.dialogues import prompt_context
 
@@ -68,10 +68,7 @@ class AskedFollower:
     concurrency: int = 1
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
-        """As `Follower.answers`; a reply that was declined or cut off is no answer.
-
-        Raises InputError, StoppedError, UnitError: as `apportion.llm_client.session.LLMSession.complete`.
-        """
+        """As `Follower.answers`; a reply that was declined or cut off is no answer."""
         requests = self.requests(instances, said)
         with ThreadPoolExecutor(max(1, min(self.concurrency, len(requests)))) as pool:
             try:
@@ -117,7 +114,7 @@ class TextEmbedding:
     max_tokens: int = MAX_TOKENS
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """Vectors [shape=(N, d)]. Raises InputError: there is no such model."""
+        """Vectors [shape=(N, d)]."""
         import numpy as np
 
         from apportion.reward_model.network.backbones import frozen_backbone
@@ -144,11 +141,7 @@ class ServedEmbedding:
     complete: Complete
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """Vectors [shape=(N, d)].
-
-        Raises InputError, StoppedError: as `apportion.llm_client.session.LLMSession.complete`; UnitError: the server
-        failed, or gave vectors of several lengths.
-        """
+        """Vectors [shape=(N, d)]."""
         import numpy as np
 
         made = mapped(self._vector, list(texts), self.settings.concurrency)

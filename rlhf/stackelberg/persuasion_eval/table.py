@@ -110,7 +110,7 @@ def persuasion(
     ``folder``: of `refine train`, with the Refiner after each epoch. ``instances``: turns with intents that it has not
     learned from. ``stages``: whether it refines or speaks itself. ``follower``: who answers, in the followers' own
     prompts. ``window``: what the Refiner reads, and how it is sampled. ``seed``: of its speeches; the same in every
-    epoch. Raises InputError: the folder has no epochs, or nobody can be asked; UnitError: an answer that failed.
+    epoch.
     """
     from apportion.rlhf.policy.folder import base_of, open_policy
     from apportion.rlhf.policy_settings import Placement
