@@ -227,21 +227,19 @@ class AlignSettings(PresetSettings):
         return {name: given for name, given in preset.items() if name not in left}
 
     @model_validator(mode="after")
-    def _minibatch_fits(self) -> AlignSettings:
+    def _sizes_fit(self) -> AlignSettings:
         if self.minibatch > self.batch:
             raise ValueError(f"minibatch {self.minibatch} is larger than batch {self.batch}; lower it")
         if self.micro_batch is not None and self.micro_batch > self.minibatch:
             raise ValueError(f"micro_batch {self.micro_batch} is larger than minibatch {self.minibatch}; lower it")
-        return self
-
-    @model_validator(mode="after")
-    def _one_reward_model(self) -> AlignSettings:
-        if self.reward_model is not None and self.reward_method is not None:
-            raise ValueError("reward_model and reward_method name one each; take one of them out")
+        if self.processes > self.batch:
+            raise ValueError(f"processes {self.processes} is more than batch {self.batch}; lower it")
         return self
 
     @model_validator(mode="after")
     def _chosen_by_name(self) -> AlignSettings:
+        if self.reward_model is not None and self.reward_method is not None:
+            raise ValueError("reward_model and reward_method name one each; take one of them out")
         try:
             self.reward_by.checked(self.reward_settings)
             self.partner_by.checked(self.partner_settings)
@@ -264,22 +262,14 @@ class AlignSettings(PresetSettings):
                 raise ValueError("environment_settings are given, and no environment; name one, or take them out")
             return self
         if "environment" not in self.trainer.reads:
-            raise ValueError(
-                f"environment = {self.environment!r} is for {readers('environment')}, not for {self.algorithm}; take "
-                "it out"
-            )
+            fit = readers("environment")
+            raise ValueError(f"environment = {self.environment!r} is for {fit}, not for {self.algorithm}; take it out")
         for name in ("reply_turns", "partner", "prompts", "generation"):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(
                     f"{name} and environment = {self.environment!r}: the environment says what is answered, how often "
                     f"and by whom; take out {name}"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _processes_fit(self) -> AlignSettings:
-        if self.processes > self.batch:
-            raise ValueError(f"processes {self.processes} is more than batch {self.batch}; lower it")
         return self
 
     @model_validator(mode="after")
@@ -403,10 +393,8 @@ class AlignSettings(PresetSettings):
     @property
     def divergence_weight(self) -> float:
         """``kl_coefficient`` as it is used: as set, else one that suits the learning rate that the policy gets."""
-        if self.kl_coefficient is None:
-            return TINY_KL if self.policy == "tiny" else PAPER_KL
-        return self.kl_coefficient
+        fitting = TINY_KL if self.policy == "tiny" else PAPER_KL
+        return fitting if self.kl_coefficient is None else self.kl_coefficient
 
 
 PAPER = AlignSettings(preset="paper")
-"""LLM-GELI's settings; see `apportion.rlhf.presets`."""

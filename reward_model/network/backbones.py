@@ -93,7 +93,7 @@ class Backbone(nn.Module):
         """Embeddings [shape=(N, d)] float32 of N windows, in their order, computed in batches of like length."""
         texts = [*(both.window for both in encoded), *(both.reply for both in encoded)]
         batches = length_batches(texts, TEXTS_AT_ONCE)
-        parts = [self._pooled([texts[i] for i in batch]) for batch in batches]
+        parts = [self.pooled([texts[i] for i in batch]) for batch in batches]
         order = torch.tensor([i for batch in batches for i in batch], dtype=torch.int64)
         windows, replies = torch.cat(parts)[torch.argsort(order)].chunk(2)
         return torch.cat([windows, replies], dim=1).cpu()  # The head is small, and stays where the turn rewards are.
@@ -127,7 +127,8 @@ class Backbone(nn.Module):
         self.tokens.tokenizer.save_pretrained(folder)
         _forget_origin(folder / "tokenizer_config.json")
 
-    def _pooled(self, texts: Sequence[Tokens]) -> Tensor:
+    def pooled(self, texts: Sequence[Tokens]) -> Tensor:
+        """The last states of texts, averaged over each one's tokens [shape=(B, hidden size)]."""
         inputs = self.tokens.pad(texts)
         states = self._states(inputs)
         mask = inputs["attention_mask"].unsqueeze(-1).to(states)
