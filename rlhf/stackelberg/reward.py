@@ -1,4 +1,4 @@
-"""The reward of an alignment that trains a Refiner: Eq. 5 of each candidate, by a frozen Measurer."""
+"""The reward of a speech (Eq. 5): how far it moves its follower, by a frozen Measurer; as an alignment calls it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,73 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from apportion.corpus.session import Episode
-from apportion.decompose.influence.scorer import LogprobScorer, TooLongError
+from apportion.decompose.influence.log_likelihood_ratio import shift_of
+from apportion.decompose.influence.scorer import LogprobResult, LogprobScorer, Prompt, TooLongError
+from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.stackelberg.dialogues import words_said
 from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances, with_intents
-from apportion.rlhf.stackelberg.log_likelihood_gain import impacts, length_penalty, measured_after, word_count
-from apportion.rlhf.stackelberg.settings import MeasurerSettings, RewardSettings
+from apportion.rlhf.stackelberg.questions import OPEN, speech_chat
+from apportion.rlhf.stackelberg.settings import (
+    FREE_WORDS,
+    LONGEST_WORDS,
+    PENALTY,
+    Form,
+    MeasurerSettings,
+    RewardSettings,
+    Side,
+)
 
 if TYPE_CHECKING:
     from apportion.foundation.settings import Settings
     from apportion.rlhf.training.job import Job
+
+
+RELEASED_LIMIT = 50.0
+"""Of the released reward, either way."""
+
+
+def measured_after(measurer: LogprobScorer, instance: Instance, candidates: Sequence[str]) -> LogprobResult:
+    """log P_F of the instance's 2K answers after each of n ``candidates`` [shape=(n, 2K)] (Eq. 6).
+
+    Each answer is what the follower says next in its own prompt, with its true role (Figure 9): the desired ones first.
+    """
+    prompts = [Prompt(speech_chat(instance.after(candidate)), begun=OPEN) for candidate in candidates]
+    return measurer.measure(prompts, [*instance.desired, *instance.undesired])
+
+
+def impacts(measured: LogprobResult, desired: int, form: Form = "printed", side: Side = "both") -> Floats:
+    """R(u) [shape=(n,)] of what was measured, before any penalty.
+
+    ``measured``: ``sums`` [shape=(n, 2K)], the first ``desired`` columns for desired answers. ``form``: ``printed``:
+    nats, summed over an answer's tokens (Eq. 6); ``released``: nats a token, its sum held to +-50. ``side``: ``both``
+    (Eq. 5), or the ablations of section 4.3: ``positive`` raises desired answers alone, ``negative`` lowers undesired
+    ones alone.
+    """
+    kept = {"both": slice(None), "positive": slice(None, desired), "negative": slice(desired, None)}[side]
+    part = LogprobResult(measured.sums[:, kept], measured.tokens[:, kept])
+    shifts = shift_of(part, 0 if side == "negative" else desired, per_token=form == "released")
+    return np.clip(shifts, -RELEASED_LIMIT, RELEASED_LIMIT) if form == "released" else shifts
+
+
+def length_penalty(words: int, free: int = FREE_WORDS, longest: int = LONGEST_WORDS) -> float:
+    """What the released code adds to the reward of a speech of so many words: from 0 to -10 between 100 and 200.
+
+    >>> length_penalty(100), length_penalty(150), length_penalty(400)
+    (0.0, -5.0, -10.0)
+    """
+    over = (words - free) / (longest - free)
+    return -PENALTY * min(1.0, over) if over > 0 else 0.0
+
+
+def word_count(speech: str) -> int:
+    """Words of a speech, as blanks part them."""
+    return len(speech.split())
 
 
 _TOO_LONG = "Take a measurer that reads more, or leave the turn out."

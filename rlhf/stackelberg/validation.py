@@ -14,8 +14,7 @@ from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.sampling.rollout import drawn_replies
 from apportion.rlhf.stackelberg.dialogues import Stages, asked_chat, prompt_context, words_said
 from apportion.rlhf.stackelberg.instances.instance import Instance
-from apportion.rlhf.stackelberg.log_likelihood_gain import word_count
-from apportion.rlhf.stackelberg.reward import StackelbergReward
+from apportion.rlhf.stackelberg.reward import StackelbergReward, word_count
 
 AT_ONCE = 8
 """Replies that are sampled together."""

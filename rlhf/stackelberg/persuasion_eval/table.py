@@ -20,7 +20,6 @@ from apportion.llm_client.request import json_line
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.stackelberg.dialogues import Stages
 from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances, with_intents
-from apportion.rlhf.stackelberg.log_likelihood_gain import word_count
 from apportion.rlhf.stackelberg.persuasion_eval.followers import (
     AskedFollower,
     Follower,
@@ -29,6 +28,7 @@ from apportion.rlhf.stackelberg.persuasion_eval.followers import (
     TextEmbedding,
 )
 from apportion.rlhf.stackelberg.refiner import stages_of
+from apportion.rlhf.stackelberg.reward import word_count
 from apportion.rlhf.stackelberg.training import UNSEEN, epoch_folders
 from apportion.rlhf.stackelberg.validation import session_of, speeches
 
