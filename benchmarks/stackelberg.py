@@ -32,7 +32,12 @@ from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import follower_episodes
 from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances, write_instances
-from apportion.rlhf.stackelberg.persuasion_eval.table import Asked, paired_interval, persuade, persuasion_text
+from apportion.rlhf.stackelberg.persuasion_eval.table import (
+    PersuasionQuery,
+    paired_interval,
+    persuade,
+    persuasion_text,
+)
 from apportion.rlhf.stackelberg.training import TrainedRefiner, epoch_folders, read_settings, train_refiner
 from apportion.rlhf.stackelberg.validation import session_of, speeches
 from apportion.rlhf.training.metrics import Metrics
@@ -131,7 +136,7 @@ def report(refiner: TrainedRefiner, seed: int, folder: Path) -> dict[str, Any]:
     for row in curve:
         print(f"| {row.epoch} | {row.reward:+.2f} | {row.deviation:.2f} | {row.within:.2f} | {row.words:.1f} |")
     print(f"\nrise: {rise:+.2f} deviations of the start; KL of the last step {steps['kl']:.1f} nats a reply\n")
-    found = persuade(Asked(refiner.folder, follower=str(folder / "measurer1"), seed=seed))
+    found = persuade(PersuasionQuery(refiner.folder, follower=str(folder / "measurer1"), seed=seed))
     print(persuasion_text(found.rows, "another small model, by minilm"))
     rule = by_the_rule(refiner.folder)
     for row in rule:

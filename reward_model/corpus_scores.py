@@ -34,7 +34,7 @@ class CorpusScores:
     shortened: list[str] = field(default_factory=list)
     """Scored in one pass, with a history longer than the model reads at once."""
     failed: dict[str, str] = field(default_factory=dict)
-    taken_up: int = 0
+    resumed: int = 0
     """Sessions that an earlier process had scored before it was stopped."""
 
     @property
@@ -98,7 +98,7 @@ def score_corpus(
             if session_id in broken:
                 raise UnitError(broken[session_id])
             if session_id in journal.done:
-                scored.taken_up += 1
+                scored.resumed += 1
                 scored.add(journal.done[session_id])
             else:
                 scores = _score_session(model, corpus.session(session_id), rating, target, taught_by)

@@ -151,7 +151,7 @@ def write_note(out: Path, identity: str, told: Mapping[str, Any]) -> None:
     write_atomically(note_path(out), json.dumps(note, indent=1, sort_keys=True) + "\n")
 
 
-def told_of(out: Path, identity: str) -> dict[str, Any] | None:
+def read_score_note(out: Path, identity: str) -> dict[str, Any] | None:
     """What was told of the table ``out``; None where it is not there, was made with another, or was changed since."""
     try:
         note = json.loads(note_path(out).read_text(encoding="utf-8"))

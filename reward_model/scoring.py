@@ -20,7 +20,7 @@ from apportion.reward_model.checkpoint import read_config
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.corpus_scores import CorpusScores, method_and_seed, score_corpus
 from apportion.reward_model.model import RewardModel
-from apportion.reward_model.score_journal import SessionScores, identity_of, note_path, open_journal, told_of
+from apportion.reward_model.score_journal import SessionScores, identity_of, note_path, open_journal, read_score_note
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def finished(
     if not note_path(out).is_file():
         return None
     identity = _identity(model, read_config(model), corpus, rating, target, threads)
-    return told_of(out, _limited(identity, limit))
+    return read_score_note(out, _limited(identity, limit))
 
 
 def _identity(

@@ -26,7 +26,7 @@ from apportion.rlhf.policy.contexts import (
     of_targets,
 )
 from apportion.rlhf.policy.folder import write_policy, write_window
-from apportion.rlhf.policy.loading import Policy, check_device, load_policy, memory_advice
+from apportion.rlhf.policy.loading import Policy, check_device, load_policy, oom_advice
 from apportion.rlhf.policy.lora import trained_weights
 from apportion.rlhf.sampling.multi_turn import compare_episodes, compare_replies
 from apportion.rlhf.sampling.partner import Partner
@@ -36,7 +36,7 @@ from apportion.rlhf.training.checkpoint_folders import StepFolders
 from apportion.rlhf.training.job import Job, Run, Watcher
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.reward import SessionReward
-from apportion.rlhf.training.rng_state import own_randomness, quiet_transformers
+from apportion.rlhf.training.rng_state import quiet_transformers, seeded_rng
 from apportion.rlhf.training_data import TrainingData
 
 
@@ -59,7 +59,7 @@ def align_here(
     split_of = dict(zip(job.splits["session_id"].to_pylist(), job.splits["split"].to_pylist(), strict=True))
     parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
     run = Run(settings, job.seed, Metrics(), progress, job.checkpoints, tuple(watch), processes or Processes())
-    with own_randomness(job.seed), quiet_transformers(), memory_advice(settings.placement, _what_to_lower(settings)):
+    with seeded_rng(job.seed), quiet_transformers(), oom_advice(settings.placement, _what_to_lower(settings)):
         learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
         policy = _policy(learned_from, run)
         answered = (job.prompts or parts["policy"]) if settings.trainer.needs_reward else learned_from
@@ -67,7 +67,7 @@ def align_here(
         with _other_side(job, policy, answered, reward.history) as (contexts, partner):
             if not contexts.contexts:
                 raise UnitError(f"{contexts}, in {len(answered)} {_answered(job)}, or raise max_context_tokens.")
-            run = replace(run, settings=in_steps(settings, contexts.contexts, answered))
+            run = replace(run, settings=epoch_steps(settings, contexts.contexts, answered))
             # TRL takes seconds to import, so that a trainer is imported where it is used.
             train = load_named(settings.trainer.train, repr(settings.algorithm), "Correct its row in rlhf.algorithms.")
             model: PeftModel = train(TrainingData(policy, contexts.contexts, reward, partner, learned_from), run)
@@ -93,7 +93,7 @@ def align_here(
     return run.metrics.table(), samples
 
 
-def in_steps(
+def epoch_steps(
     settings: AlignSettings, contexts: Sequence[DialogueContext], episodes: Sequence[Episode]
 ) -> AlignSettings:
     """``settings`` with as many steps as ``epochs`` passes over the ``contexts`` of ``episodes`` are.

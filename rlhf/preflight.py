@@ -98,9 +98,9 @@ def _without_weights(name: str, config: Any) -> Any:
 def _check_turns(policy: Policy, settings: AlignSettings) -> None:
     """What only some algorithms ask of a chat template."""
     from apportion.rlhf.policy.contexts import ContextTurn, answer_tokens
-    from apportion.rlhf.sampling.multi_turn import interjection
+    from apportion.rlhf.sampling.multi_turn import partner_turn_tokens
 
     if settings.response_turns > 1:
-        interjection(policy, "c")
+        partner_turn_tokens(policy, "c")
     if not settings.trainer.needs_reward:
         answer_tokens(policy, (ContextTurn("user", "a"),), ContextTurn("assistant", "b"))

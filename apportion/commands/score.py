@@ -109,7 +109,7 @@ def _document(work: ScoringResult, out: Path) -> dict[str, object]:
         "without_target_turns": scores.silent,
         "longer_than_read_at_once": scores.shortened,
         "failed": scores.failed,
-        "taken_up": scores.taken_up,
+        "resumed": scores.resumed,
     }
 
 
@@ -129,8 +129,8 @@ def _summary(scores: CorpusScores, out: Path, model: Path) -> str:
 
 def _left_out(scores: CorpusScores) -> list[str]:
     lines = []
-    if scores.taken_up:
-        lines.append(f"taken up: {scores.taken_up:,} sessions that had been scored before the last run was stopped")
+    if scores.resumed:
+        lines.append(f"taken up: {scores.resumed:,} sessions that had been scored before the last run was stopped")
     if scores.shortened:
         shortened = counted(scores.shortened, "session")
         lines.append(

@@ -21,7 +21,7 @@ WEIGHTS, HISTORY, FAILURE = "weights.safetensors", "history.json", "failure.json
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 
 
-def train_together(training: Training, progress: Progress, state: Path | None) -> tuple[EpochRow, ...]:
+def train_distributed(training: Training, progress: Progress, state: Path | None) -> tuple[EpochRow, ...]:
     """`apportion.reward_model.learning.training.train` by ``settings.processes`` processes."""
     from accelerate.utils import PrepareForLaunch, patch_environment
     from torch.multiprocessing import get_context

@@ -31,7 +31,7 @@ from apportion.rlhf.policy.contexts import (
     speaker_messages,
 )
 from apportion.rlhf.policy.folder import open_policy
-from apportion.rlhf.policy.loading import Policy, memory_advice
+from apportion.rlhf.policy.loading import Policy, oom_advice
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
 from apportion.rlhf.training.rng_state import quiet_transformers
@@ -156,7 +156,7 @@ def generate(
         open_journal(out, dict(fingerprint)) as journal,
         torch.random.fork_rng(),
         quiet_transformers(),
-        memory_advice(sampling.placement, f"batch (now {sampling.batch}), or take smaller policies"),
+        oom_advice(sampling.placement, f"batch (now {sampling.batch}), or take smaller policies"),
     ):
         for number, (name, source) in enumerate(policies.items()):
             opened: Policy | None = None

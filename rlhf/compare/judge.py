@@ -45,7 +45,7 @@ TOKENS_A_REPLY = 45
 
 
 @dataclass
-class Judged:
+class JudgeResult:
     """Verdicts in the order of the pairs, and the pairs that could not be judged, with why."""
 
     verdicts: list[Verdict] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Judged:
         ]
         return notes
 
-    def under_real_names(self, shown: Mapping[Pair, AnonymizedPair | None]) -> Judged:
+    def under_real_names(self, shown: Mapping[Pair, AnonymizedPair | None]) -> JudgeResult:
         """The same of the pairs as they are; ``shown`` has what the judge was shown in the place of each."""
         real = {other.pair: (pair, other.renaming) for pair, other in shown.items() if other is not None}
 
@@ -105,7 +105,7 @@ class Judged:
             return replace(verdict, pair=pair, reasons=tuple(names.back(reason) for reason in verdict.reasons))
 
         failed = [(real[pair][0] if pair in real else pair, cause) for pair, cause in self.failed]
-        return Judged([back(verdict) for verdict in self.verdicts], failed)
+        return JudgeResult([back(verdict) for verdict in self.verdicts], failed)
 
 
 def _policies(pair: Pair) -> tuple[str, str]:
@@ -128,7 +128,7 @@ def requests_for(pair: Pair, settings: LLMSettings) -> tuple[ChatRequest, ...]:
     )
 
 
-def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, progress: Progress) -> Judged:
+def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, progress: Progress) -> JudgeResult:
     """Ask for every pair in both orders; a pair that fails is recorded and the others go on.
 
     A response wins where both orders name it; everything else is a tie.
@@ -146,7 +146,7 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
     finally:
         # Not waited for: whoever is stopped here closes the client, which ends what is under way.
         pool.shutdown(wait=False, cancel_futures=True)
-    judged = Judged()
+    judged = JudgeResult()
     for number, pair in enumerate(pairs):
         outcome = outcomes[number]
         if isinstance(outcome, str):

@@ -84,7 +84,7 @@ class AnonymizedPair:
     renaming: PseudonymMap
 
 
-def disguised(pair: Pair, people: Sequence[str], names: Sequence[str]) -> AnonymizedPair:
+def anonymize_pair(pair: Pair, people: Sequence[str], names: Sequence[str]) -> AnonymizedPair:
     """``pair`` with other names for ``people`` (speakers' ids) and ``names``, the same ones at every call.
 
     No pseudonym is a word of the context or of a response.

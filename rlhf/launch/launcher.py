@@ -18,7 +18,7 @@ from apportion.foundation.errors import ApportionError, InputError, UnitError
 from apportion.foundation.optional_packages import check_extra
 from apportion.foundation.progress import Progress
 from apportion.rlhf.algorithms import ALGORITHMS, listed
-from apportion.rlhf.launch.worker import FAILURE, TOLD, SharedJob, read_result
+from apportion.rlhf.launch.worker import FAILURE, MESSAGE_PREFIX, SharedJob, read_result
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.job import Job, Watcher
 
@@ -83,7 +83,7 @@ def check_config(settings: AlignSettings, called: str = "accelerate") -> str:
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 
 
-def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tuple[pa.Table, pa.Table]:
+def align_distributed(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tuple[pa.Table, pa.Table]:
     """Have ``job.settings.processes`` processes do the job, which `accelerate launch` starts; see `rlhf.align.align`.
 
     Raises InputError: more processes than GPUs, or an accelerate config that cannot be used; UnitError: what the
@@ -118,7 +118,7 @@ def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tu
         result = read_result(folder)
         # Once the first process has written the end, all have done their part: what ends later takes nothing away.
         if result is None:
-            raise _cause(folder, running.returncode, last_words(written))
+            raise _cause(folder, running.returncode, failure_line(written))
     return result
 
 
@@ -160,9 +160,9 @@ def _environment(shared: SharedJob) -> dict[str, str]:
 def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence[Watcher]) -> None:
     assert running.stdout is not None
     for line in running.stdout:
-        if not line.startswith(TOLD):
+        if not line.startswith(MESSAGE_PREFIX):
             continue
-        message = json.loads(line.removeprefix(TOLD))
+        message = json.loads(line.removeprefix(MESSAGE_PREFIX))
         if "progress" in message:
             progress(*message["progress"])
         else:
@@ -171,7 +171,7 @@ def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence
     running.wait()
 
 
-def last_words(written: str) -> str:
+def failure_line(written: str) -> str:
     """The line that tells why a process ended, among all that the launcher and its processes wrote."""
     lines = [line.strip() for line in written.splitlines() if line.strip()]
     # The launcher ends the others by SIGTERM: that is never the cause.

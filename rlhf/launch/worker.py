@@ -27,7 +27,7 @@ from apportion.rlhf.training.job import Asking, Job
 
 JOB, EPISODES, PROMPTS, SPLITS = "job.json", "episodes.json", "prompts.json", "splits.parquet"
 HISTORY, SAMPLES, FAILURE = "history.parquet", "samples.parquet", "failure.json"
-TOLD = "APPORTION "
+MESSAGE_PREFIX = "APPORTION "
 """What a line from a process to its parent begins with; JSON follows."""
 
 
@@ -119,7 +119,7 @@ def main(folder: Path) -> None:
     from apportion.foundation.progress import silent
     from apportion.rlhf.alignment import align_here
     from apportion.rlhf.policy.sharding import claim_accelerate_flags
-    from apportion.rlhf.training.reward import lent_reward
+    from apportion.rlhf.training.reward import load_reward
 
     claim_accelerate_flags()
     torch.set_num_threads(shared.threads)
@@ -129,7 +129,7 @@ def main(folder: Path) -> None:
     try:
         tables = align_here(
             shared.job,
-            lent_reward(shared.job),
+            load_reward(shared.job),
             processes,
             _tell_progress if first else silent,
             (lambda step, metrics: _tell({"step": step, "metrics": dict(metrics)}),) if first else (),
@@ -148,7 +148,7 @@ def _tell_progress(done: int, total: int, text: str) -> None:
 
 
 def _tell(what: Mapping[str, object]) -> None:
-    print(TOLD + json.dumps(what), flush=True)
+    print(MESSAGE_PREFIX + json.dumps(what), flush=True)
 
 
 def _end_with(parent: int) -> None:

@@ -328,7 +328,7 @@ def _zero_rates(holder: Any) -> None:
 
 
 @contextmanager
-def memory_advice(placement: Placement, to_lower: str) -> Iterator[None]:
+def oom_advice(placement: Placement, to_lower: str) -> Iterator[None]:
     """Turn an allocation that failed, on the CPU or a GPU, into a UnitError that names what is ``to_lower``."""
     try:
         yield

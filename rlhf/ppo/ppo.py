@@ -31,10 +31,10 @@ from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, join_rollouts, sample_replies
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.alarms import Alarms, gamed, repetition, sameness
+from apportion.rlhf.training.alarms import Alarms, repetition, reward_hacking, sameness
 from apportion.rlhf.training.job import Run, Watcher
 from apportion.rlhf.training.metrics import Metrics, masked_mean, progress_line
-from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, settled_scores
+from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, normalized_scores
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
 
@@ -131,7 +131,7 @@ class PPO:
                 for watcher in watch:
                     watcher(step, measured)
                 if reason:
-                    raise UnitError(gamed(self.settings, step, reason))
+                    raise UnitError(reward_hacking(self.settings, step, reason))
                 if checkpoints:
                     checkpoints.save(step, self.state(), metrics, self.alarms.calm)
                 rate = self.settings.batch / (time.perf_counter() - started)
@@ -219,7 +219,7 @@ class PPO:
         settings = self.settings
         logp, values, entropy, reference = self._forward(rollout)
         divergence = (logp - reference) * rollout.mask
-        scores = settled_scores(scores, self.score_norm, settings)
+        scores = normalized_scores(scores, self.score_norm, settings)
         cost = self.kl_control.coefficient
         rewards = token_rewards(scores, divergence, rollout, cost, settings.kl_clip, settings.reward_at)
         advantages, returns = estimate_advantages(rewards, values, rollout.mask, settings.gamma, settings.gae_lambda)

@@ -65,7 +65,7 @@ def sample_dialogues(
         contexts = stage.begin(contexts, PolicyAgent(policy.name, policy, model, window, greedy=greedy))
     dialogues = [_Dialogue(context) for context in contexts]
     # The same words often follow: several responses to one context hear the same partner.
-    between = cache(partial(interjection, policy))
+    between = cache(partial(partner_turn_tokens, policy))
     for number in range(settings.response_turns):
         speaking = [dialogue for dialogue in dialogues if dialogue.open]
         if not speaking:
@@ -129,7 +129,7 @@ def _goes_on(
     return True
 
 
-def interjection(policy: Policy, text: str) -> tuple[int, ...]:
+def partner_turn_tokens(policy: Policy, text: str) -> tuple[int, ...]:
     """Token ids of the other side's ``text`` between the end mark of one of the policy's turns and its next turn."""
     opening = (ContextTurn("user", "a"), ContextTurn("assistant", "b"))
     answered = render(opening, policy.tokenizer, reply_follows=False)

@@ -244,7 +244,7 @@ def _key(context: DialogueContext, replies: Sequence[str]) -> _Said:
     return context.session_id, context.turn, tuple(replies)
 
 
-def first_dialogues(episodes: Iterable[Episode]) -> list[Dialogue]:
+def opening_dialogues(episodes: Iterable[Episode]) -> list[Dialogue]:
     """What a partner would hear first at each turn that answers somebody, the session's own turn in the policy's place.
 
     A turn without words, as prompts end with, is written as dots.

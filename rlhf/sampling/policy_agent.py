@@ -16,7 +16,7 @@ from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, known_messages, merge_turns, render
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.sampling.rollout import drawn_replies
+from apportion.rlhf.sampling.rollout import sample_seeded
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -63,7 +63,7 @@ class PolicyAgent:
         """What it does in each of several episodes (B of them), sampled at once."""
         contexts = [self._context(view) for view in views]
         seed = [self.seed, [view.number for view in views]]
-        said = drawn_replies(self.policy, self.model, contexts, self.window, seed, self.greedy)
+        said = sample_seeded(self.policy, self.model, contexts, self.window, seed, self.greedy)
         return [act_said(view, text) for view, text in zip(views, said, strict=True)]
 
     def _context(self, view: Observation) -> DialogueContext:

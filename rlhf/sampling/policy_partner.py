@@ -15,7 +15,7 @@ from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, window_
 from apportion.rlhf.policy.folder import open_policy
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.partner import Dialogue, LivePartner
-from apportion.rlhf.sampling.rollout import drawn_replies
+from apportion.rlhf.sampling.rollout import sample_seeded
 
 if TYPE_CHECKING:
     from apportion.rlhf.policy.loading import Policy
@@ -71,7 +71,7 @@ class PolicyPartner(LivePartner):
         policy, settings = self._policy, self._settings
         return [
             text or None
-            for text in drawn_replies(policy, policy.model, contexts, settings, self._seed, settings.greedy)
+            for text in sample_seeded(policy, policy.model, contexts, settings, self._seed, settings.greedy)
         ]
 
     def _context(self, dialogue: Dialogue) -> DialogueContext:

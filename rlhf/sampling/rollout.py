@@ -193,7 +193,7 @@ def reply_mask(replies: Tensor, eos_ids: Sequence[int]) -> Tensor:
     return ends.cumsum(dim=1) - ends == 0
 
 
-def drawn_replies(
+def sample_seeded(
     policy: Policy, model: Any, contexts: Sequence[DialogueContext], window: Window, seed: Any, greedy: bool = False
 ) -> list[str]:
     """One reply to each context (B of them), on one line; random numbers outside are left alone.

@@ -47,21 +47,21 @@ class TrainedRefiner:
 
     def refined(self, view: Observation, base: str) -> str:
         """u_t of u_base."""
-        from apportion.rlhf.sampling.rollout import drawn_replies
-        from apportion.rlhf.stackelberg.dialogues import asked_chat, prompt_context, words_said
+        from apportion.rlhf.sampling.rollout import sample_seeded
+        from apportion.rlhf.stackelberg.dialogues import policy_prompt, prompt_context, utterance_of
 
         policy, window, stages = _opened(str(Path(self.folder).expanduser().resolve()))
-        context = prompt_context(policy, "", asked_chat(view.text, base, stages))
+        context = prompt_context(policy, "", policy_prompt(view.text, base, stages))
         if len(context.prompt) > window.max_context_tokens:
             raise ReplyMistakeError(
                 f"the Refiner reads {window.max_context_tokens} tokens, and the situation has {len(context.prompt)}"
             )
-        (reply,) = drawn_replies(policy, policy.model, [context], window, [view.number])
-        return words_said(reply, base, stages)
+        (reply,) = sample_seeded(policy, policy.model, [context], window, [view.number])
+        return utterance_of(reply, base, stages)
 
 
 @dataclass(frozen=True)
-class AskedRefiner:
+class PromptedRefiner:
     """A language model that is asked by Figure 8 (appendix D.1's "Prompt Refine")."""
 
     settings: LLMSettings
@@ -151,7 +151,7 @@ class RefinedAgent:
 
 
 @dataclass(frozen=True)
-class AskingRefined(RefinedAgent):
+class PromptedRefinedAgent(RefinedAgent):
     """The same where a language model is asked: by the agent, by the Refiner, or by both; for prices and previews."""
 
     settings: LLMSettings
@@ -162,13 +162,13 @@ class AskingRefined(RefinedAgent):
         if own is not None:
             asked: ChatRequest = own(view)
             return asked
-        assert isinstance(self.refiner, AskedRefiner)
+        assert isinstance(self.refiner, PromptedRefiner)
         return self.refiner.request(view, _STAND_IN)
 
     @property
     def requests_an_act(self) -> int:
         """How often it is asked for one act, where every reply can be used."""
-        return int(getattr(self.agent, "requests_an_act", 0)) + isinstance(self.refiner, AskedRefiner)
+        return int(getattr(self.agent, "requests_an_act", 0)) + isinstance(self.refiner, PromptedRefiner)
 
     @property
     def tokens_an_act(self) -> int:
@@ -202,11 +202,11 @@ class RefinerWrapper:
             check_refiner(of)
         elif asked is None or complete is None:
             raise InputError(f"agent {called!r}: no language model is there to refine its speeches; name a folder")
-        refiner: Refiner = TrainedRefiner(of) if trained else AskedRefiner(asked, complete)  # type: ignore[arg-type]
+        refiner: Refiner = TrainedRefiner(of) if trained else PromptedRefiner(asked, complete)  # type: ignore[arg-type]
         paid = agent.paid or not trained
         if asked is None:
             return RefinedAgent(called, agent, refiner, paid)
-        return AskingRefined(called, agent, refiner, paid, asked)
+        return PromptedRefinedAgent(called, agent, refiner, paid, asked)
 
 
 REFINER = RefinerWrapper()

@@ -16,7 +16,7 @@ from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession
 from apportion.rlhf.policy.contexts import DialogueContext
-from apportion.rlhf.stackelberg.dialogues import words_said
+from apportion.rlhf.stackelberg.dialogues import utterance_of
 from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances, with_intents
 from apportion.rlhf.stackelberg.questions import OPEN, speech_chat
 from apportion.rlhf.stackelberg.settings import (
@@ -38,7 +38,7 @@ RELEASED_LIMIT = 50.0
 """Of the released reward, either way."""
 
 
-def measured_after(measurer: LogprobScorer, instance: Instance, candidates: Sequence[str]) -> LogprobResult:
+def answer_logprobs(measurer: LogprobScorer, instance: Instance, candidates: Sequence[str]) -> LogprobResult:
     """log P_F of the instance's 2K answers after each of n ``candidates`` [shape=(n, 2K)] (Eq. 6).
 
     Each answer is what the follower says next in its own prompt, with its true role (Figure 9): the desired ones first.
@@ -47,7 +47,7 @@ def measured_after(measurer: LogprobScorer, instance: Instance, candidates: Sequ
     return measurer.measure(prompts, [*instance.desired, *instance.undesired])
 
 
-def impacts(measured: LogprobResult, desired: int, form: Form = "printed", side: Side = "both") -> Floats:
+def log_likelihood_gains(measured: LogprobResult, desired: int, form: Form = "printed", side: Side = "both") -> Floats:
     """R(u) [shape=(n,)] of what was measured, before any penalty.
 
     ``measured``: ``sums`` [shape=(n, 2K)], the first ``desired`` columns for desired answers. ``form``: ``printed``:
@@ -109,13 +109,13 @@ class StackelbergReward:
 
     def words(self, name: str, reply: str) -> str:
         """What is said in the turn ``name`` by a policy's reply."""
-        return words_said(reply, self.instances[name].said, self.settings.stages)
+        return utterance_of(reply, self.instances[name].said, self.settings.stages)
 
     def of(self, instance: Instance, candidates: Sequence[str]) -> list[float]:
         """R(u) of n ``candidates`` to one turn; raises as `__call__`."""
         impact = self.settings.impact
         try:
-            measured = measured_after(self.measurer, instance, candidates)
+            measured = answer_logprobs(self.measurer, instance, candidates)
         except TooLongError as error:
             raise TooLongError(
                 f"turn {instance.name!r}: {error}. Raise measurer.context_tokens, take a measurer that reads more, or "
@@ -123,7 +123,7 @@ class StackelbergReward:
                 error.prompt,
                 error.reply,
             ) from None
-        rewards = impacts(measured, len(instance.desired), impact.form, impact.side).tolist()
+        rewards = log_likelihood_gains(measured, len(instance.desired), impact.form, impact.side).tolist()
         if impact.penalised:
             pairs = zip(rewards, candidates, strict=True)
             free, longest = impact.free_words, impact.longest_words
@@ -141,12 +141,14 @@ def counted(instance: Instance, k: int) -> Instance:
     return replace(instance, desired=instance.desired[:k], undesired=instance.undesired[:k])
 
 
-def reward_with(instances: Sequence[Instance], measurer: LogprobScorer, settings: RewardSettings) -> StackelbergReward:
+def refiner_reward(
+    instances: Sequence[Instance], measurer: LogprobScorer, settings: RewardSettings
+) -> StackelbergReward:
     """The reward of ``instances``, which all have intents; raises InputError as `counted`."""
     return StackelbergReward({one.name: counted(one, settings.k) for one in instances}, measurer, settings)
 
 
-def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> LogprobScorer:
+def load_scorer(settings: MeasurerSettings, cache: Path | None = None) -> LogprobScorer:
     """The Measurer: loaded, or asked at its server, whose answers are kept in ``cache``."""
     if settings.server is None:
         from apportion.decompose.influence.local_scorer import load_measurer
@@ -168,4 +170,4 @@ def of_job(job: Job, settings: Settings | None) -> StackelbergReward:
     """The reward of an alignment, by its settings. Raises InputError: the turns or the measurer cannot be read."""
     assert isinstance(settings, RewardSettings)
     instances = with_intents(read_instances(settings.instances), str(settings.instances))
-    return reward_with(instances, measurer_of(settings.measurer, job.asking.cache), settings)
+    return refiner_reward(instances, load_scorer(settings.measurer, job.asking.cache), settings)

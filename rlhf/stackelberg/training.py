@@ -26,7 +26,7 @@ from apportion.rlhf.stackelberg.dialogues import prompt_episodes, warmup_episode
 from apportion.rlhf.stackelberg.instances.instance import Instance, with_intents, write_instances
 from apportion.rlhf.stackelberg.instances.sources import turns_of
 from apportion.rlhf.stackelberg.refiner import CARD
-from apportion.rlhf.stackelberg.reward import StackelbergReward, counted, measurer_of, reward_with
+from apportion.rlhf.stackelberg.reward import StackelbergReward, counted, load_scorer, refiner_reward
 from apportion.rlhf.stackelberg.settings import RefineSettings, RewardSettings
 from apportion.rlhf.stackelberg.validation import HeldOut, measured, split
 from apportion.rlhf.training.checkpoint_folders import StepFolders
@@ -256,7 +256,7 @@ def _reward(settings: RefineSettings, instances: Sequence[Instance]) -> Stackelb
     rewards = RewardSettings(
         instances=settings.output / UNSEEN, k=settings.k, stages=settings.stages, impact=settings.impact
     )
-    return reward_with(instances, measurer_of(settings.measurer, settings.output / PROBABILITIES), rewards)
+    return refiner_reward(instances, load_scorer(settings.measurer, settings.output / PROBABILITIES), rewards)
 
 
 def _claim(settings: RefineSettings, turns: str) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import Window
-from apportion.rlhf.sampling.rollout import drawn_replies
-from apportion.rlhf.stackelberg.dialogues import Stages, asked_chat, prompt_context, words_said
+from apportion.rlhf.sampling.rollout import sample_seeded
+from apportion.rlhf.stackelberg.dialogues import Stages, policy_prompt, prompt_context, utterance_of
 from apportion.rlhf.stackelberg.instances.instance import Instance
 from apportion.rlhf.stackelberg.reward import StackelbergReward, word_count
 
@@ -70,7 +70,7 @@ def speeches(
 
     A turn whose prompt is longer than the window stands as it was said in the corpus.
     """
-    contexts = [prompt_context(policy, one.name, asked_chat(one.leader_sees, one.said, stages)) for one in instances]
+    contexts = [prompt_context(policy, one.name, policy_prompt(one.leader_sees, one.said, stages)) for one in instances]
     said: list[list[str]] = [[] for _ in instances]
     asked = [
         (place, sample)
@@ -80,9 +80,9 @@ def speeches(
     ]
     for start in range(0, len(asked), AT_ONCE):
         part = asked[start : start + AT_ONCE]
-        replies = drawn_replies(policy, policy.model, [contexts[place] for place, _ in part], window, [seed, part])
+        replies = sample_seeded(policy, policy.model, [contexts[place] for place, _ in part], window, [seed, part])
         for (place, _), reply in zip(part, replies, strict=True):
-            said[place].append(words_said(reply, instances[place].said, stages))
+            said[place].append(utterance_of(reply, instances[place].said, stages))
     return [words or [one.said] * samples for words, one in zip(said, instances, strict=True)]
 
 

@@ -13,7 +13,7 @@ from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.running import updates_a_step
-from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, settled_scores
+from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, normalized_scores
 
 
 class GroupReward:
@@ -62,7 +62,7 @@ class GroupReward:
         parts = self._processes.gather_objects(here)
         self.scores = [score for part in parts for score in part]
         first = sum(map(len, parts[: self._processes.rank]))
-        scores = iter(settled_scores(self.scores, self.score_norm, self._settings)[first : first + len(here)])
+        scores = iter(normalized_scores(self.scores, self.score_norm, self._settings)[first : first + len(here)])
         self.turns = [[next(scores) for _ in turns] for turns in turns_of]
         return [math.fsum(turns) for turns in self.turns]
 

@@ -24,7 +24,7 @@ from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.group_reward import GroupReward, spread_over_tokens, turn_advantages
-from apportion.rlhf.trainers.running import StepTrainer, carry_out, group_arguments
+from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_trainer
 from apportion.rlhf.training.alarms import repetition, sameness
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import masked_mean
@@ -60,7 +60,7 @@ def _train(
             train_dataset=rows,
         )
 
-    return carry_out(run, make)
+    return run_trainer(run, make)
 
 
 def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:

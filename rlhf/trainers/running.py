@@ -23,7 +23,7 @@ from apportion.rlhf.policy.folder import write_adapter
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.sharding import shard_for_trainer, sharding_asked
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.alarms import Alarms, gamed
+from apportion.rlhf.training.alarms import Alarms, reward_hacking
 from apportion.rlhf.training.checkpoint_folders import StepFolders
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import STATE, progress_line
@@ -239,7 +239,7 @@ class StepCallback(TrainerCallback):
         for watcher in self.run.watch:
             watcher(step, self._metrics)
         if reason:
-            raise UnitError(gamed(self.run.settings, step, reason))
+            raise UnitError(reward_hacking(self.run.settings, step, reason))
         if not self.checkpoints:
             self._tell(step)
 
@@ -295,7 +295,7 @@ def _writable(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator[Path
         checkpoints.clear_scratch()
 
 
-def carry_out(run: Run, make: Callable[[Path], Any]) -> PeftModel:
+def run_trainer(run: Run, make: Callable[[Path], Any]) -> PeftModel:
     """Train what ``make`` makes (a TRL trainer and `StepTrainer` that writes into a folder); the model that is trained.
 
     A killed run goes on from its newest checkpoint.

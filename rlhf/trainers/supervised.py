@@ -16,7 +16,7 @@ from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import DialogueContext, answer_tokens, merge_turns
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
-from apportion.rlhf.trainers.running import StepTrainer, carry_out, supervised_arguments
+from apportion.rlhf.trainers.running import StepTrainer, run_trainer, supervised_arguments
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
@@ -47,7 +47,7 @@ def train_supervised(data: TrainingData, run: Run) -> PeftModel:
             peft_config=adapter_config(policy.model, run.settings.adapter),
         )
 
-    return carry_out(run, make)
+    return run_trainer(run, make)
 
 
 def supervised_examples(

@@ -46,7 +46,7 @@ class Alarms:
         self.start, self.streaks = state["start"], state["streaks"]
 
 
-def gamed(settings: AlignSettings, step: int, reason: str) -> str:
+def reward_hacking(settings: AlignSettings, step: int, reason: str) -> str:
     """Why a run was stopped in ``step``, and what to do about it."""
     return (
         f"{settings.algorithm.upper()} step {step}: stopped, the policy games its reward. {reason}. Raise "

@@ -82,7 +82,7 @@ def of_job(job: Job, settings: Settings | None) -> SessionReward:
     return NoReward() if job.reward_model is None else ModelReward(job.reward_model, job.settings.device)
 
 
-def lent_reward(job: Job) -> SessionReward:
+def load_reward(job: Job) -> SessionReward:
     """What scores the replies of an alignment, by the name in its settings; for ``sft`` the reward model or nobody."""
     settings = job.settings
     named = settings.reward_by
@@ -105,7 +105,7 @@ def finite_scores(
     return scores
 
 
-def settled_scores(scores: Sequence[float], norm: ScoreNorm, settings: AlignSettings) -> Sequence[float]:
+def normalized_scores(scores: Sequence[float], norm: ScoreNorm, settings: AlignSettings) -> Sequence[float]:
     """Scores as they are learned from: normalised by ``norm``, which takes them in, and clipped, as set."""
     if settings.score_norm:
         norm.update(scores)

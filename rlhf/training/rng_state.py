@@ -13,7 +13,7 @@ from transformers.utils import logging
 
 
 @contextmanager
-def own_randomness(seed: int) -> Iterator[None]:
+def seeded_rng(seed: int) -> Iterator[None]:
     """torch's generators at ``seed`` inside; those of torch, numpy and Python are afterwards as they were."""
     python, numpy = random.getstate(), np.random.get_state()
     try:

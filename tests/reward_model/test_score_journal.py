@@ -130,7 +130,7 @@ def test_what_was_scored_is_kept_until_the_table_is_written(model, tmp_path):
     assert heard == [(0, 3), (1, 3), (2, 3), (3, 3)] and (tmp_path / ".scores.parquet.unfinished").exists()
     with scored(model, corpus, out, progress) as work:
         write_scores(work.scores, out)
-    assert (work.method, work.seed, work.scores.taken_up) == ("llm", 2, 3)
+    assert (work.method, work.seed, work.scores.resumed) == ("llm", 2, 3)
     assert pq.read_table(out).num_rows == len(work.scores.table) == 9
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "scores.parquet"]
 

@@ -23,7 +23,7 @@ from apportion.rlhf.trainers.running import StepCallback
 from apportion.rlhf.trainers.supervised import train_supervised
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.rng_state import own_randomness
+from apportion.rlhf.training.rng_state import seeded_rng
 from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.processes_run import by_sum, recited
 from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy, train
@@ -95,7 +95,7 @@ def run(way: str, processes: Processes, checkpoints: Path | None = None) -> tupl
     told = Run(shared_by(WAYS[way], processes.size), 0, checkpoints=checkpoints, processes=processes)
     policy = small_policy()
     with (
-        own_randomness(0),
+        seeded_rng(0),
         patch.object(group_training._GRPO, "_generate_single_turn", lambda *asked: (recite(*asked), None)),
         patch.object(group_training._RLOO, "_generate_single_turn", recite),
         patch.object(dialogue, "sample_replies", recite_turns),

@@ -196,7 +196,7 @@ class Answered:
     failed: tuple[tuple[str, str], ...]
 
 
-def ask_in_turn(
+def ask_about_instances(
     asked: Sequence[Questions],
     instances: Sequence[Instance],
     complete: Complete,

@@ -38,7 +38,7 @@ def instances_of(reopened: RestoredEpisode) -> Iterator[Instance]:
     A round's last speaker leads nobody: its words are answered by votes, not by a speech.
     """
     turn_of = {(place.step, place.agent): turn for turn, place in enumerate(reopened.places)}
-    for led in speeches_led(reopened):
+    for led in leader_follower_pairs(reopened):
         environment, leader = led.environment, led.move.agent
         name = f"{environment.kind}/{reopened.session_id}#{turn_of[led.step, leader]}"
         before = environment.observe(leader)
@@ -66,7 +66,7 @@ def instances_of(reopened: RestoredEpisode) -> Iterator[Instance]:
         )
 
 
-def speeches_led(reopened: RestoredEpisode) -> Iterator[LeaderFollowerPair]:
+def leader_follower_pairs(reopened: RestoredEpisode) -> Iterator[LeaderFollowerPair]:
     """Every speech of a session that has a follower."""
     for step, moves in enumerate(reopened.steps):
         if len(moves) != 1:

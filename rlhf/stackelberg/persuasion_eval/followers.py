@@ -43,7 +43,7 @@ class LocalFollower:
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
         """As `Follower.answers`."""
-        from apportion.rlhf.sampling.rollout import drawn_replies
+        from apportion.rlhf.sampling.rollout import sample_seeded
         from apportion.rlhf.stackelberg.dialogues import prompt_context
 
         contexts = [
@@ -54,12 +54,12 @@ class LocalFollower:
         for start in range(0, len(contexts), ANSWERS_AT_ONCE):
             part: list[Any] = contexts[start : start + ANSWERS_AT_ONCE]
             seed = [self.seed, start]
-            found += map(spoken_words, drawn_replies(self.policy, self.policy.model, part, self.window, seed))
+            found += map(spoken_words, sample_seeded(self.policy, self.policy.model, part, self.window, seed))
         return found
 
 
 @dataclass(frozen=True)
-class AskedFollower:
+class PromptedFollower:
     """A language model at a server; every reply is kept before it is used."""
 
     settings: LLMSettings

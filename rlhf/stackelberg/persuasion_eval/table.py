@@ -21,9 +21,9 @@ from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.stackelberg.dialogues import Stages
 from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances, with_intents
 from apportion.rlhf.stackelberg.persuasion_eval.followers import (
-    AskedFollower,
     Follower,
     LocalFollower,
+    PromptedFollower,
     ServedEmbedding,
     TextEmbedding,
 )
@@ -75,7 +75,7 @@ class Persuasion:
 
 
 @dataclass(frozen=True)
-class Persuaded:
+class PersuasionTable:
     """Table 6: a row an epoch, and of each turn the ``similarity`` of its answer with the desired ones, by epoch."""
 
     rows: tuple[Persuasion, ...]
@@ -104,7 +104,7 @@ def persuasion(
     window: Window,
     seed: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Persuaded:
+) -> PersuasionTable:
     """Table 6 of a trained Refiner: what followers answer to its speeches, epoch by epoch.
 
     ``folder``: of `refine train`, with the Refiner after each epoch. ``instances``: turns with intents that it has not
@@ -143,7 +143,7 @@ def persuasion(
         words = fmean(map(word_count, said))
         rows.append(Persuasion(epoch, len(instances), float(near.mean()), float(far.mean()), words, nearer))
         progress(number + 1, len(named))
-    return Persuaded(tuple(rows), similarities)
+    return PersuasionTable(tuple(rows), similarities)
 
 
 def vectors(embed: Embed, texts: Sequence[str]) -> Floats:
@@ -184,7 +184,7 @@ _TOO_LONG = "Leave that turn out, or use a model with a longer context."
 
 
 @dataclass(frozen=True)
-class Asked:
+class PersuasionQuery:
     """What is to be compared.
 
     ``refiner``: a folder of `refine train`. ``turns``: turns with intents; None takes those that the training has set
@@ -207,7 +207,9 @@ class Asked:
     called: Called = str
 
 
-def persuade(asked: Asked, progress: Callable[[int, int], None] = lambda done, total: None) -> Persuaded:
+def persuade(
+    asked: PersuasionQuery, progress: Callable[[int, int], None] = lambda done, total: None
+) -> PersuasionTable:
     """Table 6; its turns, a turn and epoch a line, are written into `FILE` in the Refiner's folder.
 
     Raises InputError: no Refiner, no turns with intents, or a model that cannot be asked; StoppedError, UnitError: as
@@ -228,7 +230,7 @@ def persuade(asked: Asked, progress: Callable[[int, int], None] = lambda done, t
 
 
 @contextmanager
-def _embedding(asked: Asked) -> Iterator[Embed]:
+def _embedding(asked: PersuasionQuery) -> Iterator[Embed]:
     model, at, url = asked.embedding.partition("@")
     if not at:
         yield TextEmbedding(model)
@@ -255,7 +257,7 @@ def _embedding(asked: Asked) -> Iterator[Embed]:
 
 
 @contextmanager
-def _follower(asked: Asked, turns: list[Instance]) -> Iterator[Follower]:
+def _follower(asked: PersuasionQuery, turns: list[Instance]) -> Iterator[Follower]:
     if asked.follower is not None:
         from apportion.rlhf.policy.folder import open_policy
 
@@ -267,4 +269,4 @@ def _follower(asked: Asked, turns: list[Instance]) -> Iterator[Follower]:
     cache = asked.chosen.cache or asked.refiner / REPLIES
     with asked.chosen.asker(settings, cache, asked.called, _TOO_LONG) as asker:
         asker.check()
-        yield AskedFollower(settings, asker.complete, asked.seed, asked.chosen.concurrency)
+        yield PromptedFollower(settings, asker.complete, asked.seed, asked.chosen.concurrency)

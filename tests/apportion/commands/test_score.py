@@ -291,7 +291,7 @@ def test_killed_it_goes_on_to_the_same_table(
     killed = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL and not out.exists(), killed.stderr
     code, told, _ = run(capsys, model, folder, "--out", out, "--json")
-    assert code == 0 and json.loads(told)["taken_up"] == 5
+    assert code == 0 and json.loads(told)["resumed"] == 5
     assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 

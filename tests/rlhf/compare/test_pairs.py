@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS, SESSIONS, UTTERANCES
 from apportion.foundation.errors import InputError
-from apportion.rlhf.compare.pairs import Pair, disguised, speakers
+from apportion.rlhf.compare.pairs import Pair, anonymize_pair, speakers
 from apportion.rlhf.compare.responses import messages_of
 
 
@@ -24,25 +24,25 @@ WORDS = st.lists(
 @given(context=WORDS, left=WORDS, right=WORDS)
 def test_the_way_back_gives_what_was_said_and_equal_responses_stay_equal(context, left, right):
     said = pair(f"user: {' '.join(context)}", " ".join(left), " ".join(right))
-    found = disguised(said, ["Mary Ann"], [])
+    found = anonymize_pair(said, ["Mary Ann"], [])
     shown = found.pair
     assert not {"mary", "ann"} & {word.strip("',s").lower() for word in f"{shown.left_text} {shown.context}".split()}
     for text, was in ((shown.context, said.context), (shown.left_text, said.left_text)):
         assert found.renaming.back(text).lower() == was.lower()
     assert shown.same == said.same and (shown.left, shown.right, shown.place) == (said.left, said.right, said.place)
-    assert disguised(said, ["Mary Ann"], []) == found
+    assert anonymize_pair(said, ["Mary Ann"], []) == found
 
 
 def test_without_anybody_to_replace_nothing_changes():
     said = pair("user: I am Mary", "yes", "no")
-    assert disguised(said, [], []).pair == said
-    assert disguised(said, ["user", "assistant"], []).pair == said
-    assert "Mary" not in disguised(said, [], ["Mary"]).pair.context
+    assert anonymize_pair(said, [], []).pair == said
+    assert anonymize_pair(said, ["user", "assistant"], []).pair == said
+    assert "Mary" not in anonymize_pair(said, [], ["Mary"]).pair.context
 
 
 def test_the_kind_of_what_was_known_stays_where_somebody_is_called_so():
     context = "known (scenario): Goal rules.\nknown (own goal): Beat Own.\nuser (Goal): Well, Own?\nuser (Own): Yes."
-    shown = disguised(pair(context, "yes", "no"), ["Goal", "Own", "Mary"], []).pair.context
+    shown = anonymize_pair(pair(context, "yes", "no"), ["Goal", "Own", "Mary"], []).pair.context
     heads = [(message.role, message.speaker) for message in messages_of(shown)]
     assert heads[:2] == [("known", "scenario"), ("known", "own goal")]
     assert not {"Goal", "Own"} & {word for _, speaker in heads[2:] for word in speaker.split()}

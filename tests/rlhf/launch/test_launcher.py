@@ -116,9 +116,9 @@ def test_a_problem_in_the_processes_is_told_as_in_one(tmp_path: Path, monkeypatc
         (tmp_path / f"{name}.py").write_text("raise SystemExit('taken from the current folder')")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="no such folder"):
-        launch.align_together(job(tmp_path, policy="./nowhere"), quiet, ())
+        launch.align_distributed(job(tmp_path, policy="./nowhere"), quiet, ())
     with pytest.raises(InputError, match="'tiny' is too small to be dealt out"):
-        launch.align_together(job(tmp_path, accelerate="fsdp"), quiet, ())
+        launch.align_distributed(job(tmp_path, accelerate="fsdp"), quiet, ())
 
 
 def test_a_stage_of_zero_that_leaves_frozen_weights_whole_starts_nothing(
@@ -130,7 +130,7 @@ def test_a_stage_of_zero_that_leaves_frozen_weights_whole_starts_nothing(
     monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: name)
     monkeypatch.setattr(launch, "launch_command", lambda settings, folder: pytest.fail("it was started"))
     with pytest.raises(InputError, match="zero_stage = 2, but only stage 3"):
-        launch.align_together(job(tmp_path, Path("/nowhere"), accelerate=str(own), policy="some/model"), quiet, ())
+        launch.align_distributed(job(tmp_path, Path("/nowhere"), accelerate=str(own), policy="some/model"), quiet, ())
     assert not (tmp_path / "kept").exists()
 
 
@@ -145,7 +145,7 @@ def test_processes_that_end_for_another_reason_are_told(tmp_path: Path, monkeypa
         jobs.append(len(list((tmp_path / "kept").glob("job-*"))))
 
     with pytest.raises(UnitError, match=r"one of the processes ended \(exit code 1; boom\).*lower minibatch"):
-        launch.align_together(job(tmp_path, Path("/nowhere")), progress, ())
+        launch.align_distributed(job(tmp_path, Path("/nowhere")), progress, ())
     assert told == [(1, 2, "a")]
     # The corpus' text lies where a finished run clears up, and nowhere else.
     assert jobs == [1] and not list((tmp_path / "kept").iterdir())
@@ -156,7 +156,7 @@ def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(launch, "launch_command", lambda settings, folder: [sys.executable, "-m", "planted"])
     with pytest.raises(UnitError, match="No module named planted"):
-        launch.align_together(job(tmp_path, Path("/nowhere")), quiet, ())
+        launch.align_distributed(job(tmp_path, Path("/nowhere")), quiet, ())
 
 
 ELASTIC = """
@@ -169,12 +169,12 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 
 
 def test_the_line_that_tells_why_a_process_ended_is_found() -> None:
-    assert launch.last_words(ELASTIC).startswith("[rank1]: torch.OutOfMemoryError")
+    assert launch.failure_line(ELASTIC).startswith("[rank1]: torch.OutOfMemoryError")
     killed = "  exitcode  : -9 (pid: 7)\n  traceback : Signal 9 (SIGKILL) received by PID 7\n=====\n"
-    assert launch.last_words(killed) == "traceback : Signal 9 (SIGKILL) received by PID 7"
+    assert launch.failure_line(killed) == "traceback : Signal 9 (SIGKILL) received by PID 7"
     others = "RuntimeError: reset by peer\n  traceback : Signal 15 (SIGTERM) received by PID 8\n"
-    assert launch.last_words(others) == "RuntimeError: reset by peer"
-    assert launch.last_words("a\n\nb\n") == "b" and launch.last_words("") == "without a word"
+    assert launch.failure_line(others) == "RuntimeError: reset by peer"
+    assert launch.failure_line("a\n\nb\n") == "b" and launch.failure_line("") == "without a word"
 
 
 def test_what_interrupts_the_parent_ends_the_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +192,7 @@ def test_what_interrupts_the_parent_ends_the_processes(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(subprocess, "Popen", start)
     with pytest.raises(KeyboardInterrupt):
-        launch.align_together(job(tmp_path, Path("/nowhere")), interrupted, ())
+        launch.align_distributed(job(tmp_path, Path("/nowhere")), interrupted, ())
     assert started[0].returncode is not None
 
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.rlhf.stackelberg.dialogues import follower_episodes, prompt_episodes, warmup_episodes, words_said
+from apportion.rlhf.stackelberg.dialogues import follower_episodes, prompt_episodes, utterance_of, warmup_episodes
 from apportion.rlhf.stackelberg.questions import refine_chat, refined_words, speech_chat, spoken_words
 from tests.rlhf.stackelberg.round_table import ROLES, round_table
 
@@ -26,7 +26,7 @@ def test_what_a_warm_up_teaches_is_read_as_what_was_said():
     (turn,) = round_table(1)
     for stages in ("two", "one"):
         (episode,) = warmup_episodes([turn], stages)
-        assert words_said(episode.turns[1].text, "other words", stages) == turn.said
+        assert utterance_of(episode.turns[1].text, "other words", stages) == turn.said
 
 
 def test_a_small_measurer_is_warmed_up_on_what_followers_read_and_said():

@@ -18,7 +18,7 @@ from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.stackelberg.refiner import REFINER, AskedRefiner, RefinedAgent, is_folder
+from apportion.rlhf.stackelberg.refiner import REFINER, PromptedRefiner, RefinedAgent, is_folder
 from tests.rlhf.stackelberg.secrets import secret_negotiation
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1")
@@ -55,7 +55,7 @@ def test_only_speeches_are_rewritten_and_what_binds_stays():
 def test_a_reply_that_was_cut_off_leaves_the_speech_as_it_was():
     speak = ScriptedAgent("talker", lambda view: Action("speak", "Hello, you."))
     reply = ChatReply("Analysis: I have to", "m", finish_reason="length")
-    agent = RefinedAgent("talker+refiner", speak, AskedRefiner(MODEL, lambda request: reply), True)
+    agent = RefinedAgent("talker+refiner", speak, PromptedRefiner(MODEL, lambda request: reply), True)
     game = Sotopia(next(iter(tasks())))
     act = agent.act(Observation(game, game.agents[0]))
     assert act.text == "Hello, you." and "cut off" in act.data[UNREVISED]
@@ -65,7 +65,7 @@ def test_words_that_the_rules_refuse_leave_the_speech_as_it_was():
     game = negotiation()
     name = game.acting()[0]
     own = ROSTER.scripted("greedy")
-    agent = RefinedAgent("x", own, AskedRefiner(MODEL, lambda request: ChatReply("long " * 1_000, "m")), True)
+    agent = RefinedAgent("x", own, PromptedRefiner(MODEL, lambda request: ChatReply("long " * 1_000, "m")), True)
     view = Observation(game, name)
     assert agent.act(view) == own.act(view)
 
@@ -77,7 +77,7 @@ def test_a_note_that_the_rules_would_read_is_left_out():
     view = Observation(game, game.acting()[0])
     reply = ChatReply("Analysis: I have to", "m", finish_reason="length")
     agree = ScriptedAgent("agreeing", lambda view: Action("agree", "Deal."))
-    agent = RefinedAgent("agreeing+refiner", agree, AskedRefiner(MODEL, lambda request: reply), True)
+    agent = RefinedAgent("agreeing+refiner", agree, PromptedRefiner(MODEL, lambda request: reply), True)
     assert agent.act(view) == Action("agree", "Deal.") and view.problem(agent.act(view)) is None
 
 
@@ -85,14 +85,14 @@ def test_silence_and_acts_are_not_refined():
     game = Sotopia(next(iter(tasks())))
     view = Observation(game, game.agents[0])
     for act in (Action("none"), Action("physical action", "waves"), Action("leave")):
-        agent = RefinedAgent("x", ScriptedAgent("s", lambda view, act=act: act), AskedRefiner(MODEL, _nobody), True)
+        agent = RefinedAgent("x", ScriptedAgent("s", lambda view, act=act: act), PromptedRefiner(MODEL, _nobody), True)
         assert agent.act(view) == act
 
 
 def test_a_request_holds_the_leaders_view_and_no_word_of_what_others_keep():
     for game, own, others in secret_negotiation():
         for name in game.acting():
-            request = AskedRefiner(MODEL, _nobody).request(Observation(game, name), "Give me all.")
+            request = PromptedRefiner(MODEL, _nobody).request(Observation(game, name), "Give me all.")
             text = " ".join(message.content for message in request.messages)
             assert own[name] in text and not any(secret in text for secret in others[name])
 

@@ -17,7 +17,7 @@ from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.rlhf.policy.folder import WINDOW_FILE
 from apportion.rlhf.stackelberg import training as module
-from apportion.rlhf.stackelberg.persuasion_eval.table import Asked, persuade
+from apportion.rlhf.stackelberg.persuasion_eval.table import PersuasionQuery, persuade
 from apportion.rlhf.stackelberg.refiner import TrainedRefiner
 from apportion.rlhf.stackelberg.settings import RefineSettings
 from apportion.rlhf.stackelberg.training import epoch_folders, read_settings, train_refiner
@@ -74,7 +74,7 @@ def test_a_trained_refiner_says_the_same_for_the_same_step_and_needs_no_follower
 
 def test_followers_answers_are_compared_epoch_by_epoch(trained, monkeypatch):
     monkeypatch.setattr("apportion.rlhf.stackelberg.persuasion_eval.table.ANSWER_TOKENS", 8)
-    found = persuade(Asked(trained.folder, follower=str(trained.folder.parent / "measurer"), count=3))
+    found = persuade(PersuasionQuery(trained.folder, follower=str(trained.folder.parent / "measurer"), count=3))
     assert [row.epoch for row in found.rows] == ["unrefined", 0, 1, 2]
     assert all(-1 <= row.desired <= 1 and -1 <= row.undesired <= 1 for row in found.rows)
     assert found.rows[0].nearer is None and found.rows[1].nearer is None
@@ -136,8 +136,8 @@ class Indifferent:
 
 
 def test_candidates_that_are_worth_the_same_teach_nothing_and_give_no_nan(tmp_path, monkeypatch):
-    monkeypatch.setattr("apportion.rlhf.stackelberg.reward.measurer_of", lambda settings, cache=None: Indifferent())
-    monkeypatch.setattr(module, "measurer_of", lambda settings, cache=None: Indifferent())
+    monkeypatch.setattr("apportion.rlhf.stackelberg.reward.load_scorer", lambda settings, cache=None: Indifferent())
+    monkeypatch.setattr(module, "load_scorer", lambda settings, cache=None: Indifferent())
     trained = train_refiner(read_settings(training(tmp_path)))
     assert all(np.isfinite(value) for value in trained.last.values())
     assert trained.last["kl"] == pytest.approx(0, abs=1e-5) and trained.last["reward"] == 0

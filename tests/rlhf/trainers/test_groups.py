@@ -64,7 +64,7 @@ def stop_after(step: int):
 def assembled(monkeypatch, reward, partner=None, asked=None, **changes):
     """A trainer that is ready, and has not been trained."""
     made = []
-    monkeypatch.setattr(group_training, "carry_out", lambda run, make: made.append(make(Path(mkdtemp()))))
+    monkeypatch.setattr(group_training, "run_trainer", lambda run, make: made.append(make(Path(mkdtemp()))))
     policy = small_policy()
     settings = SMALL.model_copy(update={**WAYS["grpo"], **changes})
     train(TrainingData(policy, asked or contexts(policy), reward, partner), Run(settings, 0))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.rlhf.alignment import in_steps
+from apportion.rlhf.alignment import epoch_steps
 from apportion.rlhf.policy.contexts import make_contexts
 from apportion.rlhf.trainers.supervised import IGNORED, supervised_examples, train_supervised
 from apportion.rlhf.training.job import Run
@@ -124,14 +124,16 @@ def test_epochs_are_as_many_steps_as_the_turns_with_words_fill():
     asked = contexts(policy, 3)
     sft = SMALL.model_copy(update={"algorithm": "sft", "epochs": 3, "batch": 4})
     # Nine turns, three passes of 27: seven batches of four.
-    assert len(asked) == 9 and in_steps(sft, asked, chats_of).steps == 7
+    assert len(asked) == 9 and epoch_steps(sft, asked, chats_of).steps == 7
     silent = [
         replace(one, turns=tuple(replace(t, text=" ") if t.turn == 1 else t for t in one.turns)) for one in chats_of
     ]
-    assert in_steps(sft, asked, silent).steps == 5
-    assert in_steps(sft.model_copy(update={"epochs": None}), asked, chats_of) == sft.model_copy(update={"epochs": None})
+    assert epoch_steps(sft, asked, silent).steps == 5
+    assert epoch_steps(sft.model_copy(update={"epochs": None}), asked, chats_of) == sft.model_copy(
+        update={"epochs": None}
+    )
     ppo = SMALL.model_copy(update={"epochs": 3})
-    assert in_steps(ppo, asked, chats_of) == ppo
+    assert epoch_steps(ppo, asked, chats_of) == ppo
 
 
 def test_a_run_of_epochs_measures_and_tells_all_of_its_steps(tmp_path):

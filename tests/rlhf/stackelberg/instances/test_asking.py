@@ -11,7 +11,7 @@ from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.stackelberg.instances.asking import (
     BaseQuestions,
     IntentQuestions,
-    ask_in_turn,
+    ask_about_instances,
     preview,
     price,
     read_answers,
@@ -143,14 +143,14 @@ def test_turns_that_have_intents_are_not_asked_about_again():
         asked.append(request.subject)
         return ChatReply(REPLY, "m")
 
-    named = ask_in_turn([NAMING], turns, complete, 2)
+    named = ask_about_instances([NAMING], turns, complete, 2)
     assert len(asked) == 2 and named.failed == ()
     assert [one.desired for one in named.instances] == [turns[0].desired, ("a", "b", "c"), ("a", "b", "c")]
 
 
 def test_a_turn_without_a_usable_reply_is_left_out_and_told():
     turns = round_table(3, intents=False)
-    named = ask_in_turn(
+    named = ask_about_instances(
         [NAMING], turns, lambda request: ChatReply("no" if turns[1].name in request.subject else REPLY, "m")
     )
     assert [one.name for one in named.instances] == [turns[0].name, turns[2].name]

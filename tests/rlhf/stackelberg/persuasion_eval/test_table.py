@@ -7,7 +7,7 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.policy_settings import Window
-from apportion.rlhf.stackelberg.persuasion_eval.followers import AskedFollower, ServedEmbedding, TextEmbedding
+from apportion.rlhf.stackelberg.persuasion_eval.followers import PromptedFollower, ServedEmbedding, TextEmbedding
 from apportion.rlhf.stackelberg.persuasion_eval.table import (
     Interval,
     Persuasion,
@@ -64,7 +64,7 @@ def test_a_follower_at_a_server_reads_its_own_prompt_and_a_declined_reply_is_sil
         declined = "Player 2" in request.messages[1].content
         return ChatReply("<response>I wait.</response>", "m", finish_reason="refusal" if declined else "stop")
 
-    found = AskedFollower(MODEL, complete).answers(turns, ["Hello.", "Player 2, vote with me."])
+    found = PromptedFollower(MODEL, complete).answers(turns, ["Hello.", "Player 2, vote with me."])
     assert found == ["I wait.", ""]
     assert turns[0].after("Hello.") in asked[0] and turns[1].after("Player 2, vote with me.") in asked[1]
 
