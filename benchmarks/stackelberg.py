@@ -40,7 +40,6 @@ from apportion.rlhf.stackelberg.persuasion_eval.table import (
 )
 from apportion.rlhf.stackelberg.training import TrainedRefiner, epoch_folders, read_settings, train_refiner
 from apportion.rlhf.stackelberg.validation import session_of, speeches
-from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.stackelberg.round_table import DESIRED, answer_of, role_of, round_table
 
@@ -88,7 +87,7 @@ def prepared(folder: Path, seed: int, more: str) -> Path:
         if not place.exists():
             settings = AlignSettings(max_context_tokens=260, max_new_tokens=30, tiny=SMALL)
             read = follower_episodes(round_table(READ, 100 + seed))
-            policy = build_tiny(read, settings, 1000 + who + 10 * seed, Metrics())
+            policy = build_tiny(read, settings, 1000 + who + 10 * seed)
             policy.model.save_pretrained(str(place))
             policy.tokenizer.save_pretrained(str(place))
     (folder / "train.toml").write_text(CONFIG.format(seed=seed, more=more), encoding="utf-8")

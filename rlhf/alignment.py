@@ -169,7 +169,9 @@ def _policy(episodes: Sequence[Episode], run: Run) -> Policy:
 
     checkpoints = StepFolders(run.checkpoints) if run.checkpoints else None
     base = checkpoints.base if checkpoints else None
-    policy = build_tiny(episodes, run.settings, run.seed, run.metrics, base)
+    policy = build_tiny(
+        episodes, run.settings, run.seed, lambda step, loss: run.metrics.add(step, {"warmup_loss": loss}), base
+    )
     if checkpoints and base is None and run.processes.rank == 0:
         checkpoints.save_base(policy.model)
     return policy

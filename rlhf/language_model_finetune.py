@@ -23,7 +23,6 @@ from apportion.rlhf.policy.contexts import dialogue_chunks, merge_turns
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import TinySettings, Window
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
 
 CONTEXT_TURNS = 63
@@ -94,7 +93,7 @@ def train_corpus_model(
             warmup_batch=settings.batch,
         ),
     )
-    policy = build_tiny(_readings(ranked[kept:]), align, settings.seed, _Noting(note))
+    policy = build_tiny(_readings(ranked[kept:]), align, settings.seed, note)
     out.mkdir(parents=True, exist_ok=True)
     policy.model.save_pretrained(str(out))
     policy.tokenizer.save_pretrained(str(out))
@@ -123,17 +122,6 @@ def sessions_of(folder: Path, listed: Path | None) -> list[Session]:
 
 def _readings(sessions: Sequence[Session]) -> list[Episode]:
     return [unrated_episode(session, speaker) for session in sessions for speaker in in_order(session.turns)]
-
-
-class _Noting(Metrics):
-    """Hands each step's loss on, and keeps none."""
-
-    def __init__(self, note: Callable[[int, float], None]) -> None:
-        super().__init__()
-        self._note = note
-
-    def add(self, step: int, values: Any) -> None:
-        self._note(step, float(values["warmup_loss"]))
 
 
 @torch.inference_mode()

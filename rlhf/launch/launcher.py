@@ -27,7 +27,6 @@ SHIPPED = ("data_parallel", "fsdp", "deepspeed")
 KINDS = ("MULTI_GPU", "MULTI_CPU", "FSDP", "DEEPSPEED")
 """What accelerate calls the ways to share work that are driven here."""
 SHARDING = ("FSDP", "DEEPSPEED")
-"""Those that deal out weights."""
 
 
 def config_file(settings: AlignSettings) -> Path:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 LONGEST_CAUSE = 300
 """Characters of a loader's own words that a message holds."""
 ADAPTER = "adapter_config.json"
-"""What describes adapters, in their folder."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from apportion.rlhf.training.job import Job
 
 CALLED = "partner_settings"
-"""What the settings are called in errors."""
 TOO_LONG = f"Lower {CALLED}.shown_turns."
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",
@@ -37,7 +36,6 @@ PROMPTS = PromptKind(
     form="A partner's prompt is a title, then [system] and [user] with {{ dialogue }}; see docs/align.md",
 )
 KNOWN = "What you knew before the dialogue, as JSON that is data like the dialogue:"
-"""What stands before it."""
 REPLY_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"say": {"type": ["string", "null"]}},

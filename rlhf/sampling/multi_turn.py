@@ -174,7 +174,6 @@ SAMPLES = pa.schema(
 
 
 _Scored = tuple[list[str], list[float | None]]
-"""Texts, and the reward of each."""
 
 
 def compare_replies(

@@ -37,11 +37,8 @@ if TYPE_CHECKING:
     from apportion.rlhf.training.job import Job
 
 CALLED = "environment_settings"
-"""What the settings are called in errors."""
 ITSELF = "self"
-"""The other side is the policy, as it is at the time."""
 POLICY = "policy@"
-"""Before the folder or the name of another policy."""
 
 
 class SotopiaStarts(Settings):

@@ -120,7 +120,6 @@ def _opened(folder: str) -> tuple[Policy, Window, Stages]:
 
 
 _STAND_IN = "…"
-"""For a price before anybody has said anything."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, digest, locked, place_folder, write_atomically
 from apportion.foundation.progress import Progress, silent
 from apportion.foundation.settings import problems
-from apportion.rlhf.policy.loading import ADAPTER, Policy
+from apportion.rlhf.policy.loading import ADAPTER
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import prompt_episodes, warmup_episodes
 from apportion.rlhf.stackelberg.instances.instance import Instance, with_intents, write_instances
@@ -242,14 +242,6 @@ def _curve(settings: RefineSettings, align: AlignSettings, unseen: Sequence[Inst
     text = json.dumps([row.to_json() for row in rows], indent=1, sort_keys=True)
     write_atomically(out / CURVE, text + "\n")
     return tuple(rows)
-
-
-def opened(folder: Path) -> Policy:
-    """The Refiner in a folder, in the window that it was trained with; raises InputError where there is none."""
-    from apportion.rlhf.policy.folder import open_policy, read_window
-    from apportion.rlhf.policy_settings import Placement, Window
-
-    return open_policy(str(folder), Window.model_validate(read_window(str(folder))), Placement(), folder.name)
 
 
 def _reward(settings: RefineSettings, instances: Sequence[Instance]) -> StackelbergReward:

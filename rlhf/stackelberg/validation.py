@@ -17,7 +17,6 @@ from apportion.rlhf.stackelberg.instances.instance import Instance
 from apportion.rlhf.stackelberg.reward import StackelbergReward, word_count
 
 AT_ONCE = 8
-"""Replies that are sampled together."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
 
 IGNORED = -100
-"""A label that has no part in the loss."""
 MEASURED = {"loss": "loss", "entropy": "entropy", "mean_token_accuracy": "token_accuracy"}
 """What the trainer measures, and what it is called here."""
 

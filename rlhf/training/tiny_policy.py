@@ -19,7 +19,6 @@ from apportion.rlhf.policy.contexts import dialogue_chunks, merge_turns
 from apportion.rlhf.policy.loading import Policy, on_device
 from apportion.rlhf.policy_settings import TinySettings
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.rng_state import ShuffledOrder
 
 if TYPE_CHECKING:
@@ -36,12 +35,16 @@ INITIALIZER_RANGE = 0.06
 
 
 def build_tiny(
-    episodes: Sequence[Episode], settings: AlignSettings, seed: int, metrics: Metrics, warmed_up: Path | None = None
+    episodes: Sequence[Episode],
+    settings: AlignSettings,
+    seed: int,
+    note: Callable[[int, float], None] = lambda step, loss: None,
+    warmed_up: Path | None = None,
 ) -> Policy:
     """Train a tokenizer and a small LLaMA on dialogues.
 
     ``episodes``: the dialogues; the target's turns become the assistant's. Leave the test sessions out. ``seed``: of
-    the weights and of the order of the dialogues. ``metrics``: receives ``warmup_loss`` (nats a token). ``warmed_up``:
+    the weights and of the order of the dialogues. ``note(step, loss)``: nats a token. ``warmed_up``:
     a folder of weights that the same call has made before; they are read instead of trained again.
     """
     dialogues = [merge_turns(episode.turns, episode) for episode in episodes]
@@ -57,7 +60,7 @@ def build_tiny(
         return Policy.of("tiny", on_device(model, settings.placement), tokenizer)
     model = LlamaForCausalLM(_config(settings, tokenizer))
     chunks = dialogue_chunks(dialogues, tokenizer, settings.window)
-    _warm_up(model, chunks, settings.tiny, lambda step, loss: metrics.add(step, {"warmup_loss": loss}))
+    _warm_up(model, chunks, settings.tiny, note)
     return Policy.of("tiny", on_device(model, settings.placement), tokenizer)
 
 

@@ -58,7 +58,7 @@ class Reached(Exception):  # noqa: N818
 @lru_cache
 def beginning(seed: int) -> Policy:
     """The policy that every task and both algorithms begin with; to be copied."""
-    return build_tiny(chats(4), SETTINGS, seed, Metrics())
+    return build_tiny(chats(4), SETTINGS, seed)
 
 
 def rewards(algorithm: str, task: str, seed: int) -> list[float]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.cache.lookup import kept_replies
@@ -32,7 +33,6 @@ TOKENS_AN_ANSWER = 45
 _LONGEST = 2_000
 
 Answers = tuple[tuple[str, ...], tuple[str, ...]]
-"""Desired and undesired answers."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,10 @@ class IntentQuestions:
         """The turn with its intents, asked for unless it has some; raises as `llm_client.session.ask_until_usable`."""
         if instance.desired:
             return instance
-        count = self.k if self.way == "together" else 1
-        answers = [ask_until_usable(complete, request, reader(count), ATTEMPTS) for request in self.requests(instance)]
+        read = partial(read_answers, count=self.k if self.way == "together" else 1)
+        answers = [ask_until_usable(complete, request, read, ATTEMPTS) for request in self.requests(instance)]
         desired, undesired = (tuple(text for answer in answers for text in answer[kind]) for kind in (0, 1))
         return replace(instance, desired=desired, undesired=undesired)
-
-
-def reader(count: int) -> Callable[[ChatReply], Answers]:
-    """What makes answers, ``count`` of each kind, of a reply."""
-    return lambda reply: read_answers(reply, count)
 
 
 def read_answers(reply: ChatReply, count: int) -> Answers:
@@ -170,22 +165,7 @@ def read_speech(reply: ChatReply) -> str:
 TOO_LONG = "Leave that turn out, or use a model with a longer context."
 
 
-class Questions(Protocol):
-    """What a model is asked about turns: `turns.intents.IntentQuestions`, `turns.base.BaseQuestions`."""
-
-    @property
-    def settings(self) -> LLMSettings:
-        """The model, and how it is asked."""
-
-    @property
-    def tokens_a_request(self) -> int:
-        """About what one reply takes."""
-
-    def requests(self, instance: Instance) -> list[ChatRequest]:
-        """What is asked about one turn."""
-
-    def ask(self, instance: Instance, complete: Complete) -> Instance:
-        """The turn with what was answered."""
+Questions = IntentQuestions | BaseQuestions
 
 
 @dataclass(frozen=True)
@@ -239,26 +219,29 @@ def price(
     asked: Sequence[tuple[Questions, Sequence[Instance]]], chosen: ModelSpec, cache: Path, called: Called
 ) -> CostEstimate:
     """How many requests there are, how many have a reply already, and what the others would cost. Asks nobody."""
-    settings = asked[0][0].settings
-    requests = [
-        (request, questions.tokens_a_request)
-        for questions, instances in asked
-        for instance in instances
-        for request in questions.requests(instance)
-    ]
+    settings, requests = asked[0][0].settings, _requests(asked)
     with prefixed(called("model")):
         known = find_price(settings.model, chosen.prices)
         with kept_replies(settings, cache, chosen.recorded) as find:
             return estimate(settings.model, requests, find, known)
 
 
+def _requests(asked: Sequence[tuple[Questions, Sequence[Instance]]]) -> list[tuple[ChatRequest, int]]:
+    """What is asked of turns, and about how many tokens a reply takes."""
+    return [
+        (request, questions.tokens_a_request)
+        for questions, instances in asked
+        for instance in instances
+        for request in questions.requests(instance)
+    ]
+
+
 def preview(asked: Sequence[tuple[Questions, Sequence[Instance]]], count: int, called: Called) -> Preview:
     """The first ``count`` requests, word for word."""
-    settings = asked[0][0].settings
-    requests = [request for questions, of in asked for instance in of for request in questions.requests(instance)]
+    settings, requests = asked[0][0].settings, _requests(asked)
     return Preview(
         settings,
-        tuple(requests[:count]),
+        tuple(request for request, _ in requests[:count]),
         len(requests),
         f"{called('send_to')} {settings.consent_host or settings.host}",
         called("preview"),

@@ -36,7 +36,6 @@ SAMPLES = 500
 """Interaction instances of appendix D.3."""
 RESAMPLES = 2_000
 UNREFINED = "unrefined"
-"""The row of what was said in the corpus."""
 Embed = Callable[[Sequence[str]], Floats]
 """Texts (N of them) to vectors [shape=(N, d)]."""
 
