@@ -110,10 +110,7 @@ THE_STACKELBERG_REWARD = Plugin(
     settings="apportion.rlhf.stackelberg.settings:RewardSettings",
 )
 THE_RECORDED_PARTNER = Plugin(
-    RECORDED,
-    "What the other side said in the session",
-    "apportion.rlhf.sampling.partner:of_job",
-    live=False,
+    RECORDED, "What the other side said in the session", "apportion.rlhf.sampling.partner:of_job", live=False
 )
 LANGUAGE_MODEL = Plugin(
     "language-model",
@@ -151,10 +148,6 @@ REWARDS = _registry(
     "reward", "apportion.rewards", "reward_model=THE_REWARD_MODEL", "stackelberg=THE_STACKELBERG_REWARD"
 )
 PARTNERS = _registry(
-    "partner",
-    "apportion.partners",
-    "recorded=THE_RECORDED_PARTNER",
-    "language-model=LANGUAGE_MODEL",
-    "policy=POLICY",
+    "partner", "apportion.partners", "recorded=THE_RECORDED_PARTNER", "language-model=LANGUAGE_MODEL", "policy=POLICY"
 )
 ENVIRONMENTS = _registry("environment", "apportion.environments", "sotopia=SOTOPIA")

@@ -15,8 +15,7 @@ MaxNewTokens = Annotated[int, Field(ge=1, description="longest reply, in tokens"
 Temperature = Annotated[float, Field(ge=0.001, le=5, description="sampling temperature, in the log-probabilities too")]
 Device = Annotated[Literal["cpu", "cuda"], Field(description="where the policy runs; results differ by bits")]
 Dtype = Annotated[
-    Literal["float32", "bfloat16"],
-    Field(description="number format of the frozen weights; adapters stay in float32"),
+    Literal["float32", "bfloat16"], Field(description="number format of the frozen weights; adapters stay in float32")
 ]
 
 

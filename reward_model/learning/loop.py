@@ -118,7 +118,8 @@ def training_loop(
             train_loss = _train_epoch(run, epoch)
             validation_loss = _measure(run, epoch)
             run.end_epoch(EpochRow(epoch, train_loss, validation_loss))
-            progress(epoch, settings.epochs, _described(run.history[-1]))
+            measured = "" if validation_loss is None else f", validation {validation_loss:.4g}"
+            progress(epoch, settings.epochs, f"epoch {epoch}: loss {train_loss:.4g}{measured}")
             if state is not None:
                 reached = run.state(mark)
                 if processes.rank == 0:
@@ -276,8 +277,3 @@ def _losses(training: Training, rows: Sequence[int], sampled: Sequence[Tensor], 
 
 def _copy(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in weights.items()}
-
-
-def _described(row: EpochRow) -> str:
-    text = f"epoch {row.epoch}: loss {row.train_loss:.4g}"
-    return text if row.validation_loss is None else f"{text}, validation {row.validation_loss:.4g}"

@@ -65,10 +65,7 @@ class SharedContexts:
 
 
 def share_contexts(
-    episodes: Sequence[Episode],
-    tokenizers: Mapping[str, PreTrainedTokenizerBase],
-    window: Window,
-    count: int,
+    episodes: Sequence[Episode], tokenizers: Mapping[str, PreTrainedTokenizerBase], window: Window, count: int
 ) -> SharedContexts:
     """Up to ``count`` contexts, spread evenly over all those that every policy has room for.
 
@@ -83,11 +80,7 @@ def share_contexts(
 
     sets = {
         name: make_contexts(
-            once,
-            tokenizer,
-            history,
-            context_turns=window.context_turns,
-            max_context_tokens=window.max_context_tokens,
+            once, tokenizer, history, context_turns=window.context_turns, max_context_tokens=window.max_context_tokens
         )
         for name, tokenizer in tokenizers.items()
     }

@@ -56,12 +56,6 @@ def messages_of(context: str) -> tuple[ContextTurn, ...]:
     return tuple(messages)
 
 
-def check_suffix(path: Path, option: str) -> None:
-    """Raise InputError where the name does not say how the table is written."""
-    if path.suffix not in SUFFIXES:
-        raise InputError(f"{option} {path}: the name must end in {', '.join(SUFFIXES)}; it says how it is written.")
-
-
 def write_rows(table: pa.Table, path: Path, schema: TableSchema) -> None:
     """Write a table, rows sorted by key, as Parquet, JSON Lines or CSV by the name's end; equal rows, equal bytes.
 
@@ -89,7 +83,8 @@ def read_rows(path: Path, schema: TableSchema) -> pa.Table:
     InputError
         No such file, another suffix, a missing column, a value of another type or missing, a key that is there twice.
     """
-    check_suffix(path, "the file")
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"the file {path}: the name must end in {', '.join(SUFFIXES)}; it says how it is written.")
     if not path.is_file():
         raise InputError(f"{path}: no such file. Make one with `apportion generate POLICY CORPUS`.")
     table = _read_csv(path, schema) if path.suffix == ".csv" else read_table(path, schema)

@@ -63,7 +63,11 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
         source = f"prompts of `{settings.prompts.name}`"
     if settings.environment is not None:
         source = f"seats in episodes of `{settings.environment}`, played live"
-    rows = "\n".join(_row(title, metric, facts) for metric, title in ROWS.items() if metric in facts.first)
+    rows = "\n".join(
+        f"| {title} | {facts.first[name]:.3f} | {facts.last[name]:.3f} |"
+        for name, title in ROWS.items()
+        if name in facts.first
+    )
     return f"""---
 base_model: {json.dumps(base)}
 library_name: peft
@@ -103,10 +107,6 @@ Reply with temperature {settings.temperature:g} and without top-p, as in trainin
 """
 
 
-def _row(title: str, metric: str, facts: PolicyFacts) -> str:
-    return f"| {title} | {facts.first[metric]:.3f} | {facts.last[metric]:.3f} |"
-
-
 def _plain(settings: AlignSettings) -> dict[str, Any]:
     """The settings that decided what was made; reward, partner and prompts where they were chosen by name."""
     return {**settings.model_dump(mode="json", exclude=set(settings.NOT_IN_KEY)), **settings.chosen}
@@ -118,11 +118,8 @@ def _how(settings: AlignSettings) -> str:
     name = settings.algorithm.upper()
     if settings.reward != REWARD_MODEL:
         return RAISED_BY_NAME.format(name=name, reward=settings.reward, title=settings.reward_by.title)
-    return RAISED.format(name=name, whose=_whose(settings))
-
-
-def _whose(settings: AlignSettings) -> str:
-    return "" if settings.reward_model is None else f" of another run (`{settings.reward_model.name}`)"
+    other = settings.reward_model
+    return RAISED.format(name=name, whose="" if other is None else f" of another run (`{other.name}`)")
 
 
 def _path(folder: str) -> str:

@@ -245,15 +245,12 @@ def as_chat(messages: Iterable[ContextTurn], tokenizer: PreTrainedTokenizerBase)
     """
     marks = control_marks(tokenizer)
     messages = tuple(messages)
-    known = "".join(f"{_heading(message.speaker)}: {message.text}\n" for message in messages if message.role == KNOWN)
+    heads = [(one.speaker.replace(f"{OWN} ", "your ").capitalize(), one.text) for one in messages if one.role == KNOWN]
+    known = "".join(f"{head}: {text}\n" for head, text in heads)
     said = [message for message in messages if message.role != KNOWN]
     if known and said:
         said[0] = replace(said[0], text=f"{known}\n{said[0].text}")
     return [{"role": message.role, "content": defused(message.text, marks)} for message in said]
-
-
-def _heading(mark: str) -> str:
-    return mark.replace(f"{OWN} ", "your ").capitalize()
 
 
 def answer_tokens(policy: Policy, messages: Sequence[ContextTurn], reply: ContextTurn) -> tuple[int, ...]:

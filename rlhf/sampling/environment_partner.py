@@ -72,12 +72,7 @@ class EnvironmentPartner:
     """
 
     def __init__(
-        self,
-        starts: Sequence[Start],
-        others: Agent | None,
-        dimension: str,
-        history_text: HistoryText,
-        at_once: int = 1,
+        self, starts: Sequence[Start], others: Agent | None, dimension: str, history_text: HistoryText, at_once: int = 1
     ) -> None:
         self._at_once = at_once
         self._starts = {start.name: start for start in starts}

@@ -34,10 +34,6 @@ class _Dialogue:
     unusable: int = 0
     open: bool = True
 
-    def prompted(self) -> DialogueContext:
-        """The context whose prompt is all that has been said."""
-        return replace(self.context, prompt=(*self.context.prompt, *self.tokens))
-
     def add(self, tokens: Sequence[int], by_policy: bool) -> None:
         """Append tokens of the policy's (``by_policy``) or of the other side's."""
         self.tokens.extend(tokens)
@@ -95,7 +91,7 @@ def _say(
     rollout = sample_replies(
         policy,
         model,
-        [dialogue.prompted() for dialogue in speaking],
+        [replace(one.context, prompt=(*one.context.prompt, *one.tokens)) for one in speaking],
         max_new_tokens=settings.max_new_tokens,
         temperature=temperature,
     )

@@ -105,12 +105,7 @@ class Rollout:
 
 @torch.no_grad()
 def sample_replies(
-    policy: Policy,
-    model: Any,
-    contexts: Sequence[DialogueContext],
-    *,
-    max_new_tokens: int,
-    temperature: float | None,
+    policy: Policy, model: Any, contexts: Sequence[DialogueContext], *, max_new_tokens: int, temperature: float | None
 ) -> Rollout:
     """One reply to each context, with a KV cache, ending early when every reply has ended.
 
@@ -123,10 +118,7 @@ def sample_replies(
         {} if temperature is None else {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
     )
     config = GenerationConfig(  # type: ignore[no-untyped-call]
-        **plain,
-        max_new_tokens=max_new_tokens,
-        eos_token_id=list(policy.eos_ids),
-        pad_token_id=policy.pad_id,
+        **plain, max_new_tokens=max_new_tokens, eos_token_id=list(policy.eos_ids), pad_token_id=policy.pad_id
     )
     # Where each process holds a part of the weights, all go on until the last one's replies have ended.
     together = {"synced_gpus": True} if is_sharded(model) else {}

@@ -51,14 +51,10 @@ class SotopiaStarts(Settings):
     scenarios: tuple[str, ...] = Field(default=(), description="names of scenarios; none takes all")
     pairs: int = Field(default=PAIRS_A_SCENARIO, ge=1, description="pairs of characters a scenario, at most")
     repeats: int = Field(
-        default=1,
-        ge=1,
-        description="episodes of every task and seat that draw differently, each a group's own",
+        default=1, ge=1, description="episodes of every task and seat that draw differently, each a group's own"
     )
     seats: tuple[Literal["first", "second"], ...] = Field(
-        default=("first", "second"),
-        min_length=1,
-        description="the policy's place: who begins, or who answers",
+        default=("first", "second"), min_length=1, description="the policy's place: who begins, or who answers"
     )
     other: str = Field(
         default=ITSELF,
@@ -67,8 +63,7 @@ class SotopiaStarts(Settings):
         "policy@FOLDER, or a language model's style (base, base@MODEL)",
     )
     outcome: str = Field(
-        default="GOAL",
-        description="the dimension by the judge rules that is watched in the curves; it pays nobody",
+        default="GOAL", description="the dimension by the judge rules that is watched in the curves; it pays nobody"
     )
     visibility: Visibility = Field(default="released", description="what agents see of each other: released or paper")
     most_acts: int = Field(default=20, ge=2, description="acts of all agents together after which an episode ends")

@@ -142,9 +142,7 @@ def read_settings(path: Path) -> RefineSettings:
 
 
 def train_refiner(
-    settings: RefineSettings,
-    progress: Progress = silent,
-    told: Callable[[str], None] = lambda text: None,
+    settings: RefineSettings, progress: Progress = silent, told: Callable[[str], None] = lambda text: None
 ) -> TrainedRefiner:
     """Train a Refiner, or go on where a killed training was; a finished one is measured again, not trained.
 

@@ -58,12 +58,7 @@ def session_of(instance: Instance) -> str:
 
 
 def speeches(
-    policy: Policy,
-    instances: Sequence[Instance],
-    window: Window,
-    stages: Stages,
-    seed: Any,
-    samples: int = 1,
+    policy: Policy, instances: Sequence[Instance], window: Window, stages: Stages, seed: Any, samples: int = 1
 ) -> list[list[str]]:
     """What a Refiner says in each turn, so often; drawn by ``seed`` and the prompt alone.
 

@@ -79,11 +79,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenize
     )
     bpe.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=bpe,
-        pad_token=PAD,
-        bos_token=BEGIN,
-        eos_token=END,
-        extra_special_tokens=list(ROLES),
+        tokenizer_object=bpe, pad_token=PAD, bos_token=BEGIN, eos_token=END, extra_special_tokens=list(ROLES)
     )
     tokenizer.chat_template = CHAT_TEMPLATE
     return tokenizer

@@ -32,8 +32,6 @@ from apportion.rlhf.stackelberg.reward import word_count
 from apportion.rlhf.stackelberg.training import UNSEEN, epoch_folders
 from apportion.rlhf.stackelberg.validation import session_of, speeches
 
-SAMPLES = 500
-"""Interaction instances of appendix D.3."""
 RESAMPLES = 2_000
 UNREFINED = "unrefined"
 Embed = Callable[[Sequence[str]], Floats]
@@ -201,7 +199,7 @@ class PersuasionQuery:
     temperature: float = 1.0
     embedding: str = "minilm"
     embedding_send_to: str | None = None
-    count: int = 500
+    count: int = 500  # appendix D.3
     seed: int = 0
     called: Called = str
 
