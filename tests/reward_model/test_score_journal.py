@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.schema import REWARDS
 from apportion.foundation.errors import InputError
 from apportion.reward_model.score_journal import SessionScores, identity_of, open_journal
-from apportion.reward_model.scoring import scored, write_scores
+from apportion.reward_model.scoring import scored
 from tests.behaviour.small import write_small_corpus
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
@@ -116,23 +115,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     random_head(small(save_tiny(folder / "bert"))).save_pretrained(folder / "llm-seed2")
     return folder / "llm-seed2"
-
-
-def test_what_was_scored_is_kept_until_the_table_is_written(model, tmp_path):
-    corpus, out = write_small_corpus(tmp_path / "corpus", sessions=3), tmp_path / "scores.parquet"
-    heard: list[tuple[int, int]] = []
-
-    def progress(done: int, total: int, session_id: str) -> None:
-        heard.append((done, total))
-
-    with pytest.raises(RuntimeError), scored(model, corpus, out, progress) as work:
-        raise RuntimeError("the disk is full")
-    assert heard == [(0, 3), (1, 3), (2, 3), (3, 3)] and (tmp_path / ".scores.parquet.unfinished").exists()
-    with scored(model, corpus, out, progress) as work:
-        write_scores(work.scores, out)
-    assert (work.method, work.seed, work.scores.resumed) == ("llm", 2, 3)
-    assert pq.read_table(out).num_rows == len(work.scores.table) == 9
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "scores.parquet"]
 
 
 def test_errors_call_the_choice_as_the_caller_does(model, tmp_path):

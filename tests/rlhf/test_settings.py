@@ -64,16 +64,6 @@ def test_the_divergence_s_weight_suits_the_policy_unless_it_is_set():
     assert KLControl(AlignSettings()).coefficient == 0.3
 
 
-def test_a_minibatch_larger_than_the_batch_is_refused():
-    with pytest.raises(ValidationError, match="minibatch 8 is larger than batch 4"):
-        AlignSettings(batch=4, minibatch=8)
-
-
-def test_a_micro_batch_larger_than_the_minibatch_is_refused():
-    with pytest.raises(ValidationError, match="micro_batch 9 is larger than minibatch 8"):
-        AlignSettings(minibatch=8, micro_batch=9)
-
-
 def test_a_length_alarm_that_would_ring_at_once_is_refused():
     with pytest.raises(ValidationError, match="give a factor above 1, or 0"):
         AlarmSettings(length_factor=0.5)
@@ -111,6 +101,9 @@ def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_wh
 @pytest.mark.parametrize(
     ("values", "told"),
     [
+        ({"batch": 4, "minibatch": 8}, "minibatch 8 is larger than batch 4"),
+        ({"minibatch": 8, "micro_batch": 9}, "micro_batch 9 is larger than minibatch 8"),
+        ({"batch": 8, "minibatch": 8, "processes": 9}, "processes 9 is more than batch 8"),
         ({"algorithm": "grpo", "group": 7}, "batch 24 holds no whole number of groups of 7; change group"),
         ({"algorithm": "rloo", "minibatch": 9}, "rloo: batch 24 is no multiple of minibatch 9"),
         (

@@ -249,11 +249,6 @@ def test_settings_with_which_processes_would_wait_for_ever_are_refused(changes, 
         check_sharding(SMALL.model_copy(update=changes), 2)
 
 
-def test_more_processes_than_replies_are_refused() -> None:
-    with pytest.raises(ValueError, match="processes 9 is more than batch 8"):
-        AlignSettings(batch=8, minibatch=8, processes=9)
-
-
 def check(accelerate: object) -> None:
     check_config(AlignSettings(processes=2, accelerate=str(accelerate)))
 

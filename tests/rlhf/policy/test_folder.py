@@ -26,10 +26,7 @@ def logits(policy) -> torch.Tensor:
 
 def test_adapters_are_put_on_the_base_beside_them_or_on_the_one_they_name(tmp_path):
     folder = save_aligned(tmp_path / "policy")
-    after, before = (
-        open_policy(str(folder), *ASKED, "after"),
-        open_policy(str(folder / "base"), *ASKED, "before"),
-    )
+    after, before = (open_policy(str(folder), *ASKED, "after"), open_policy(str(folder / "base"), *ASKED, "before"))
     assert (after.name, before.name) == ("after", "before")
     assert not torch.equal(logits(after), logits(before))
     (folder / "base").rename(tmp_path / "elsewhere")
@@ -61,10 +58,7 @@ def test_a_folder_that_is_not_there_is_told_before_anything_is_loaded(tmp_path):
 def test_a_base_that_is_not_beside_its_adapters(tmp_path):
     folder = save_aligned(tmp_path / "policy")
     shutil.rmtree(folder / "base")
-    for opened in (
-        lambda: open_policy(str(folder), *ASKED, "p"),
-        lambda: check_policy(str(folder), SMALL.window),
-    ):
+    for opened in (lambda: open_policy(str(folder), *ASKED, "p"), lambda: check_policy(str(folder), SMALL.window)):
         with pytest.raises(InputError, match=r"the folder 'base' with its base is not in it\. Copy the whole folder"):
             opened()
 

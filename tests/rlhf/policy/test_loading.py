@@ -60,37 +60,42 @@ def test_a_name_that_no_folder_can_have(name):
         check_whole(name)
 
 
-def test_pickled_weights_are_refused(saved):
-    (saved / "model.safetensors").unlink()
-    torch.save({}, saved / "pytorch_model.bin")
-    with pytest.raises(InputError, match="no safetensors weights, and pickled ones are not loaded"):
-        load(saved)
+def _pickled(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
 
 
-def test_a_model_without_a_chat_template(saved):
-    (saved / "chat_template.jinja").unlink()
-    with pytest.raises(InputError, match=r"no chat template.*chat or instruct variant"):
+def _encoder_decoder(folder: Path) -> None:
+    for name in ("config.json", "model.safetensors", "generation_config.json"):
+        (folder / name).unlink()
+    T5Model(T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2)).save_pretrained(folder)
+
+
+NO_CAUSAL = "not a causal language model that transformers can load"
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (_pickled, "no safetensors weights, and pickled ones are not loaded"),
+        (lambda folder: (folder / "chat_template.jinja").unlink(), r"no chat template.*chat or instruct variant"),
+        (_encoder_decoder, NO_CAUSAL),
+        (lambda folder: (folder / "config.json").write_text("not json"), NO_CAUSAL),
+        (
+            lambda folder: (folder / "config.json").write_text('{"model_type": "llama", "hidden_size": "wide"}'),
+            NO_CAUSAL,
+        ),
+    ],
+)
+def test_a_folder_that_is_no_policy(saved, damage, told):
+    damage(saved)
+    with pytest.raises(InputError, match=told):
         load(saved)
 
 
 def test_a_window_longer_than_the_model_reads(saved):
     with pytest.raises(InputError, match=r"at most 128 tokens; max_context_tokens \+ max_new_tokens = 206"):
         load(saved, max_context_tokens=200)
-
-
-def test_a_model_that_is_no_causal_language_model(saved):
-    for file in (saved / "config.json", saved / "model.safetensors", saved / "generation_config.json"):
-        file.unlink()
-    T5Model(T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2)).save_pretrained(saved)
-    with pytest.raises(InputError, match="not a causal language model that transformers can load"):
-        load(saved)
-
-
-@pytest.mark.parametrize("config", ["not json", '{"model_type": "llama", "hidden_size": "wide"}'])
-def test_a_damaged_configuration(saved, config):
-    (saved / "config.json").write_text(config)
-    with pytest.raises(InputError, match="not a causal language model that transformers can load"):
-        load(saved)
 
 
 def test_a_long_cause_is_cut_between_words(saved):

@@ -67,12 +67,7 @@ def test_it_is_asked_about_the_dialogue_as_it_has_become_without_anybodys_name(t
     lines = server.requests[1]["messages"][1]["content"].split("<dialogue>\n")[1].split("\n</dialogue>")[0]
     assert json.loads(lines) == [
         {"speaker": who, "text": text}
-        for who, text in (
-            ("you", "a0"),
-            ("the other side", "mine"),
-            ("you", "one"),
-            ("the other side", "more"),
-        )
+        for who, text in (("you", "a0"), ("the other side", "mine"), ("you", "one"), ("the other side", "more"))
     ]
     asked = json.dumps(server.requests)
     assert "ann" not in asked and "bot" not in asked
@@ -198,9 +193,7 @@ def aligned(tell: Tell, url: str, cache: Path, out: Path, kept: Path, changes: d
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "changes",
-    [{"algorithm": "ppo"}, {"algorithm": "grpo", "group": 2}],
-    ids=lambda changes: changes["algorithm"],
+    "changes", [{"algorithm": "ppo"}, {"algorithm": "grpo", "group": 2}], ids=lambda changes: changes["algorithm"]
 )
 def test_a_killed_training_goes_on_to_the_policy_of_the_undisturbed_one(tmp_path, changes):
     """The server says something else every time that it is asked: what was said is in the cache, or all is lost."""

@@ -113,8 +113,7 @@ def test_it_is_asked_with_what_the_leader_knows():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
-    [("<response> </response>", "says nothing"), ("word " * 101, "has 101 words; at most 100")],
+    ("text", "told"), [("<response> </response>", "says nothing"), ("word " * 101, "has 101 words; at most 100")]
 )
 def test_a_reply_that_cannot_be_said_is_told_and_asked_again(text, told):
     with pytest.raises(ReplyMistakeError, match=told):
