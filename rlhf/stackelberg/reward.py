@@ -71,11 +71,6 @@ def length_penalty(words: int, free: int = FREE_WORDS, longest: int = LONGEST_WO
     return -PENALTY * min(1.0, over) if over > 0 else 0.0
 
 
-def word_count(speech: str) -> int:
-    """Words of a speech, as blanks part them."""
-    return len(speech.split())
-
-
 _TOO_LONG = "Take a measurer that reads more, or leave the turn out."
 
 
@@ -127,7 +122,7 @@ class StackelbergReward:
         if impact.penalised:
             pairs = zip(rewards, candidates, strict=True)
             free, longest = impact.free_words, impact.longest_words
-            return [reward + length_penalty(word_count(words), free, longest) for reward, words in pairs]
+            return [reward + length_penalty(len(words.split()), free, longest) for reward, words in pairs]
         return list(rewards)
 
 

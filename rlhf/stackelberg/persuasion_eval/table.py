@@ -28,7 +28,6 @@ from apportion.rlhf.stackelberg.persuasion_eval.followers import (
     TextEmbedding,
 )
 from apportion.rlhf.stackelberg.refiner import stages_of
-from apportion.rlhf.stackelberg.reward import word_count
 from apportion.rlhf.stackelberg.training import UNSEEN, epoch_folders
 from apportion.rlhf.stackelberg.validation import session_of, speeches
 
@@ -137,7 +136,7 @@ def persuasion(
         nearer = None
         if start is not None and epoch not in (0, UNREFINED):
             nearer = paired_interval(near - start, [session_of(one) for one in instances], seed)
-        words = fmean(map(word_count, said))
+        words = fmean(len(words.split()) for words in said)
         rows.append(Persuasion(epoch, len(instances), float(near.mean()), float(far.mean()), words, nearer))
         progress(number + 1, len(named))
     return PersuasionTable(tuple(rows), similarities)

@@ -15,7 +15,6 @@ from apportion.rlhf.stackelberg.reward import (
     length_penalty,
     log_likelihood_gains,
     refiner_reward,
-    word_count,
 )
 from apportion.rlhf.stackelberg.settings import ImpactSettings, RewardSettings
 from tests.rlhf.stackelberg.round_table import DESIRED, ROLES, UNDESIRED, round_table
@@ -53,10 +52,6 @@ def test_long_speeches_cost_up_to_ten(words, taken):
 def test_no_longer_speech_costs_less(one, other):
     short, long = sorted((one, other))
     assert -10 <= length_penalty(long) <= length_penalty(short) <= 0
-
-
-def test_words_are_what_blanks_part():
-    assert word_count("  I am\nno wolf. ") == 4
 
 
 class Noted:
