@@ -37,11 +37,11 @@ from apportion.foundation.progress import silent
 from apportion.rlhf.alignment import align_here
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.alarms import WATCHED
 from apportion.rlhf.training.job import Job
 from apportion.rlhf.training.reward import ModelReward
 from benchmarks.measure import tell, timed
 
+WATCHED = ("kl", "response_tokens", "repetition", "sameness", "entropy")
 DIALOGUES = 200
 METHOD = "rrd"
 """The last of decompose.methods by default, against whose reward model a policy is aligned."""

@@ -37,7 +37,7 @@ from apportion.decompose.reactions.extract import read_session
 from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.llm_client.session import LLMSession
-from apportion.reward_model.network import prepacked_linear, texts
+from apportion.reward_model.network import backbones, texts
 from apportion.reward_model.network.backbones import Backbone, frozen_backbone
 from apportion.reward_model.network.tokens import length_batches
 from benchmarks.measure import tell
@@ -114,7 +114,7 @@ def main(source: Path, limit: int | None) -> None:
     torch.set_num_threads(1)
     corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
     sessions = list(corpus.iter_sessions())[:limit]
-    prepacked_linear.reading_backbone(SETTINGS.backbone, SETTINGS.max_tokens)
+    backbones.reading_backbone(SETTINGS.backbone, SETTINGS.max_tokens)
     frozen_backbone(SETTINGS.backbone, SETTINGS.max_tokens)
     seconds = {"before": 0.0, "now": 0.0, "cues alone": 0.0}
     ways = {"before": embed_as_before, "now": texts.embed_texts, "cues alone": no_embedding}

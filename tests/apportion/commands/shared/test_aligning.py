@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import apportion.commands.stages as stage_commands
 from apportion.commands.shared.aligning import KEYS
-from apportion.commands.stages import ALIGNING
+from apportion.rlhf.algorithms import ALGORITHMS
 from apportion.rlhf.settings import AlignSettings
 
 CONFIG = 'corpus = "c"\noutput = "o"\n[align]\nsteps = 7\nlr = 0.5\n'
@@ -28,7 +28,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple
     return (made[0] if made else None), result
 
 
-@pytest.mark.parametrize("way", ["", *ALIGNING])
+@pytest.mark.parametrize("way", ["", *ALGORITHMS])
 def test_every_way_to_align_has_the_options_and_help_says_so(tmp_path, monkeypatch, way):
     words = [way] if way else []
     _, result = asked(tmp_path, monkeypatch, *words, "--help")
