@@ -22,11 +22,11 @@ class InfluenceSettings(Settings):
         default=None,
         min_length=1,
         description="influence: a causal language model on this machine, its folder or its name on the Hugging Face "
-        "Hub; `apportion models train measurer CORPUS` makes a small one. influence-served asks decompose.llm.model",
+        "Hub; `apportion train measurer CORPUS` makes a small one. influence-served asks decompose.llm.model",
     )
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="where that model runs; results differ by bits")
     dtype: Literal["float32", "bfloat16"] = Field(default="float32", description="number format of its weights")
-    way: Literal["chat", "completions"] = Field(
+    endpoint: Literal["chat", "completions"] = Field(
         default="chat",
         description="influence-served: how the server is asked, chat (prompt_logprobs: vLLM) or completions (echo: "
         "vLLM, SGLang)",
@@ -34,8 +34,8 @@ class InfluenceSettings(Settings):
     tokenizer: str | None = Field(
         default=None,
         min_length=1,
-        description="influence-served, way completions: the model's tokenizer, a folder or a name on the Hub, whose "
-        "chat template writes the prompt; none writes lines that begin with the role",
+        description="influence-served, endpoint completions: the model's tokenizer, a folder or a name on the Hub, "
+        "whose chat template writes the prompt; none writes lines that begin with the role",
     )
     context_tokens: int | None = Field(
         default=None, ge=32, description="most tokens of a prompt with its reply; none is as many as the model reads"
@@ -43,14 +43,14 @@ class InfluenceSettings(Settings):
     context_turns: int | None = Field(
         default=None, ge=1, description="most turns that the follower reads before the reply; none is all"
     )
-    others: int = Field(
+    negatives: int = Field(
         default=3,
         ge=0,
         le=32,
         description="other replies of the same session, drawn, beside which the one that came is measured (the paper's "
         "K); 0 measures it alone",
     )
-    against: Literal["silence", "others"] = Field(
+    baseline: Literal["silence", "others"] = Field(
         default="silence",
         description="what stands in the utterance's place for comparison: nothing said, or other utterances of the "
         "same speaker, drawn",
@@ -62,10 +62,10 @@ class InfluenceSettings(Settings):
         default="sum",
         description="a reply's log-probability over its tokens: their sum (Eq. 6), or their mean, as the released code",
     )
-    sign: Literal["score", "none"] = Field(
-        default="score",
-        description="score, what moved the replies of a dialogue counts for it above the middle of the scale and "
-        "against it below, by how far; none, whichever way the dialogue went",
+    signed: bool = Field(
+        default=True,
+        description="what moved the replies of a dialogue counts for it above the middle of the scale and against it "
+        "below, by how far; false, whichever way the dialogue went",
     )
     intents: Path | None = Field(
         default=None,
@@ -100,5 +100,5 @@ class InfluenceSettings(Settings):
             values["intents"] = remembered_digest(self.intents) if self.intents.is_file() else ""
         for name in ("model", "tokenizer"):
             values[name] = values[name] and model_digest(values[name])
-        unused = ("model", "device", "dtype", "context_tokens") if served else ("way", "tokenizer")
+        unused = ("model", "device", "dtype", "context_tokens") if served else ("endpoint", "tokenizer")
         return {name: value for name, value in values.items() if name not in unused}

@@ -41,7 +41,7 @@ class Method:
     global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
     what the local method has judged in the same run, which has to be configured beside it unless it only teaches
     (``taught_by``). ``mixes`` says that it weighs sources by what they foretell of scores: its global and its local
-    part, or all of ``decompose.mix`` that the run has. ``recurrent`` says that
+    part, or all of ``decompose.stacking`` that the run has. ``recurrent`` says that
     its network reads a dialogue's turns one after the other, so that it is no reward model of single turns.
     ``measures`` says that it asks how probable words are, which no batch answers and no audit changes. ``version`` goes
     up when the code gives other values for the same settings: it and the name, not the place of the code, decide
@@ -103,7 +103,7 @@ class Method:
 
     @property
     def judges_some(self) -> bool:
-        """Whether ``decompose.llm.judge_sessions`` says how many sessions it judges."""
+        """Whether ``decompose.llm.max_sessions`` says how many sessions it judges."""
         return self.asks and self.section == "llm"
 
     @property

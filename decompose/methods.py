@@ -201,7 +201,7 @@ _OURS = (
         uses_reactions=True,
         uses_prior=True,
         section="reaction",
-        fixed=(("prior", REACTIONS_EN),),
+        fixed=(("pretrained", REACTIONS_EN),),
     ),
     Method(
         "reaction-llm",
@@ -209,7 +209,7 @@ _OURS = (
         "Reactions blended with a language model's judgements",
         "apportion.decompose.ensembling.combine:mix",
         uses_reactions=True,
-        section="blend",
+        section="stack_two",
         whole="reaction",
         local="llm",
         uses_judgements=True,
@@ -222,7 +222,7 @@ _OURS = (
         "All sources, each as far as it foretells scores",
         "apportion.decompose.ensembling.combine:mix",
         uses_reactions=True,
-        section="mix",
+        section="stacking",
         uses_judgements=True,
         mixes=True,
         version=2,
@@ -324,6 +324,6 @@ def _brought(point: EntryPoint) -> Method:
     method: Method = load_brought(
         point,
         lambda thing: isinstance(thing, Method) and thing.name == point.name,
-        "a apportion.decompose.methods.Method of the same name",
+        "an apportion.decompose.methods.Method of the same name",
     )
     return method

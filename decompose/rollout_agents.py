@@ -26,5 +26,5 @@ def cast_of(method: Method, settings: DecomposeSettings) -> RoleAssignment:
     if method.section != PLAYING:
         return RoleAssignment(chosen=chosen)
     own = settings.savoir
-    cast = RoleAssignment(own.agents.target, own.agents.partner, own.judge, own.temperature, chosen)
+    cast = RoleAssignment(own.agents.target, own.agents.partner, own.scorer, own.temperature, chosen)
     return cast if method.plays_on else cast.scoring()

@@ -26,11 +26,11 @@ class PlayersSettings(Settings):
 class SavoirSettings(Settings):
     """Credit by playing on (SAVOIR): sessions of simulated dialogues, of whose acts some are left out."""
 
-    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"agents", "judge", "temperature"})
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"agents", "scorer", "temperature"})
     """Who plays on and who scores; they enter the cache key with the environment that makes them."""
 
     agents: PlayersSettings = PlayersSettings()
-    judge: str = Field(
+    scorer: str = Field(
         default=BY_RULES.called,
         min_length=1,
         description="who scores each play: rules, or a language model by the name of its prompt: paper (SOTOPIA-EVAL), "
@@ -59,6 +59,6 @@ class SavoirSettings(Settings):
         "(2^n) make the values exact",
     )
     seed: int = Field(default=0, ge=0, description="of the coalitions drawn, and of everything drawn in play")
-    same_seeds: bool = Field(
+    common_random_numbers: bool = Field(
         default=True, description="draw the same in play j of every history, so that luck does not look like credit"
     )

@@ -13,7 +13,7 @@ class TurnScore:
     the same units, None for a single one; ``rationale`` is what the value rests on, in words; ``samples`` are the
     values that ``value`` is the mean of (K, None where a sample said nothing), empty for a single one.
 
-    >>> Judgement(3, -2.0, rationale="It answers another question.").value
+    >>> TurnScore(3, -2.0, rationale="It answers another question.").value
     -2.0
     """
 

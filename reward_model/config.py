@@ -28,7 +28,7 @@ class RewardModelConfig(Settings, allow_inf_nan=False):
     max_tokens: int = Field(ge=8)
     width: int = Field(ge=1)
     """d, the numbers in an embedding."""
-    head_hidden: int = Field(ge=1)
+    head_hidden_size: int = Field(ge=1)
     dropout: float = Field(ge=0, lt=1)
     reward_mean: float = 0.0
     reward_scale: float = Field(1.0, gt=0)
@@ -56,7 +56,7 @@ r_theta(s_t, a_t) of LLM-GELI, section 4.2: $reading. It reads text alone.
 | | |
 |---|---|
 | backbone | `$backbone`, $stored |
-| head | layer norm, $width to $head_hidden, GELU, dropout $dropout, to 1 |
+| head | layer norm, $width to $head_hidden_size, GELU, dropout $dropout, to 1 |
 | scale | r = $reward_mean + $reward_scale * head |
 | predicted score of a session | the sum of r over its turns, plus $score_offset |
 

@@ -46,19 +46,19 @@ _REWARDED = frozenset(
         "reward_clip",
         "score_norm",
         "clip",
-        "kl_coefficient",
-        "inner_epochs",
+        "beta",
+        "ppo_epochs",
         "prompts",
         "alarms",
     )
 )
-_MULTI_TURN = frozenset(("reply_turns", "partner", "partner_settings", "reward_at"))
-_GROUPS = frozenset(("group", "generation"))
+_MULTI_TURN = frozenset(("max_turns", "partner", "partner_settings", "reward_placement"))
+_GROUPS = frozenset(("num_generations", "generation"))
 _ENVIRONMENT = frozenset(("environment", "environment_settings"))
 _CRITIC = frozenset(
     (
-        *("gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target", "length_buckets"),
-        *("pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip", "value_coefficient", "value_lr"),
+        *("gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target", "group_by_length"),
+        *("pretrain_batch_size", "pretrain_coefficient", "target_kl", "value_clip", "value_coefficient", "value_lr"),
     )
 )
 

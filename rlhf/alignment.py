@@ -109,13 +109,13 @@ def epoch_steps(
         if episode.turns[position].text.strip()
     }
     learned = sum((context.session_id, context.turn) in said for context in contexts)
-    return settings.model_copy(update={"steps": max(1, math.ceil(settings.epochs * learned / settings.batch))})
+    return settings.model_copy(update={"steps": max(1, math.ceil(settings.epochs * learned / settings.batch_size))})
 
 
 def _what_to_lower(settings: AlignSettings) -> str:
     return (
-        f"minibatch (now {settings.minibatch}), max_context_tokens ({settings.max_context_tokens}), "
-        f"max_new_tokens ({settings.max_new_tokens}), batch ({settings.batch}), or take a smaller policy "
+        f"mini_batch_size (now {settings.mini_batch_size}), max_context_tokens ({settings.max_context_tokens}), "
+        f"max_new_tokens ({settings.max_new_tokens}), batch_size ({settings.batch_size}), or take a smaller policy "
         f"({settings.policy})"
     )
 
@@ -149,7 +149,7 @@ def _other_side(
 @contextmanager
 def _partner(job: Job, answered: Sequence[Episode], history: HistoryText) -> Iterator[Partner | None]:
     """The other side of the dialogues, by the name in the settings; None where a response is one turn."""
-    if job.settings.reply_turns == 1:
+    if job.settings.max_turns == 1:
         yield None
         return
     named = job.settings.partner_by

@@ -40,7 +40,7 @@ def mixed(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedR
         weight = section.weight
         given = None if weight is None else {method.whole: 1.0 - weight, method.local: weight}
     else:
-        names, given, routed = section.sources, section.weights, section.routed
+        names, given, routed = section.components, section.weights, section.skip_reply_only
     rated = next(iter(lessons.episodes.all), None)
     of_quality = routed and rated is not None and tells_quality(rated.rating.name)
     mix = method.resolve()
@@ -99,7 +99,7 @@ def _reaction(reactions: Reactions, lessons: TrainingData, how: TrainingConfig) 
 
 def _prior(reactions: Reactions, lessons: TrainingData, how: TrainingConfig) -> Component | None:
     """What other corpora's scores tell of the replies, where a model of them is named; none of this one's are read."""
-    if how.settings.reaction.prior is None:
+    if how.settings.reaction.pretrained is None:
         return None
     return travelled("prior", prior_for(how.settings.reaction), reactions)
 

@@ -37,7 +37,7 @@ class Component:
         Of how many dialogues judgements of single turns taught it what a reply is worth; None where scores did, or
         nothing.
 
-    >>> one = Source("llm", {("s1", "ann", "bob", "liking"): np.array([1.0, math.nan])})
+    >>> one = Component("llm", {("s1", "ann", "bob", "liking"): np.array([1.0, math.nan])})
     >>> one.knows(("s1", "ann", "bob", "liking")), one.knows(("s2", "ann", "bob", "liking"))
     (True, False)
     """

@@ -34,7 +34,7 @@ LARGEST = 1 << 24
 """Bytes of a file that is looked at: a model of a wide encoder has some hundred thousand."""
 STEADY = 200.0
 """Turns after which a corpus's own mean and spread of replies count as much as those that were learnt with."""
-MAKE = "Make one with `apportion learn-reactions CORPUS --out FILE`."
+MAKE = "Make one with `apportion train reactions CORPUS --out FILE`."
 
 
 class FeatureVersionError(InputError):
@@ -144,7 +144,7 @@ class Prior:
 
         Raises
         ------
-        OtherReadingError
+        FeatureVersionError
             The replies were read otherwise than those that it was learnt from.
         """
         found = reactions.embeddings.shape[1]
@@ -172,7 +172,7 @@ class Prior:
 
         Raises
         ------
-        OtherReadingError
+        FeatureVersionError
             A setting of the reading differs (which, both values), or the encoder of that name is another one.
         """
         if differs := self.card.reads_otherwise(reading):
@@ -291,9 +291,11 @@ def prior_identity(path: Path | None) -> str:
         None is named, or it cannot be read.
     """
     if path is None:
-        raise InputError(f"no reaction model is named (decompose.reaction.prior). {MAKE}")
-    check_file(path, f"decompose.reaction.prior = '{path}'", MAKE)
+        raise InputError(f"no reaction model is named (decompose.reaction.pretrained). {MAKE}")
+    check_file(path, f"decompose.reaction.pretrained = '{path}'", MAKE)
     try:
         return remembered_digest(path)
     except OSError as error:
-        raise InputError(f"decompose.reaction.prior = '{path}': cannot be read ({error.strerror}). {MAKE}") from None
+        raise InputError(
+            f"decompose.reaction.pretrained = '{path}': cannot be read ({error.strerror}). {MAKE}"
+        ) from None

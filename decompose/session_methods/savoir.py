@@ -49,7 +49,7 @@ class _Credited:
             RolloutUtility(weights, settings.scaled),
             rollouts=settings.rollouts,
             seed=f"{settings.seed}/{episode.session_id}",
-            same_seeds=settings.same_seeds,
+            common_random_numbers=settings.common_random_numbers,
             at_once=chosen.llm.concurrency,
         )
         return cls(episode, settings, rollouts)
@@ -71,7 +71,7 @@ class _Credited:
             budget=settings.budget,
             sampling=sampling,
             seed=settings.seed,
-            drawn_alike=settings.same_seeds,
+            drawn_alike=settings.common_random_numbers,
         )
 
     def check_budget(self) -> None:
@@ -155,7 +155,9 @@ def expected_utility(
     """Expected utility after each act less that before it: prospective, and no Shapley value."""
     credited = _Credited.of(episode, settings, played)
     value = BatchedValueFunction(credited.rollouts.all_played_on)
-    return credited.judgements(lambda: marginal.by_prefix(value, credited.acts, drawn_alike=settings.savoir.same_seeds))
+    return credited.judgements(
+        lambda: marginal.by_prefix(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
+    )
 
 
 def leave_one_out(
@@ -165,5 +167,5 @@ def leave_one_out(
     credited = _Credited.of(episode, settings, played)
     value = BatchedValueFunction(credited.rollouts.all_played_on)
     return credited.judgements(
-        lambda: marginal.leave_one_out(value, credited.acts, drawn_alike=settings.savoir.same_seeds)
+        lambda: marginal.leave_one_out(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
     )

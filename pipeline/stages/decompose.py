@@ -70,7 +70,7 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
         name_of(inputs.unit),
         inputs.session,
         config.rating,
-        inputs.table("describe", "descriptors"),
+        inputs.table("verbalize", "descriptors"),
         config.decompose,
         work.tools,
         inputs.table("features", "utterance_features"),
@@ -81,7 +81,7 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _judge_wants(unit: Unit, need: str) -> bool:
-    return method_of(unit).judges_some if need == "choose" else wants_descriptors_or_features(unit, need)
+    return method_of(unit).judges_some if need == "select-sessions" else wants_descriptors_or_features(unit, need)
 
 
 def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -209,7 +209,7 @@ def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 def _fit_wants(unit: Unit, need: str) -> bool:
     """A method that reads reactions reads them instead of the turns themselves."""
-    if need in ("judge", "choose"):
+    if need in ("judge", "select-sessions"):
         return method_of(unit).uses_judgements
     if need == "features":
         return needs_features(name_of(unit)) or method_of(unit).uses_reactions
@@ -221,7 +221,9 @@ def _fit_reads(config: Config, unit: Unit, need: str) -> tuple[Unit, ...]:
     if need != "judge":
         return (unit,)
     local = method_of(unit).local
-    return tuple(unit._replace(method=name) for name in (config.decompose.mix.sources if local is None else (local,)))
+    return tuple(
+        unit._replace(method=name) for name in (config.decompose.stacking.components if local is None else (local,))
+    )
 
 
 def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -287,7 +289,7 @@ REACT = Stage(
 JUDGE = Stage(
     "judge",
     _judge,
-    needs=("features", "describe", "choose"),
+    needs=("features", "verbalize", "select-sessions"),
     per="session",
     over=("method",),
     help="Turn each session's score into turn rewards, by every configured method.",
@@ -296,7 +298,7 @@ JUDGE = Stage(
     session_settings=simulator_settings,
     applies=_is_judged,
     wants=_judge_wants,
-    without=lambda config: () if config.decompose.some_judge else ("choose",),
+    without=lambda config: () if config.decompose.some_judge else ("select-sessions",),
     methods=lambda config: config.decompose.judging,
     concurrent=requests_at_once,
     asks=True,
@@ -306,7 +308,7 @@ JUDGE = Stage(
 FIT = Stage(
     "fit",
     _fit,
-    needs=("split", "choose", "features", "embed", "react", "judge"),
+    needs=("split", "select-sessions", "features", "embed", "react", "judge"),
     per="corpus",
     over=("method", "seed"),
     command="decompose",

@@ -96,7 +96,7 @@ def base_of(folder: Path) -> str:
     if not (folder / BASE).is_dir():
         raise InputError(
             f"policy {str(folder)!r}: the folder {BASE!r} with its base is not in it. Copy the whole folder that "
-            "`apportion align` wrote."
+            "`apportion run --only align` wrote."
         )
     return str(folder / BASE)
 
@@ -179,14 +179,16 @@ def merge_policy(name: str, out: Path, placement: Placement) -> Merged:
 def _check_adapters(name: str, folder: Path) -> None:
     check_path(folder)
     if not folder.is_dir():
-        raise InputError(f"policy {name!r}: no such folder. Give the folder of adapters that `apportion align` wrote.")
+        raise InputError(
+            f"policy {name!r}: no such folder. Give the folder of adapters that `apportion run --only align` wrote."
+        )
     if (folder / ADAPTER).is_file():
         return
     if (folder / "config.json").is_file():
         raise InputError(f"policy {name!r}: it holds no adapters and is a whole model already. Use it as it is.")
     raise InputError(
         f"policy {name!r}: the folder is no policy, it has no {ADAPTER}. Give the folder of adapters that "
-        "`apportion align` wrote (RUN/policy)."
+        "`apportion run --only align` wrote (RUN/policy)."
     )
 
 

@@ -41,11 +41,11 @@ class Experience:
 def minibatches(rollout: Rollout, settings: AlignSettings) -> tuple[Tensor, ...]:
     """Row numbers [shape=(b,)] int64 of each optimizer step of one pass, in random order.
 
-    With ``length_buckets`` a minibatch holds responses of like length, and the minibatches come in random order.
+    With ``group_by_length`` a minibatch holds responses of like length, and the minibatches come in random order.
     """
-    order = torch.randperm(settings.batch)
-    count = -(-settings.batch // settings.minibatch)
-    if not settings.length_buckets:
+    order = torch.randperm(settings.batch_size)
+    count = -(-settings.batch_size // settings.mini_batch_size)
+    if not settings.group_by_length:
         return torch.chunk(order, count)
     sizes = rollout.attention.sum(dim=1).cpu()[order]
     buckets = torch.chunk(order[torch.argsort(sizes, stable=True)], count)
@@ -54,8 +54,8 @@ def minibatches(rollout: Rollout, settings: AlignSettings) -> tuple[Tensor, ...]
 
 def micro_batches(rollout: Rollout, rows: Tensor, settings: AlignSettings) -> Iterator[Tensor]:
     """``rows`` in the parts that go through the model at once, each on the rollout's device."""
-    size = settings.micro_batch or settings.minibatch
-    if settings.length_buckets:
+    size = settings.micro_batch_size or settings.mini_batch_size
+    if settings.group_by_length:
         rows = rows[torch.argsort(rollout.attention.sum(dim=1).cpu()[rows], stable=True)]
     for part in torch.split(rows, size) if len(rows) else ():
         yield part.to(rollout.tokens.device)
@@ -116,7 +116,7 @@ class PPOUpdate:
         self.actor.train()
         losses: list[dict[str, float]] = []
         limit, updates = self.settings.target_kl, 0
-        epochs = range(self.settings.inner_epochs)
+        epochs = range(self.settings.ppo_epochs)
         passes = (self.processes.broadcast(minibatches(experience.rollout, self.settings)) for _ in epochs)
         for minibatch in chain.from_iterable(passes):
             measured = self._gradient(number, experience, minibatch)
@@ -140,7 +140,7 @@ class PPOUpdate:
             sums["sampled_kl"] = 0.0
         here = minibatch[self.processes.contiguous_part(len(minibatch))]
         for part in micro_batches(experience.rollout, here, self.settings):
-            rows = experience.rows(part, self.settings.length_buckets)
+            rows = experience.rows(part, self.settings.group_by_length)
             loss, divergence = self._loss(rows)
             # Means over tokens: a micro-batch counts as much as it holds of the minibatch's tokens.
             share = rows.rollout.mask.sum() / tokens
@@ -174,7 +174,7 @@ class PPOUpdate:
         return loss, sampled_divergence(now.logp.detach(), rows.logp, rows.rollout.mask)
 
     def _pretrain(self, number: int) -> float:
-        places = self.processes.broadcast([next(self.dialogue_order) for _ in range(self.settings.pretrain_batch)])
+        places = self.processes.broadcast([next(self.dialogue_order) for _ in range(self.settings.pretrain_batch_size)])
         every = [self.dialogues[place] for place in places]
         here = every[self.processes.contiguous_part(len(every))]
         if not here:

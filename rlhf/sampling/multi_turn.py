@@ -136,7 +136,7 @@ def partner_turn_tokens(policy: Policy, text: str) -> tuple[int, ...]:
     if end <= before or whole[:end] != answered[:end]:
         raise InputError(
             f"policy {policy.name!r}: its chat template does not end an assistant's turn with an end mark, so "
-            "responses of several turns cannot be put together. Set reply_turns = 1 or choose another model."
+            "responses of several turns cannot be put together. Set max_turns = 1 or choose another model."
         )
     return whole[end:]
 
@@ -232,11 +232,11 @@ def _answers(
     policy: Policy, model: PeftModel, contexts: Sequence[DialogueContext], reward: Reward, settings: AlignSettings
 ) -> _Scored:
     replies: list[str] = []
-    for start in range(0, len(contexts), settings.batch):
+    for start in range(0, len(contexts), settings.batch_size):
         rollout = sample_replies(
             policy,
             model,
-            contexts[start : start + settings.batch],
+            contexts[start : start + settings.batch_size],
             max_new_tokens=settings.max_new_tokens,
             temperature=None,
         )

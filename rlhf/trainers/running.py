@@ -31,7 +31,7 @@ from apportion.rlhf.training.metrics import STATE, progress_line
 
 def updates_a_step(settings: AlignSettings) -> int:
     """Optimizer steps of one step."""
-    return settings.inner_epochs * settings.batch // settings.minibatch if settings.trainer.needs_reward else 1
+    return settings.ppo_epochs * settings.batch_size // settings.mini_batch_size if settings.trainer.needs_reward else 1
 
 
 def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folder: Path) -> Any:
@@ -42,10 +42,10 @@ def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folde
     """
     settings = run.settings
     arguments = config(
-        **_shared(run, folder, settings.minibatch),
-        steps_per_generation=settings.batch // (settings.at_once * settings.processes),
-        num_generations=settings.group,
-        num_iterations=settings.inner_epochs,
+        **_shared(run, folder, settings.mini_batch_size),
+        steps_per_generation=settings.batch_size // (settings.at_once * settings.processes),
+        num_generations=settings.num_generations,
+        num_iterations=settings.ppo_epochs,
         beta=settings.divergence_weight,
         epsilon=settings.clip,
         max_completion_length=settings.max_new_tokens,
@@ -64,7 +64,7 @@ def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folde
 def supervised_arguments(run: Run, folder: Path) -> SFTConfig:
     """An SFTConfig for token ids and labels that are ready; a step is one update from ``batch`` turns."""
     arguments = SFTConfig(
-        **_shared(run, folder, run.settings.batch),
+        **_shared(run, folder, run.settings.batch_size),
         train_sampling_strategy="sequential",
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
@@ -267,7 +267,7 @@ class StepCallback(TrainerCallback):
     def _tell(self, step: int) -> None:
         now = time.perf_counter()
         settings = self.run.settings
-        line = progress_line(settings.algorithm, step, self._metrics, settings.batch / (now - self._since))
+        line = progress_line(settings.algorithm, step, self._metrics, settings.batch_size / (now - self._since))
         self._since = now
         self.run.progress(step, settings.steps, line)
 

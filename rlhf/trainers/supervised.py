@@ -33,7 +33,7 @@ def train_supervised(data: TrainingData, run: Run) -> PeftModel:
     if not examples:
         raise UnitError("the target answers nobody in words, so there is nothing for sft to learn. Add sessions.")
     order = ShuffledOrder(len(examples), generator=torch.Generator().manual_seed(run.seed))
-    steps = run.settings.steps * run.settings.batch
+    steps = run.settings.steps * run.settings.batch_size
     rows = Dataset.from_list(examples).select([next(order) for _ in range(steps)])
 
     def make(folder: Path) -> _SFT:

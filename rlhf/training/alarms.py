@@ -50,7 +50,7 @@ def reward_hacking(settings: AlignSettings, step: int, reason: str) -> str:
     """Why a run was stopped in ``step``, and what to do about it."""
     return (
         f"{settings.algorithm.upper()} step {step}: stopped, the policy games its reward. {reason}. Raise "
-        f"kl_coefficient (now {settings.divergence_weight:g}), lower lr (now {settings.learning_rate:g}), or train the "
+        f"beta (now {settings.divergence_weight:g}), lower lr (now {settings.learning_rate:g}), or train the "
         "reward model on more sessions; if this is what you want, raise the limit (0 turns an alarm off)."
     )
 
@@ -114,7 +114,7 @@ _LIMITS = {
         "repetition: {now:.0%} of a reply's token pairs said before, {start:.0%} at the start",
     ),
     "sameness": _Limit(
-        "sameness_rise",
+        "self_similarity_rise",
         lambda rise, start, now: now <= start + rise,
         "sameness: {now:.0%} of a reply's token pairs are in a reply to another context, {start:.0%} at the start",
     ),

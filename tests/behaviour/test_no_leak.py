@@ -55,7 +55,7 @@ model = "intensity"
 [decompose.influence]
 model = "measurer"
 [decompose.reaction]
-prior = "learnt.safetensors"
+pretrained = "learnt.safetensors"
 [train_reward]
 epochs = 2
 objective = "both"

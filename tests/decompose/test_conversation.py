@@ -126,7 +126,7 @@ def test_the_soft_constraint_keeps_the_method_s_own_numbers():
 def test_a_bad_reply_is_raised_with_what_was_replied():
     server = OpenAIServer(answer=lambda body: completion("no"))
     with serving(server), pytest.raises(UnitError) as caught:
-        chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "attempts": 1})
+        chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "max_reply_attempts": 1})
         decompose_dialogue(CHAT, 2, scale=(1, 5), method="llm", settings=chosen)
     assert json.loads(caught.value.evidence)[0]["reply"] == "no"
 

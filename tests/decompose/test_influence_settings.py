@@ -23,6 +23,6 @@ def test_a_model_and_a_file_count_by_what_they_hold(tmp_path):
 
 
 def test_what_one_of_the_methods_does_not_read_is_not_in_its_key():
-    here, there = InfluenceSettings(way="completions"), InfluenceSettings(model="m", dtype="bfloat16")
+    here, there = InfluenceSettings(endpoint="completions"), InfluenceSettings(model="m", dtype="bfloat16")
     assert here.identity(served=False) == InfluenceSettings().identity(served=False)
     assert there.identity(served=True) == InfluenceSettings().identity(served=True)

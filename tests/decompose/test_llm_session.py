@@ -11,7 +11,7 @@ from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 def test_what_is_missing_is_named_by_its_keys(monkeypatch, tmp_path):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(InputError, match=r"^decompose\.llm: .*send_to = 'api\.openai\.com'"):
+    with pytest.raises(InputError, match=r"^decompose\.llm: .*allow_host = 'api\.openai\.com'"):
         asker_of(DecomposeSettings()).check()
     with pytest.raises(InputError, match=r"^decompose\.llm: .*none\.jsonl cannot be read"):
         asker_of(DecomposeSettings(llm={"provider": "recorded"}), recorded=tmp_path / "none.jsonl").check()

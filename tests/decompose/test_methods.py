@@ -65,7 +65,7 @@ def test_a_package_that_is_broken_is_named_when_it_is_used(installed):
     assert "mine" in METHODS
     with pytest.raises(InputError, match=r"entry point 'mine'.*cannot be loaded: ModuleNotFoundError"):
         find_method("mine")
-    with pytest.raises(InputError, match=r"'other'.*must be a decompose\.methods\.Method"):
+    with pytest.raises(InputError, match=r"'other'.*must be an apportion\.decompose\.methods\.Method"):
         find_method("other")
     with pytest.raises(InputError, match=r"'also'.*of the same name"):
         find_method("also")

@@ -47,9 +47,9 @@ def test_a_row_whose_code_is_not_there_is_told(tmp_path, monkeypatch):
 def test_a_row_names_code_and_settings_that_exist(row):
     assert callable(load_named(row.train, row.name, "")) and row.help
     assert row.reads - {"lora.dropout"} < set(AlignSettings.model_fields)
-    assert AlignSettings(algorithm=row.name, group=2).trainer is row
+    assert AlignSettings(algorithm=row.name, num_generations=2).trainer is row
 
 
 def test_names_are_listed_in_words():
     assert listed(("a",)) == "a" and listed(("a", "b", "c"), "or") == "a, b or c"
-    assert readers("reply_turns") == "ppo and grpo" and readers("lora.dropout") == "sft"
+    assert readers("max_turns") == "ppo and grpo" and readers("lora.dropout") == "sft"

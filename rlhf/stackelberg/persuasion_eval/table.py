@@ -103,7 +103,7 @@ def persuasion(
 ) -> PersuasionTable:
     """Table 6 of a trained Refiner: what followers answer to its speeches, epoch by epoch.
 
-    ``folder``: of `refine train`, with the Refiner after each epoch. ``instances``: turns with intents that it has not
+    ``folder``: of `train refiner`, with the Refiner after each epoch. ``instances``: turns with intents that it has not
     learned from. ``stages``: whether it refines or speaks itself. ``follower``: who answers, in the followers' own
     prompts. ``window``: what the Refiner reads, and how it is sampled. ``seed``: of its speeches; the same in every
     epoch.
@@ -113,7 +113,9 @@ def persuasion(
 
     folders = epoch_folders(folder)
     if not folders:
-        raise InputError(f"{folder}: no epochs of a Refiner in it. Train one with `refine train`, and name its output.")
+        raise InputError(
+            f"{folder}: no epochs of a Refiner in it. Train one with `train refiner`, and name its output."
+        )
     named: list[tuple[int | str, str]] = [(UNREFINED, ""), (0, base_of(folder))]
     named += [(int(one.name), str(one)) for one in folders]
     wanted = [vectors(embed, one.desired) for one in instances]
@@ -183,11 +185,11 @@ _TOO_LONG = "Leave that turn out, or use a model with a longer context."
 class PersuasionQuery:
     """What is to be compared.
 
-    ``refiner``: a folder of `refine train`. ``turns``: turns with intents; None takes those that the training has set
+    ``refiner``: a folder of `train refiner`. ``turns``: turns with intents; None takes those that the training has set
     aside. ``follower``: a causal language model of this machine that answers; None: ``chosen`` does. ``chosen``: the
     language model at a server, its limits and files. ``embedding``: as
     `apportion.rlhf.stackelberg.persuasion_eval.followers.TextEmbedding` has it, or ``MODEL@URL`` of a server of
-    embeddings. ``embedding_send_to``: consent: the host to which answers may be sent for their vectors. ``called``:
+    embeddings. ``embedding_allow_host``: consent: the host to which answers may be sent for their vectors. ``called``:
     what a caller calls the fields, for errors.
     """
 
@@ -197,7 +199,7 @@ class PersuasionQuery:
     chosen: ModelSpec = field(default_factory=ModelSpec)
     temperature: float = 1.0
     embedding: str = "minilm"
-    embedding_send_to: str | None = None
+    embedding_allow_host: str | None = None
     count: int = 500  # appendix D.3
     seed: int = 0
     called: Called = str
@@ -234,13 +236,13 @@ def _embedding(asked: PersuasionQuery) -> Iterator[Embed]:
     chosen = ModelSpec(
         model=model,
         base_url=url,
-        send_to=asked.embedding_send_to,
+        allow_host=asked.embedding_allow_host,
         api_key_env=asked.chosen.api_key_env,
         concurrency=asked.chosen.concurrency,
         budget=asked.chosen.budget,
         prices=asked.chosen.prices,
     )
-    own = {"model": "embedding", "base_url": "embedding", "send_to": "embedding_send_to"}
+    own = {"model": "embedding", "base_url": "embedding", "allow_host": "embedding_allow_host"}
 
     def called(name: str) -> str:
         return asked.called(own.get(name, name))

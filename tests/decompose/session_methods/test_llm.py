@@ -110,7 +110,7 @@ def test_after_the_last_attempt_the_session_is_given_up_with_the_reply(reply, mi
     with pytest.raises(
         UnitError, match=f"session s1, satisfaction of SYSTEM by USER.*in 2 attempts.*{mistake}"
     ) as caught:
-        judged(server, attempts=2)
+        judged(server, max_reply_attempts=2)
     said = reply["choices"][0]["message"]
     assert repr(said["content"] or said["refusal"] or "") in str(caught.value)
     assert len(server.requests) == 2
@@ -118,7 +118,7 @@ def test_after_the_last_attempt_the_session_is_given_up_with_the_reply(reply, mi
 
 def test_a_long_reply_is_shown_in_part():
     with pytest.raises(UnitError, match=r"… \(5000 characters\)"):
-        judged(OpenAIServer(answer=lambda body: completion("x" * 5000)), attempts=1)
+        judged(OpenAIServer(answer=lambda body: completion("x" * 5000)), max_reply_attempts=1)
 
 
 def test_a_planted_number_outside_the_scale_is_not_taken():

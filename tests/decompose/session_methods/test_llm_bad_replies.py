@@ -59,7 +59,13 @@ BAD = {
 def judged(server, attempts, cache=None):
     with serving(server):
         settings = DecomposeSettings(
-            llm={"model": "m", "base_url": server.url, "max_retries": 0, "attempts": attempts, "max_tokens": 4000}
+            llm={
+                "model": "m",
+                "base_url": server.url,
+                "max_retries": 0,
+                "max_reply_attempts": attempts,
+                "max_tokens": 4000,
+            }
         )
         with LLMSession(settings.llm, cache=cache) as asker:
             return judge_session("llm", session(), "satisfaction", None, settings, asker).judgements
@@ -126,7 +132,9 @@ def test_half_a_character_can_be_kept_and_asked_about_again(tmp_path):
 def test_an_attribution_is_a_whole_number_of_its_scale(value):
     server = OpenAIServer(answer=lambda body: completion(turns((1, value), (3, 1), (5, 2.0))))
     with serving(server):
-        settings = DecomposeSettings(llm={"model": "m", "base_url": server.url, "attempts": 1, "prompt": "attribution"})
+        settings = DecomposeSettings(
+            llm={"model": "m", "base_url": server.url, "max_reply_attempts": 1, "prompt": "attribution"}
+        )
         with (
             LLMSession(settings.llm) as asker,
             pytest.raises(UnitError, match=r"of turn 1 is (no whole number|outside)"),

@@ -92,7 +92,7 @@ def test_what_the_other_side_says_in_between_is_stepped_over(replies, gamma, lam
 
 
 def test_the_fixed_weight_stays():
-    control = KLControl(AlignSettings(kl_coefficient=0.3))
+    control = KLControl(AlignSettings(beta=0.3))
     control.update(1000.0)
     assert control.coefficient == 0.3
 
@@ -100,7 +100,7 @@ def test_the_fixed_weight_stays():
 @pytest.mark.parametrize(("seen", "factor"), [(6.0, 1.0), (6.6, 1.024), (60.0, 1.048), (5.4, 0.976), (-3.0, 0.952)])
 def test_the_adaptive_weight_follows_the_clipped_error(seen, factor):
     # 24 replies of a horizon of 100; the error is held within a fifth either way (Ziegler et al., 2019).
-    control = KLControl(AlignSettings(kl_controller="adaptive", kl_target=6.0, kl_horizon=100, kl_coefficient=0.5))
+    control = KLControl(AlignSettings(kl_controller="adaptive", kl_target=6.0, kl_horizon=100, beta=0.5))
     control.update(seen)
     assert control.coefficient == pytest.approx(0.5 * factor)
 
@@ -133,7 +133,7 @@ def test_each_turn_is_paid_at_its_own_end():
 
 
 def test_or_all_of_a_response_at_its_end():
-    found = token_rewards([1.0, 2.0, 4.0], torch.zeros(2, 4), TURNS, 0.0, reward_at="response")
+    found = token_rewards([1.0, 2.0, 4.0], torch.zeros(2, 4), TURNS, 0.0, reward_placement="response")
     assert found.tolist() == [[0.0, 0.0, 0.0, 3.0], [0.0, 4.0, 0.0, 0.0]]
 
 
