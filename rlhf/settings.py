@@ -231,15 +231,10 @@ class AlignSettings(PresetSettings):
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> AlignSettings:
-        if self.mini_batch_size > self.batch_size:
-            raise ValueError(
-                f"mini_batch_size {self.mini_batch_size} is larger than batch_size {self.batch_size}; lower it"
-            )
-        if self.micro_batch_size is not None and self.micro_batch_size > self.mini_batch_size:
-            raise ValueError(
-                f"micro_batch_size {self.micro_batch_size} is larger than mini_batch_size {self.mini_batch_size}; "
-                "lower it"
-            )
+        for part, whole in (("mini_batch_size", "batch_size"), ("micro_batch_size", "mini_batch_size")):
+            size, limit = getattr(self, part), getattr(self, whole)
+            if size is not None and size > limit:
+                raise ValueError(f"{part} {size} is larger than {whole} {limit}; lower it")
         if self.processes > self.batch_size:
             raise ValueError(f"processes {self.processes} is more than batch_size {self.batch_size}; lower it")
         return self
@@ -285,16 +280,12 @@ class AlignSettings(PresetSettings):
         reads = self.trainer.reads
         if self.trainer.by_trl:
             self._divides_evenly()
-        if "num_generations" in reads and self.batch_size % self.num_generations:
-            raise ValueError(
-                f"batch_size {self.batch_size} holds no whole number of groups of {self.num_generations}; change "
-                "num_generations"
-            )
+        if "num_generations" in reads and self.batch_size % (group := self.num_generations):
+            size = f"batch_size {self.batch_size}"
+            raise ValueError(f"{size} holds no whole number of groups of {group}; change num_generations")
         if "max_turns" not in reads and self.max_turns > 1:
-            raise ValueError(
-                f"{self.algorithm} answers one turn, max_turns is {self.max_turns}; take "
-                f"{readers('max_turns', 'or')}, or 1 turn"
-            )
+            fit = readers("max_turns", "or")
+            raise ValueError(f"{self.algorithm} answers one turn, max_turns is {self.max_turns}; take {fit}, or 1 turn")
         if self.trainer.by_trl and "lm_head" in self.lora.targets:
             raise ValueError(f"{self.algorithm}: TRL trains no adapter on lm_head; take it out of lora.targets")
         if self.generation == "vllm":
@@ -302,9 +293,8 @@ class AlignSettings(PresetSettings):
         return self
 
     def _divides_evenly(self) -> None:
-        name, update = (
-            ("mini_batch_size", self.mini_batch_size) if self.trainer.needs_reward else ("batch_size", self.batch_size)
-        )
+        name = "mini_batch_size" if self.trainer.needs_reward else "batch_size"
+        update: int = getattr(self, name)
         share = update // self.processes
         each = "mini_batch_size" if self.processes == 1 else f"each process' part of {name},"
         for whole, total, part, size in (
@@ -377,10 +367,7 @@ class AlignSettings(PresetSettings):
 
     @property
     def adapter(self) -> LoraSettings:
-        """The adapters as the algorithm trains them.
-
-        Dropout is off where log-probabilities of two policies are compared, so that the ratio is 1 for equal ones.
-        """
+        """The adapters as they are trained: without dropout where two policies' log-probabilities are compared."""
         return self.lora if "lora.dropout" in self.trainer.reads else self.lora.model_copy(update={"dropout": 0.0})
 
     @property

@@ -111,7 +111,7 @@ def test_the_table_has_the_columns_of_scores_and_the_models_rewards(
     assert "scored 3 turns of 2 sessions: mean" in told
     assert "left out: 1 session (s4) without such a rating; --target" in told
     assert "left out: 1 session (s3) in which the target says nothing" in told
-    assert f"wrote {out}" in told and "next: read" in told and "apportion run --only align" in told
+    assert f"wrote {out}" in told and "next: read" in told and "apportion run CONFIG --only align" in told
     assert {path.name for path in out.parent.iterdir()} == {"scores.parquet", ".scores.parquet.made"}
 
 
