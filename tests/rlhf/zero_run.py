@@ -1,4 +1,4 @@
-"""Run by two processes in test_sharding.py: what a policy that is sharded holds, says and learns, beside a whole one."""
+"""Run by two processes in test_sharding.py: what a sharded policy holds, says and learns, beside a whole one."""
 
 from __future__ import annotations
 
