@@ -13,7 +13,7 @@ PARALLEL_SLOW := -n $(shell expr 2 \* $(JOBS)) --dist worksteal
 SLOW ?= $(sort $(shell grep -rl --include="test_*.py" "mark\.slow" tests))
 BROWSER ?= tests/viewer/browser
 DAGS ?= tests/dags
-DEEPSPEED ?= tests/rlhf/policy/test_zero.py
+DEEPSPEED ?= tests/rlhf/policy/test_sharding.py
 # Images of machines may forbid Python to keep what it has compiled: every process would compile us anew, a second each.
 unexport PYTHONDONTWRITEBYTECODE
 # torch comes by pip, which may be told of a build for CPUs. The rest comes by uv, in seconds instead of minutes, or by

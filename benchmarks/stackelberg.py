@@ -24,18 +24,19 @@ from typing import Any
 
 import numpy as np
 
-from apportion.rlhf.policy.context_config import read_window
-from apportion.rlhf.policy.opening import base_of, open_policy
+from apportion.rlhf.policy.folder import base_of, open_policy, read_window
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import follower_episodes
-from apportion.rlhf.stackelberg.epoch_checkpoints import epoch_folders
 from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances, write_instances
-from apportion.rlhf.stackelberg.persuasion_eval.asking import Asked, persuade
-from apportion.rlhf.stackelberg.persuasion_eval.table import paired_interval, persuasion_text
-from apportion.rlhf.stackelberg.training import TrainedRefiner, read_settings, train_refiner
+from apportion.rlhf.stackelberg.persuasion_eval.table import (
+    PersuasionQuery,
+    paired_interval,
+    persuade,
+    persuasion_text,
+)
+from apportion.rlhf.stackelberg.training import TrainedRefiner, epoch_folders, read_settings, train_refiner
 from apportion.rlhf.stackelberg.validation import session_of, speeches
-from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.stackelberg.round_table import DESIRED, answer_of, role_of, round_table
 
@@ -83,7 +84,7 @@ def prepared(folder: Path, seed: int, more: str) -> Path:
         if not place.exists():
             settings = AlignSettings(max_context_tokens=260, max_new_tokens=30, tiny=SMALL)
             read = follower_episodes(round_table(READ, 100 + seed))
-            policy = build_tiny(read, settings, 1000 + who + 10 * seed, Metrics())
+            policy = build_tiny(read, settings, 1000 + who + 10 * seed)
             policy.model.save_pretrained(str(place))
             policy.tokenizer.save_pretrained(str(place))
     (folder / "train.toml").write_text(CONFIG.format(seed=seed, more=more), encoding="utf-8")
@@ -131,7 +132,7 @@ def report(refiner: TrainedRefiner, seed: int, folder: Path) -> dict[str, Any]:
     for row in curve:
         print(f"| {row.epoch} | {row.reward:+.2f} | {row.deviation:.2f} | {row.within:.2f} | {row.words:.1f} |")
     print(f"\nrise: {rise:+.2f} deviations of the start; KL of the last step {steps['kl']:.1f} nats a reply\n")
-    found = persuade(Asked(refiner.folder, follower=str(folder / "measurer1"), seed=seed))
+    found = persuade(PersuasionQuery(refiner.folder, follower=str(folder / "measurer1"), seed=seed))
     print(persuasion_text(found.rows, "another small model, by minilm"))
     rule = by_the_rule(refiner.folder)
     for row in rule:

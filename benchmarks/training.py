@@ -84,8 +84,8 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
 
     from apportion.reward_model.learning.dataset import Dataset, read_turns
     from apportion.reward_model.learning.loop import Training
+    from apportion.reward_model.learning.objective import TurnMSE
     from apportion.reward_model.learning.training import train
-    from apportion.reward_model.learning.turn_mse import TurnMSE
     from apportion.reward_model.model import RewardModel
     from apportion.reward_model.settings import RewardModelSettings
 

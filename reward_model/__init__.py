@@ -5,10 +5,9 @@
 >>> model.config.backbone, model.config.reward_mean
 ('minilm', 0.5)
 
-From the ground up: `presets` (published settings), `settings`, `config` and `card` (what a model is and says of
-itself), `background_text` and `history_windows` (what it reads of a dialogue), `network` (what reads it), `checkpoint`,
-`model` (scoring a dialogue), `learning` (how it is trained), `score_journal`, `score_metadata`, `corpus_scores` and
-`scoring` (a whole corpus scored), `trl_reward` (as TRL's GRPO takes it).
+From the ground up: `settings`, `config` (what a model says of itself), `history_windows` (what it reads of a dialogue),
+`network` (what reads it), `checkpoint`, `model` (scoring a dialogue), `learning` (how it is trained), `score_journal`,
+`corpus_scores` and `scoring` (a whole corpus scored), `trl_reward` (as TRL's GRPO takes it).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
     from apportion.reward_model.learning.dataset import Dataset, EncodedTurns, read_turns
     from apportion.reward_model.learning.distillation import train_reward_model
     from apportion.reward_model.learning.loop import EpochRow, Training
-    from apportion.reward_model.learning.objective import Batch, Objective
+    from apportion.reward_model.learning.objective import Batch, Objective, TurnMSE
     from apportion.reward_model.learning.training import predict, train
-    from apportion.reward_model.learning.turn_mse import TurnMSE
     from apportion.reward_model.model import RewardModel
     from apportion.reward_model.settings import RewardModelSettings
     from apportion.reward_model.trl_reward import GRPOReward
@@ -62,7 +60,7 @@ _HOMES = {
     "RewardModelConfig": "apportion.reward_model.config",
     "RewardModelSettings": "apportion.reward_model.settings",
     "Training": "apportion.reward_model.learning.loop",
-    "TurnMSE": "apportion.reward_model.learning.turn_mse",
+    "TurnMSE": "apportion.reward_model.learning.objective",
     "predict": "apportion.reward_model.learning.training",
     "read_turns": "apportion.reward_model.learning.dataset",
     "score_corpus": "apportion.reward_model.corpus_scores",

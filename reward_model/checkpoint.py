@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import problems
-from apportion.reward_model.card import model_card
-from apportion.reward_model.config import RewardModelConfig
+from apportion.reward_model.config import RewardModelConfig, model_card
 
 CONFIG, WEIGHTS, CARD, BACKBONE_FOLDER = "config.json", "model.safetensors", "README.md", "backbone"
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
@@ -34,13 +33,7 @@ def write_checkpoint(
 
 
 def read_config(folder: Path) -> RewardModelConfig:
-    """The configuration of the checkpoint in ``folder``.
-
-    Raises
-    ------
-    InputError
-        A pickle, no such folder, no config.json, not JSON, or the configuration of something else.
-    """
+    """The configuration of the checkpoint in ``folder``."""
     _refuse_pickles(folder)
     path = folder / CONFIG
     try:
@@ -79,13 +72,7 @@ def _weights_of(folder: Path) -> Path:
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
-    """The tensors of the checkpoint in ``folder``.
-
-    Raises
-    ------
-    InputError
-        No weights, or a damaged file.
-    """
+    """The tensors of the checkpoint in ``folder``."""
     path = _weights_of(folder)
     try:
         return load_file(path)
@@ -96,13 +83,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
 
 
 def fill(model: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:
-    """Put ``weights`` into ``model``, exactly those and no others.
-
-    Raises
-    ------
-    InputError
-        Names or shapes are those of another architecture, or a number is not finite.
-    """
+    """Put ``weights`` into ``model``, exactly those and no others."""
     wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     given = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if wanted != given:

@@ -16,7 +16,7 @@ from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import PLACES, TargetSpeaker, answered_episodes, credited, speaker_called, unrated_episode
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import first_few
-from apportion.reward_model.score_journal import ScoreJournal, SessionScores
+from apportion.reward_model.score_journal import Journal, SessionScores
 
 if TYPE_CHECKING:
     from apportion.foundation.progress import Progress
@@ -34,7 +34,7 @@ class CorpusScores:
     shortened: list[str] = field(default_factory=list)
     """Scored in one pass, with a history longer than the model reads at once."""
     failed: dict[str, str] = field(default_factory=dict)
-    taken_up: int = 0
+    resumed: int = 0
     """Sessions that an earlier process had scored before it was stopped."""
 
     @property
@@ -63,7 +63,7 @@ def score_corpus(
     target: str | None,
     taught_by: tuple[str, int],
     progress: Progress,
-    journal: ScoreJournal,
+    journal: Journal,
     called: Callable[[str], str] = str,
 ) -> CorpusScores:
     """Score the target's turns in some sessions; one that cannot be scored is recorded and the others go on.
@@ -79,7 +79,7 @@ def score_corpus(
         The method and seed that taught the model: what the columns ``method`` and ``seed`` hold.
     progress : callable
         Called as ``progress(done, total, session_id)`` after each session.
-    journal : ScoreJournal
+    journal : Journal
         Keeps what is scored, and holds what was scored before a kill. Sessions that failed are tried again.
     called : callable
         What the caller calls ``rating`` and ``target``, for errors.
@@ -98,11 +98,11 @@ def score_corpus(
             if session_id in broken:
                 raise UnitError(broken[session_id])
             if session_id in journal.done:
-                scored.taken_up += 1
+                scored.resumed += 1
                 scored.add(journal.done[session_id])
             else:
                 scores = _score_session(model, corpus.session(session_id), rating, target, taught_by)
-                journal.add(scores)
+                journal.add(session_id, scores.to_json())
                 scored.add(scores)
         except UnitError as error:
             scored.failed[session_id] = str(error)
@@ -121,11 +121,6 @@ def choose_episodes(
 
     They are chosen as by `score_corpus`, but for sessions without a rating: there, the ratings of the others say who
     is answered for (`apportion.corpus.targets.credited`).
-
-    Raises
-    ------
-    InputError
-        As `score_corpus`, but for the backbone.
     """
     _check_choice(corpus, rating, target, called)
     broken = broken_sessions(corpus)
@@ -145,13 +140,7 @@ def _rated(corpus: Corpus) -> list[str]:
 
 
 def broken_sessions(corpus: Corpus) -> dict[str | None, str]:
-    """What is wrong with the sessions that cannot be used, by session.
-
-    Raises
-    ------
-    InputError
-        A fault of the whole corpus.
-    """
+    """What is wrong with the sessions that cannot be used, by session."""
     problems = [p for check in (check_sessions, check_utterances) for p in check(corpus) if p.severity == "error"]
     broken = {problem.session_id: str(problem) for problem in problems}
     if None in broken:

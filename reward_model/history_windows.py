@@ -1,13 +1,62 @@
-"""What the reward model reads of a dialogue: a window of history and the reply, for each target turn."""
+"""What the reward model reads of a dialogue: what was known, a window of history, and the reply of each turn."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from apportion.corpus.session import Episode, EpisodeKey
+from apportion.corpus.session import BACKGROUND_KINDS, Episode, EpisodeKey
 from apportion.corpus.speaker_labels import TARGET, letters
-from apportion.reward_model.background_text import known_head, known_lines
+
+OWN = "own"
+"""Stands before the kind of what the target alone knows."""
+MARKS = tuple(f"{whose}{kind}" for whose in ("", f"{OWN} ") for kind in BACKGROUND_KINDS)
+"""What stands before the text of a line: its kind, and whether the target alone knows it. No letter of a speaker."""
+
+_HEAD = re.compile(rf"(?:(?:{'|'.join(MARKS)}): [^\n]*\n)*")
+
+
+def known_lines(episode: Episode) -> list[tuple[str, str]]:
+    """(mark, text) of what everybody knew, then of what the target alone did; of nobody else's private rows.
+
+    >>> from apportion.corpus.session import Rating
+    >>> known = (Background(None, "rules", "One offer."), Background("a", "goal", "8"), Background("b", "goal", "9"))
+    >>> known_lines(Episode("s", (), Rating("a", "b", "deal", 1.0, 0.0, 1.0), known))
+    [('rules', 'One offer.'), ('own goal', '9')]
+    """
+    known = episode.known_to_target
+    return [(one.kind if one.speaker is None else f"{OWN} {one.kind}", one.text) for one in known]
+
+
+def known_head(said: Sequence[tuple[str, str]]) -> int:
+    """How many of the first lines, (mark or letter, text), are what was known."""
+    return next((i for i, (mark, _) in enumerate(said) if mark not in MARKS), len(said))
+
+
+def split_known(history: str) -> tuple[list[str], str]:
+    """The lines of what was known at the head of a history, and the dialogue after them.
+
+    A dialogue's own lines begin with a letter of their speaker, so that nothing said can pass for what was known.
+    """
+    found = _HEAD.match(history)
+    end = found.end() if found else 0
+    return history[:end].splitlines(keepends=True), history[end:]
+
+
+def fair_shares(lengths: Sequence[int], room: int) -> list[int]:
+    """How much of each line is kept where all may take ``room`` together: the shortest whole, the others alike.
+
+    >>> fair_shares([3, 50, 40], 23)
+    [3, 10, 10]
+    """
+    shares = [0] * len(lengths)
+    left = room
+    for count, place in enumerate(sorted(range(len(lengths)), key=lengths.__getitem__)):
+        shares[place] = min(lengths[place], left // (len(lengths) - count))
+        left -= shares[place]
+    return shares
+
 
 Pair = tuple[str, str]
 """(history, reply): the texts of s_t and a_t."""
@@ -15,7 +64,7 @@ Said = tuple[str, str]
 """(letter of the speaker, text) of one turn; `apportion.corpus.speaker_labels.TARGET` is the letter of the target.
 
 What the target knew before the first turn stands before all turns, with a mark in place of the letter
-(`apportion.reward_model.background_text`).
+(`apportion.reward_model.history_windows`).
 """
 
 

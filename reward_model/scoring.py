@@ -20,8 +20,7 @@ from apportion.reward_model.checkpoint import read_config
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.corpus_scores import CorpusScores, method_and_seed, score_corpus
 from apportion.reward_model.model import RewardModel
-from apportion.reward_model.score_journal import identity_of, open_journal
-from apportion.reward_model.score_metadata import note_path, told_of
+from apportion.reward_model.score_journal import SessionScores, identity_of, note_path, open_journal, read_score_note
 
 
 @dataclass(frozen=True)
@@ -49,28 +48,12 @@ def scored(
 ) -> Iterator[ScoringResult]:
     """Score ``corpus``; the block writes the table (`write_scores`), and until it has ended what was scored is kept.
 
-    Parameters
-    ----------
-    model, corpus : Path
-        Their folders; the model's name says its method and seed.
-    out : Path
-        The table that is to be written. Beside it stands the journal of what was scored before a stop.
-    progress : callable
-        ``progress(done, total, session_id)`` before the first session and after each.
-    rating, target : str, optional
-        Only episodes of this rating; this speaker's turns, whoever was rated.
-    limit : int, optional
-        Only the first sessions.
-    threads : int
-        How many torch computes with in this process; another number changes bits.
-    called : callable
-        What the caller calls ``rating`` and ``target``, for errors.
-
-    Raises
-    ------
-    InputError
-        A model or a corpus that cannot be read, a rating or target that is not in it, or a table that another process
-        is writing.
+    ``model``, ``corpus``: their folders; the model's name says its method and seed. ``out``: the table that is to be
+    written. Beside it stands the journal of what was scored before a stop. ``progress``: ``progress(done, total,
+    session_id)`` before the first session and after each. ``rating``, ``target``: only episodes of this rating; this
+    speaker's turns, whoever was rated. ``threads``: how many torch computes with in this process; another number
+    changes bits. ``called``: what the caller calls ``rating`` and ``target``, for errors. Raises InputError: a model or
+    a corpus that cannot be read, a rating or target that is not in it, or a table that another process is writing.
     """
     opened = Corpus.open(corpus)
     torch.set_num_threads(threads)
@@ -78,7 +61,7 @@ def scored(
     method, seed = method_and_seed(model.resolve().name)
     sessions = opened.session_ids()[:limit]
     identity = _identity(model, loaded.config, corpus, rating, target, threads)
-    with open_journal(out, identity) as journal:
+    with open_journal(out, identity, SessionScores.from_json) as journal:
         progress(0, len(sessions), "")
         scores = score_corpus(loaded, opened, sessions, rating, target, (method, seed), progress, journal, called)
         yield ScoringResult(scores, method, seed, _limited(identity, limit))
@@ -96,15 +79,12 @@ def finished(
 ) -> dict[str, Any] | None:
     """What was told of the table ``out`` when it was finished, if `scored` would make the same one; else None.
 
-    Raises
-    ------
-    InputError
-        A model that cannot be read.
+    Raises InputError: a model that cannot be read.
     """
     if not note_path(out).is_file():
         return None
     identity = _identity(model, read_config(model), corpus, rating, target, threads)
-    return told_of(out, _limited(identity, limit))
+    return read_score_note(out, _limited(identity, limit))
 
 
 def _identity(

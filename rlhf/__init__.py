@@ -2,21 +2,18 @@
 
 From the ground up, each importing only from those before it:
 
-- `algorithms`, `alarm_settings`, `plugins` (rewards and partners by name), `presets` (published settings)
-- `policy_settings` (what a policy reads, where it runs, its adapters), `settings`: how one is made, fine-tuned and
-  sampled
+- `algorithms` (a row each trainer), `plugins` (rewards and partners by name), `presets` (published)
+- `policy_settings` (groups of settings: what a policy reads, its adapters, alarms), `settings`: how one is fine-tuned
 - `policy/`: what a policy is: its contexts, how it is loaded, opened, sharded and written
-- `training/`: what every algorithm shares: the job, the run, the reward, metrics, alarms, checkpoints
+- `training/`: what every algorithm shares: job, reward, metrics, alarms, checkpoints
 - `sampling/`: replies, one turn or several, and the other side
-- `ppo/`, `trainers/` (TRL's), `compare/` (policies side by side)
+- `training_data` (what a trainer learns from), `ppo/`, `trainers/` (TRL's), `compare/` (policies side by side)
 - `preflight`: what can be known to fail before the first step
 - `resolve_paths`: paths and consent that are given to what is chosen by name
 - `negotiation/`: negotiators that are no language models, learned by dialogues, by reward and by an expert
 - `language_model_finetune`: a small language model of a corpus, where no other measures influence
 - `stackelberg/`: a Refiner that learns words which move whoever speaks next
-- `alignment`: one process' alignment, put together
-- `launch/`: the same by several processes
-- `align`: the entry, which chooses between the two
+- `alignment`: one process' alignment; `launch/`: the same by several; `align`: the entry, which chooses between the two
 
 Names are imported when they are first used, so that this package costs nothing to import. The entry itself is
 `apportion.rlhf.align.align`: a function of its module's own name cannot be a name of the package.

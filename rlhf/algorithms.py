@@ -1,39 +1,124 @@
-"""The algorithms of an alignment, and which settings each of them reads."""
+"""The trainers of a policy, a row each: what it reads, what it needs, what people are told, where its code is."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-Algorithm = Literal["ppo", "grpo", "rloo", "sft"]
-ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
-_SAMPLING: tuple[Algorithm, ...] = ("ppo", "grpo", "rloo")
-READ_BY: dict[str, tuple[Algorithm, ...]] = {
-    "reward": _SAMPLING,
-    "reward_settings": _SAMPLING,
-    "reward_clip": _SAMPLING,
-    "score_norm": _SAMPLING,
-    "clip": _SAMPLING,
-    "beta": _SAMPLING,
-    "ppo_epochs": _SAMPLING,
-    "prompts": _SAMPLING,
-    "max_turns": ("ppo", "grpo"),
-    "partner": ("ppo", "grpo"),
-    "partner_settings": ("ppo", "grpo"),
-    "reward_placement": ("ppo", "grpo"),
-    "alarms": _SAMPLING,
-    "epochs": ("sft",),
-    "environment": ("grpo",),
-    "environment_settings": ("grpo",),
-    "num_generations": ("grpo", "rloo"),
-    "generation": ("grpo", "rloo"),
-    **dict.fromkeys(
-        (
-            "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target",
-            "group_by_length", "pretrain_batch_size", "pretrain_coefficient", "target_kl", "value_clip",
-            "value_coefficient", "value_lr",
+@dataclass(frozen=True)
+class Algorithm:
+    """One trainer.
+
+    Parameters
+    ----------
+    name : str
+        As in the settings.
+    help : str
+        One line for people.
+    train : str
+        ``module:function``, called as ``train(data, run)`` with `apportion.rlhf.training_data.TrainingData` and
+        `apportion.rlhf.training.job.Run`; returns the model with trained adapters.
+    reads : frozenset of str
+        Which of the settings that not every trainer reads it does read; ``lora.dropout`` is one of them.
+    paper : str
+        Authors and year.
+    needs_reward : bool
+        Whether replies are sampled and scored; else it learns the targets' own turns.
+    by_trl : bool
+        Whether one of TRL's trainers runs it: batches divide evenly, no adapter on lm_head, no DeepSpeed.
+    """
+
+    name: str
+    help: str
+    train: str
+    reads: frozenset[str]
+    paper: str = ""
+    needs_reward: bool = True
+    by_trl: bool = True
+
+
+_REWARDED = frozenset(
+    (
+        "reward",
+        "reward_settings",
+        "reward_clip",
+        "score_norm",
+        "clip",
+        "beta",
+        "ppo_epochs",
+        "prompts",
+        "alarms",
+    )
+)
+_MULTI_TURN = frozenset(("max_turns", "partner", "partner_settings", "reward_placement"))
+_GROUPS = frozenset(("num_generations", "generation"))
+_ENVIRONMENT = frozenset(("environment", "environment_settings"))
+_CRITIC = frozenset(
+    (
+        *("gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target", "group_by_length"),
+        *("pretrain_batch_size", "pretrain_coefficient", "target_kl", "value_clip", "value_coefficient", "value_lr"),
+    )
+)
+
+ALGORITHMS: dict[str, Algorithm] = {
+    row.name: row
+    for row in (
+        Algorithm(
+            "ppo",
+            "PPO: rewards by token, values learned beside the policy.",
+            "apportion.rlhf.ppo.ppo:train_ppo",
+            _REWARDED | _MULTI_TURN | _CRITIC,
+            paper="Schulman et al., 2017",
+            by_trl=False,
         ),
-        ("ppo",),
-    ),
-}  # fmt: skip
-"""Settings that not every algorithm reads, and which do."""
+        Algorithm(
+            "grpo",
+            "GRPO by TRL: several replies to one context are compared.",
+            "apportion.rlhf.trainers.groups:train_grpo",
+            _REWARDED | _MULTI_TURN | _GROUPS | _ENVIRONMENT,
+            paper="Shao et al., 2024",
+        ),
+        Algorithm(
+            "rloo",
+            "RLOO by TRL: each reply is compared with the others' mean.",
+            "apportion.rlhf.trainers.groups:train_rloo",
+            _REWARDED | _GROUPS,
+            paper="Ahmadian et al., 2024",
+        ),
+        Algorithm(
+            "sft",
+            "SFT by TRL: learn what the targets said.",
+            "apportion.rlhf.trainers.supervised:train_supervised",
+            frozenset(("epochs", "lora.dropout")),
+            needs_reward=False,
+        ),
+    )
+}
+"""By name; the first one is the default."""
+
+if TYPE_CHECKING:
+    AlgorithmName = str
+else:
+    AlgorithmName = Literal[tuple(ALGORITHMS)]
+
+
+def listed(names: Iterable[str], last: str = "and") -> str:
+    """Names in one text.
+
+    >>> listed(("ppo", "grpo", "rloo"))
+    'ppo, grpo and rloo'
+    """
+    *others, final = names
+    return f"{', '.join(others)} {last} {final}" if others else final
+
+
+def readers(setting: str, last: str = "and") -> str:
+    """The trainers that read a setting, in one text."""
+    return listed((row.name for row in ALGORITHMS.values() if setting in row.reads), last)
+
+
+def unrewarded() -> str:
+    """The trainers that need no reward, in one text."""
+    return listed((row.name for row in ALGORITHMS.values() if not row.needs_reward), "or")

@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from apportion.foundation.errors import InputError, errors_called
 from apportion.foundation.progress import Progress, silent
+from apportion.rlhf.algorithms import unrewarded
 from apportion.rlhf.alignment import align_here
-from apportion.rlhf.launch.launcher import align_together
+from apportion.rlhf.launch.launcher import align_distributed
 from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.preflight import check_alignment
-from apportion.rlhf.training.job import Job
-from apportion.rlhf.training.reward import lent_reward
-from apportion.rlhf.training.run import Watcher
+from apportion.rlhf.training.job import Job, Watcher
+from apportion.rlhf.training.reward import load_reward
 
 
 def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) -> tuple[pa.Table, pa.Table]:
@@ -50,11 +50,11 @@ def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) 
     """
     with errors_called(job.called):
         check_alignment(job.settings)
-        if job.reward_model is None and job.settings.reward == REWARD_MODEL and job.settings.algorithm != "sft":
+        if job.reward_model is None and job.settings.reward == REWARD_MODEL and job.settings.trainer.needs_reward:
             raise InputError(
                 f"{job.settings.algorithm} raises a reward, and there is no reward model. Give the folder of one, or "
-                "take sft, which needs none."
+                f"take {unrewarded()}, which needs none."
             )
         if job.settings.processes > 1:
-            return align_together(job, progress, watch)
-        return align_here(job, lent_reward(job), progress=progress, watch=watch)
+            return align_distributed(job, progress, watch)
+        return align_here(job, load_reward(job), progress=progress, watch=watch)

@@ -8,44 +8,36 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pyarrow as pa
-import torch
 from peft import PeftModel
-from torch import Tensor
 
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.settings import SPLITS
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress, silent
+from apportion.foundation.registry import load_named
 from apportion.rlhf.policy.card import PolicyFacts, policy_card
-from apportion.rlhf.policy.context_config import write_window
 from apportion.rlhf.policy.contexts import (
     ContextSet,
     DialogueContext,
     HistoryText,
     choose_contexts,
     make_contexts,
-    merge_turns,
     of_targets,
 )
-from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
-from apportion.rlhf.policy.loading import Policy, check_device, load_policy
-from apportion.rlhf.policy.lora import attach_adapter, trained_weights
-from apportion.rlhf.policy.oom_errors import memory_advice
-from apportion.rlhf.policy.sharding import attach_sharded, sharding_asked
-from apportion.rlhf.policy.writing import write_policy
-from apportion.rlhf.ppo.checkpoints import Checkpoints
-from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.policy.folder import write_policy, write_window
+from apportion.rlhf.policy.loading import Policy, check_device, load_policy, oom_advice
+from apportion.rlhf.policy.lora import trained_weights
+from apportion.rlhf.sampling.multi_turn import compare_episodes, compare_replies
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
-from apportion.rlhf.sampling.sample_replies import compare_episodes, compare_replies
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.checkpoint_folders import StepFolders
-from apportion.rlhf.training.job import Job
+from apportion.rlhf.training.job import Job, Run, Watcher
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.reward import Reward, SessionReward
-from apportion.rlhf.training.rng_state import own_randomness, quiet_transformers
-from apportion.rlhf.training.run import Run, Watcher
+from apportion.rlhf.training.reward import SessionReward
+from apportion.rlhf.training.rng_state import quiet_transformers, seeded_rng
+from apportion.rlhf.training_data import TrainingData
 
 
 def align_here(
@@ -57,16 +49,9 @@ def align_here(
 ) -> tuple[pa.Table, pa.Table]:
     """`apportion.rlhf.align.align` in this process, against any reward.
 
-    Parameters
-    ----------
-    job : Job
-        What is to be aligned; its ``reward_model`` is not opened.
-    reward : SessionReward
-        Scores replies, and writes histories as it reads them.
-    processes : Processes or None
-        Those that this one shares the work with; None where it is alone.
-    progress, watch : callable, sequence of callable
-        As in `apportion.rlhf.align.align`.
+    ``job``: what is to be aligned; its ``reward_model`` is not opened. ``reward``: scores replies, and writes histories
+    as it reads them. ``processes``: those that this one shares the work with; None where it is alone. ``progress``,
+    ``watch``: as in `apportion.rlhf.align.align`.
     """
     settings = job.settings
     check_device(settings.placement)
@@ -74,16 +59,18 @@ def align_here(
     split_of = dict(zip(job.splits["session_id"].to_pylist(), job.splits["split"].to_pylist(), strict=True))
     parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
     run = Run(settings, job.seed, Metrics(), progress, job.checkpoints, tuple(watch), processes or Processes())
-    with own_randomness(job.seed), quiet_transformers(), memory_advice(settings.placement, _what_to_lower(settings)):
+    with seeded_rng(job.seed), quiet_transformers(), oom_advice(settings.placement, _what_to_lower(settings)):
         learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
         policy = _policy(learned_from, run)
-        answered = learned_from if settings.algorithm == "sft" else (job.prompts or parts["policy"])
+        answered = (job.prompts or parts["policy"]) if settings.trainer.needs_reward else learned_from
         base_weights = policy.model.num_parameters()
         with _other_side(job, policy, answered, reward.history) as (contexts, partner):
             if not contexts.contexts:
                 raise UnitError(f"{contexts}, in {len(answered)} {_answered(job)}, or raise max_context_tokens.")
-            run = replace(run, settings=in_steps(settings, contexts.contexts, answered))
-            model = _train(policy, contexts.contexts, reward, partner, learned_from, run)
+            run = replace(run, settings=epoch_steps(settings, contexts.contexts, answered))
+            # TRL takes seconds to import, so that a trainer is imported where it is used.
+            train = load_named(settings.trainer.train, repr(settings.algorithm), "Correct its row in rlhf.algorithms.")
+            model: PeftModel = train(TrainingData(policy, contexts.contexts, reward, partner, learned_from), run)
             if settings.environment is not None and partner is not None:
                 shown = choose_contexts(contexts.contexts, settings.samples)
                 samples = compare_episodes(policy, model, shown, partner, reward, settings)
@@ -106,14 +93,14 @@ def align_here(
     return run.metrics.table(), samples
 
 
-def in_steps(
+def epoch_steps(
     settings: AlignSettings, contexts: Sequence[DialogueContext], episodes: Sequence[Episode]
 ) -> AlignSettings:
-    """``settings`` with as many steps as ``epochs`` passes over the ``contexts`` of ``episodes`` are, for ``sft``.
+    """``settings`` with as many steps as ``epochs`` passes over the ``contexts`` of ``episodes`` are.
 
     The last step takes the first turns of another pass where a pass is no whole number of batches.
     """
-    if settings.algorithm != "sft" or settings.epochs is None:
+    if "epochs" not in settings.trainer.reads or settings.epochs is None:
         return settings
     said = {
         (episode.session_id, episode.turns[position].turn)
@@ -125,38 +112,6 @@ def in_steps(
     return settings.model_copy(update={"steps": max(1, math.ceil(settings.epochs * learned / settings.batch_size))})
 
 
-def _train(
-    policy: Policy,
-    contexts: Sequence[DialogueContext],
-    reward: Reward,
-    partner: Partner | None,
-    learned_from: Sequence[Episode],
-    run: Run,
-) -> PeftModel:
-    """The model with its trained adapters. TRL takes seconds to import, so that it is only where it is used."""
-    if run.settings.algorithm == "sft":
-        from apportion.rlhf.trainers.supervised import train_supervised
-
-        return train_supervised(policy, contexts, learned_from, run)
-    if run.settings.algorithm != "ppo":
-        from apportion.rlhf.trainers.groups import train_groups
-
-        return train_groups(policy, contexts, reward, run, partner)
-    by = sharding_asked(run.processes)
-    if by:
-        model = attach_sharded(policy.model, run.settings, run.processes, by)
-    else:
-        model = attach_adapter(policy.model, run.settings.adapter)
-    dialogues = _dialogues(learned_from, policy, run.settings)
-    checkpoints = Checkpoints(run.checkpoints, policy, model, run.processes) if run.checkpoints else None
-    ppo = PPO(policy, model, contexts, reward, run.settings, partner, dialogues, run.processes)
-    if run.processes.rank:
-        # Each process samples other replies.
-        torch.manual_seed(run.seed + run.processes.rank)
-    ppo.run(run.metrics, run.progress, checkpoints, run.watch)
-    return model
-
-
 def _what_to_lower(settings: AlignSettings) -> str:
     return (
         f"mini_batch_size (now {settings.mini_batch_size}), max_context_tokens ({settings.max_context_tokens}), "
@@ -166,7 +121,7 @@ def _what_to_lower(settings: AlignSettings) -> str:
 
 
 def _answered(job: Job) -> str:
-    if job.settings.algorithm == "sft":
+    if not job.settings.trainer.needs_reward:
         return "episodes outside the test sessions. Add sessions"
     if job.prompts:
         return "prompts. Give prompts that say something"
@@ -214,24 +169,12 @@ def _policy(episodes: Sequence[Episode], run: Run) -> Policy:
 
     checkpoints = StepFolders(run.checkpoints) if run.checkpoints else None
     base = checkpoints.base if checkpoints else None
-    policy = build_tiny(episodes, run.settings, run.seed, run.metrics, base)
+    policy = build_tiny(
+        episodes, run.settings, run.seed, lambda step, loss: run.metrics.add(step, {"warmup_loss": loss}), base
+    )
     if checkpoints and base is None and run.processes.rank == 0:
         checkpoints.save_base(policy.model)
     return policy
-
-
-def _dialogues(episodes: Sequence[Episode], policy: Policy, settings: AlignSettings) -> list[Tensor]:
-    """What the term of Eq. 8 learns from: the corpus' own dialogues."""
-    if not settings.pretrain_coefficient:
-        return []
-    merged = [merge_turns(episode.turns, episode) for episode in episodes]
-    chunks = dialogue_chunks(merged, policy.tokenizer, settings.window)
-    if not chunks:
-        raise UnitError(
-            "pretrain_coefficient: no dialogue outside the test sessions answers anybody, so there is nothing "
-            "for that term to learn from. Add sessions, or set it to 0."
-        )
-    return chunks
 
 
 def _contexts(

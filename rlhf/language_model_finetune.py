@@ -19,12 +19,10 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import in_order, unrated_episode
 from apportion.foundation.errors import InputError
-from apportion.rlhf.policy.contexts import merge_turns
-from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
+from apportion.rlhf.policy.contexts import dialogue_chunks, merge_turns
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import TinySettings, Window
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
 
 CONTEXT_TURNS = 63
@@ -76,10 +74,7 @@ def train_corpus_model(
     Each speaker is the assistant of a reading of their own, so that it answers for any of them. ``note`` is called with
     a step and its loss (nats a token).
 
-    Raises
-    ------
-    InputError
-        Fewer than two sessions in which anything is said.
+    Raises InputError: fewer than two sessions in which anything is said.
     """
     spoken = [session for session in sessions if in_order(session.turns)]
     if len(spoken) < 2:
@@ -98,7 +93,7 @@ def train_corpus_model(
             warmup_batch=settings.batch,
         ),
     )
-    policy = build_tiny(_readings(ranked[kept:]), align, settings.seed, _Noting(note))
+    policy = build_tiny(_readings(ranked[kept:]), align, settings.seed, note)
     out.mkdir(parents=True, exist_ok=True)
     policy.model.save_pretrained(str(out))
     policy.tokenizer.save_pretrained(str(out))
@@ -108,10 +103,7 @@ def train_corpus_model(
 def sessions_of(folder: Path, listed: Path | None) -> list[Session]:
     """The sessions of the corpus in ``folder``: all, or those whose ids the file ``listed`` has, one a line.
 
-    Raises
-    ------
-    InputError
-        The corpus or the file cannot be read, or no session is listed.
+    Raises InputError: the corpus or the file cannot be read, or no session is listed.
     """
     sessions = list(Corpus.open(folder).iter_sessions())
     if listed is None:
@@ -130,17 +122,6 @@ def sessions_of(folder: Path, listed: Path | None) -> list[Session]:
 
 def _readings(sessions: Sequence[Session]) -> list[Episode]:
     return [unrated_episode(session, speaker) for session in sessions for speaker in in_order(session.turns)]
-
-
-class _Noting(Metrics):
-    """Hands each step's loss on, and keeps none."""
-
-    def __init__(self, note: Callable[[int, float], None]) -> None:
-        super().__init__()
-        self._note = note
-
-    def add(self, step: int, values: Any) -> None:
-        self._note(step, float(values["warmup_loss"]))
 
 
 @torch.inference_mode()

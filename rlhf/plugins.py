@@ -148,10 +148,6 @@ REWARDS = _registry(
     "reward", "apportion.rewards", "reward_model=THE_REWARD_MODEL", "stackelberg=THE_STACKELBERG_REWARD"
 )
 PARTNERS = _registry(
-    "partner",
-    "apportion.partners",
-    "recorded=THE_RECORDED_PARTNER",
-    "language-model=LANGUAGE_MODEL",
-    "policy=POLICY",
+    "partner", "apportion.partners", "recorded=THE_RECORDED_PARTNER", "language-model=LANGUAGE_MODEL", "policy=POLICY"
 )
 ENVIRONMENTS = _registry("environment", "apportion.environments", "sotopia=SOTOPIA")

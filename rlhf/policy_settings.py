@@ -1,12 +1,13 @@
-"""What a policy reads, where it runs, and what of it is trained: the settings that others than an alignment ask for."""
+"""The groups of settings of an alignment: what a policy reads, where it runs, what is trained, when it is stopped."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from apportion.foundation.settings import Settings
+from apportion.rlhf.algorithms import readers
 
 ContextTurns = Annotated[int, Field(ge=1, description="most turns of history that the policy sees")]
 MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]
@@ -14,12 +15,21 @@ MaxNewTokens = Annotated[int, Field(ge=1, description="longest reply, in tokens"
 Temperature = Annotated[float, Field(ge=0.001, le=5, description="sampling temperature, in the log-probabilities too")]
 Device = Annotated[Literal["cpu", "cuda"], Field(description="where the policy runs; results differ by bits")]
 Dtype = Annotated[
-    Literal["float32", "bfloat16"],
-    Field(description="number format of the frozen weights; adapters stay in float32"),
+    Literal["float32", "bfloat16"], Field(description="number format of the frozen weights; adapters stay in float32")
 ]
 
 
-class Window(Settings):
+class _Part(Settings):
+    """Settings that larger groups hold among others."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """These settings out of a larger group, which has checked them."""
+        values = {name: getattr(settings, name) for name in cls.model_fields}
+        return cls.model_construct(**values)  # type: ignore[return-value]
+
+
+class Window(_Part):
     """What a policy reads of a dialogue, and how its replies are sampled."""
 
     context_turns: ContextTurns = 3
@@ -33,7 +43,7 @@ class Window(Settings):
         return self.max_context_tokens + self.max_new_tokens
 
 
-class Placement(Settings):
+class Placement(_Part):
     """Where a policy runs, and in what number format its frozen weights are."""
 
     device: Device = "cpu"
@@ -49,7 +59,8 @@ class LoraSettings(Settings):
         default=0.05,
         ge=0,
         lt=1,
-        description="sft: dropout before an adapter; others compare log-probabilities, and have none",
+        description=f"{readers('lora.dropout')}: dropout before an adapter; others compare log-probabilities, and have "
+        "none",
     )
     targets: tuple[str, ...] = Field(
         default=("q_proj", "v_proj"), min_length=1, description="names of the linear layers that get an adapter"
@@ -67,3 +78,32 @@ class TinySettings(Settings):
     )
     warmup_batch: int = Field(default=6, ge=1, description="dialogue windows a supervised step")
     warmup_lr: float = Field(default=4e-3, gt=0, description="highest learning rate of the supervised steps")
+
+
+class AlarmSettings(Settings):
+    """When a run is stopped because the policy games its reward; 0 turns an alarm off."""
+
+    patience: int = Field(default=3, ge=1, description="steps in a row that a limit is passed before the run stops")
+    max_kl: float = Field(default=50.0, ge=0, description="KL blow-up: nats a reply from the policy at the start")
+    length_factor: float = Field(
+        default=4.0, ge=0, description="length drift: replies that many times longer or shorter than in the first step"
+    )
+    repetition_rise: float = Field(
+        default=0.4, ge=0, le=1, description="repetition: rise of the share of token pairs that a reply says again"
+    )
+    self_similarity_rise: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="sameness: rise of the share of a reply's token pairs that a reply to another context has, too",
+    )
+    entropy_share: float = Field(
+        default=0.1, ge=0, lt=1, description="entropy collapse: entropy below that share of the first step's"
+    )
+
+    @field_validator("length_factor")
+    @classmethod
+    def _off_or_above_one(cls, factor: float) -> float:
+        if 0 < factor <= 1:
+            raise ValueError("give a factor above 1, or 0 to turn the alarm off")
+        return factor

@@ -19,7 +19,6 @@ from apportion.rlhf.policy.loading import (
     load_tokenizer,
     read_config,
 )
-from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.settings import AlignSettings
 
 TINY_LAYERS = ("down_proj", "gate_proj", "k_proj", "lm_head", "o_proj", "q_proj", "up_proj", "v_proj")
@@ -32,14 +31,11 @@ def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None 
     A named policy's configuration and tokenizer are read, and the model is built without its weights (on torch's meta
     device). ``episodes`` are those of the whole corpus; None where they are not known.
 
-    Raises
-    ------
-    InputError
-        A device or number format that is not there; processes that cannot be started; targets whom nobody rates, or
-        none where no session has a score; of a policy: unknown name, gated, no network, no safetensors in its folder,
-        not a causal language model, no tokenizer or one with more tokens than the model has embeddings, no chat
-        template or one that does not suit, no end mark, a window longer than the model reads, or no layer of the names
-        in ``settings.lora.targets``.
+    Raises InputError: a device or number format that is not there; processes that cannot be started; targets whom
+    nobody rates, or none where no session has a score; of a policy: unknown name, gated, no network, no safetensors in
+    its folder, not a causal language model, no tokenizer or one with more tokens than the model has embeddings, no chat
+    template or one that does not suit, no end mark, a window longer than the model reads, or no layer of the names in
+    ``settings.lora.targets``.
     """
     check_device(settings.placement)
     if settings.processes > 1:
@@ -49,7 +45,9 @@ def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None 
     if episodes is not None:
         _check_targets(settings, episodes)
     if settings.policy == "tiny":
-        _check_tiny(settings.lora)
+        from apportion.rlhf.policy.lora import check_layers
+
+        check_layers(TINY_LAYERS, settings.lora)
     else:
         _check_policy(settings)
 
@@ -61,12 +59,6 @@ def _check_targets(settings: AlignSettings, episodes: Sequence[Episode]) -> None
             '["second"] for who speaks second in each session, to ["first"], or to names.'
         )
     of_targets(episodes, settings.targets)
-
-
-def _check_tiny(lora: LoraSettings) -> None:
-    from apportion.rlhf.policy.lora import check_layers
-
-    check_layers(TINY_LAYERS, lora)
 
 
 def _check_policy(settings: AlignSettings) -> None:
@@ -105,11 +97,10 @@ def _without_weights(name: str, config: Any) -> Any:
 
 def _check_turns(policy: Policy, settings: AlignSettings) -> None:
     """What only some algorithms ask of a chat template."""
-    from apportion.rlhf.policy.answers import answer_tokens
-    from apportion.rlhf.policy.contexts import ContextTurn
-    from apportion.rlhf.sampling.multi_turn import interjection
+    from apportion.rlhf.policy.contexts import ContextTurn, answer_tokens
+    from apportion.rlhf.sampling.multi_turn import partner_turn_tokens
 
     if settings.response_turns > 1:
-        interjection(policy, "c")
-    if settings.algorithm == "sft":
+        partner_turn_tokens(policy, "c")
+    if not settings.trainer.needs_reward:
         answer_tokens(policy, (ContextTurn("user", "a"),), ContextTurn("assistant", "b"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +17,41 @@ ANOTHER = "policy@"
 
 def found_from(align: AlignSettings, base: Path) -> AlignSettings:
     """A copy whose prompts, tasks, and partner where it is a folder or asks by a file, are found from ``base``."""
-    changes: dict[str, Any] = {}
+
+    def found(path: str) -> str:
+        # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
+        return os.path.normpath(base / os.path.expanduser(path))  # noqa: PTH111
+
+    changes = _placed(align, found)
     if align.prompts is not None:
-        changes["prompts"] = Path(_from(base, str(align.prompts)))
-    given = dict(align.partner_settings)
-    for name, is_file in (("policy", is_folder_name), ("prompt", is_path)):
-        if isinstance(given.get(name), str) and is_file(given[name]):
-            given[name] = _from(base, given[name])
-    if given != align.partner_settings:
-        changes["partner_settings"] = given
-    played = dict(align.environment_settings)
-    if isinstance(played.get("tasks"), str):
-        played["tasks"] = _from(base, played["tasks"])
-    other, folder = str(played.get("other", "")), str(played.get("other", "")).removeprefix(ANOTHER)
-    if other.startswith(ANOTHER) and is_folder_name(folder):
-        played["other"] = f"{ANOTHER}{_from(base, folder)}"
-    if played != align.environment_settings:
-        changes["environment_settings"] = played
+        changes["prompts"] = Path(found(str(align.prompts)))
     return align.model_copy(update=changes) if changes else align
+
+
+def shown(align: AlignSettings) -> dict[str, Any]:
+    """What of these is shown in place of what it is: files and folders by their names."""
+    changes = _placed(align, lambda path: Path(path).name if Path(path).is_absolute() else path)
+    return changes if align.prompts is None else {**changes, "prompts": align.prompts.name}
+
+
+def _placed(align: AlignSettings, place: Callable[[str], str]) -> dict[str, Any]:
+    """The tables of settings in which some path becomes another by ``place``, with it."""
+    changes: dict[str, Any] = {}
+    for table, paths in (
+        ("partner_settings", {"policy": is_folder_name, "prompt": is_path}),
+        ("environment_settings", {"tasks": lambda path: True, "other": lambda path: False}),
+    ):
+        given = getattr(align, table)
+        placed = dict(given)
+        for name, is_one in paths.items():
+            value = given.get(name)
+            if isinstance(value, str) and is_one(value):
+                placed[name] = place(value)
+            elif isinstance(value, str) and value.startswith(ANOTHER) and is_folder_name(value.removeprefix(ANOTHER)):
+                placed[name] = f"{ANOTHER}{place(value.removeprefix(ANOTHER))}"
+        if placed != given:
+            changes[table] = placed
+    return changes
 
 
 def consented(align: AlignSettings, host: str | None) -> AlignSettings:
@@ -47,30 +65,3 @@ def consented(align: AlignSettings, host: str | None) -> AlignSettings:
     if isinstance(asked, dict) and asked.get("allow_host") is None:
         changes["environment_settings"] = {**align.environment_settings, "llm": {**asked, "allow_host": host}}
     return align.model_copy(update=changes) if changes else align
-
-
-def shown(align: AlignSettings) -> dict[str, Any]:
-    """What of these is shown in place of what it is: files and folders by their names."""
-    changes: dict[str, Any] = {}
-    if align.prompts is not None:
-        changes["prompts"] = align.prompts.name
-    given = dict(align.partner_settings)
-    for name in ("policy", "prompt"):
-        if Path(str(given.get(name, ""))).is_absolute():
-            given[name] = Path(given[name]).name
-    if given != align.partner_settings:
-        changes["partner_settings"] = given
-    played = dict(align.environment_settings)
-    if Path(str(played.get("tasks", ""))).is_absolute():
-        played["tasks"] = Path(played["tasks"]).name
-    other = str(played.get("other", ""))
-    if other.startswith(ANOTHER) and Path(other.removeprefix(ANOTHER)).is_absolute():
-        played["other"] = f"{ANOTHER}{Path(other).name}"
-    if played != align.environment_settings:
-        changes["environment_settings"] = played
-    return changes
-
-
-def _from(base: Path, path: str) -> str:
-    # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
-    return os.path.normpath(base / os.path.expanduser(path))  # noqa: PTH111

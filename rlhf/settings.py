@@ -11,10 +11,10 @@ from pydantic import Field, model_validator
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.presets import Preset, PresetSettings
-from apportion.rlhf.alarm_settings import AlarmSettings
-from apportion.rlhf.algorithms import READ_BY, Algorithm
+from apportion.rlhf.algorithms import ALGORITHMS, Algorithm, AlgorithmName, listed, readers, unrewarded
 from apportion.rlhf.plugins import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin
 from apportion.rlhf.policy_settings import (
+    AlarmSettings,
     ContextTurns,
     Device,
     Dtype,
@@ -51,10 +51,10 @@ class AlignSettings(PresetSettings):
         "appendix E as the discount; paper-kl has it as the weight of the divergence; savoir is SAVOIR's GRPO "
         "(appendix D), savoir-sft what goes before it",
     )
-    algorithm: Algorithm = Field(
-        default="ppo",
-        description="ppo (Schulman et al., 2017), grpo (Shao et al., 2024) and rloo (Ahmadian et al., 2024) raise the "
-        "reward; sft learns the target's own turns",
+    algorithm: AlgorithmName = Field(
+        default=next(iter(ALGORITHMS)),
+        description=f"{listed(f'{row.name} ({row.paper})' for row in ALGORITHMS.values() if row.needs_reward)} raise "
+        f"the reward; {unrewarded()} learns the target's own turns",
     )
 
     policy: str = Field(
@@ -86,17 +86,23 @@ class AlignSettings(PresetSettings):
     device: Device = "cpu"
     dtype: Dtype = "float32"
     generation: Literal["transformers", "vllm"] = Field(
-        default="transformers", description="what samples the replies of grpo and rloo; vllm is an extra, for GPUs"
+        default="transformers",
+        description=f"what samples the replies of {readers('generation')}; vllm is an extra, for GPUs",
     )
-    steps: int = Field(default=25, ge=1, description="rounds of sampling and updates; of sft, updates")
+    steps: int = Field(default=25, ge=1, description=f"rounds of sampling and updates; of {unrewarded()}, updates")
     epochs: int | None = Field(
-        default=None, ge=1, description="sft: passes over what the target said, in place of steps; none takes steps"
+        default=None,
+        ge=1,
+        description=f"{readers('epochs')}: passes over what the target said, in place of steps; none takes steps",
     )
-    batch_size: int = Field(default=24, ge=2, description="replies sampled a step; of sft, turns learned from a step")
+    batch_size: int = Field(
+        default=24, ge=2, description=f"replies sampled a step; of {unrewarded()}, turns learned from a step"
+    )
     num_generations: int = Field(
         default=8,
         ge=2,
-        description="grpo and rloo: replies to one context that are compared; batch_size holds whole groups",
+        description=f"{readers('num_generations')}: replies to one context that are compared; batch_size holds whole "
+        "groups",
     )
     mini_batch_size: int = Field(
         default=24, ge=1, description="replies an optimizer step; lower it where memory is short"
@@ -125,7 +131,8 @@ class AlignSettings(PresetSettings):
     warmup: int | None = Field(
         default=None,
         ge=0,
-        description="updates (of ppo: steps) in which the learning rates rise from 0 before that; none is 0",
+        description=f"updates (of {readers('value_lr')}: steps) in which the learning rates rise from 0 before that; "
+        "none is 0",
     )
     clip: float = Field(default=0.2, gt=0, lt=1, description="clip range of the probability ratio")
     value_clip: float = Field(default=0.2, gt=0, description="clip range of a value around its old one")
@@ -190,8 +197,8 @@ class AlignSettings(PresetSettings):
     environment: str | None = Field(
         default=None,
         min_length=1,
-        description="grpo: dialogues are played live in this environment (sotopia), in place of the policy split's "
-        "contexts, until its rules end them; a group is episodes of one task and seat",
+        description=f"{readers('environment')}: dialogues are played live in this environment (sotopia), in place of "
+        "the policy split's contexts, until its rules end them; a group is episodes of one task and seat",
     )
     environment_settings: dict[str, Any] = Field(
         default={}, description="settings of that environment, as a table: docs/align.md names the keys"
@@ -223,26 +230,19 @@ class AlignSettings(PresetSettings):
         return {name: given for name, given in preset.items() if name not in left}
 
     @model_validator(mode="after")
-    def _minibatch_fits(self) -> AlignSettings:
-        if self.mini_batch_size > self.batch_size:
-            raise ValueError(
-                f"mini_batch_size {self.mini_batch_size} is larger than batch_size {self.batch_size}; lower it"
-            )
-        if self.micro_batch_size is not None and self.micro_batch_size > self.mini_batch_size:
-            raise ValueError(
-                f"micro_batch_size {self.micro_batch_size} is larger than mini_batch_size {self.mini_batch_size}; "
-                "lower it"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _one_reward_model(self) -> AlignSettings:
-        if self.reward_model is not None and self.reward_method is not None:
-            raise ValueError("reward_model and reward_method name one each; take one of them out")
+    def _sizes_fit(self) -> AlignSettings:
+        for part, whole in (("mini_batch_size", "batch_size"), ("micro_batch_size", "mini_batch_size")):
+            size, limit = getattr(self, part), getattr(self, whole)
+            if size is not None and size > limit:
+                raise ValueError(f"{part} {size} is larger than {whole} {limit}; lower it")
+        if self.processes > self.batch_size:
+            raise ValueError(f"processes {self.processes} is more than batch_size {self.batch_size}; lower it")
         return self
 
     @model_validator(mode="after")
     def _chosen_by_name(self) -> AlignSettings:
+        if self.reward_model is not None and self.reward_method is not None:
+            raise ValueError("reward_model and reward_method name one each; take one of them out")
         try:
             self.reward_by.checked(self.reward_settings)
             self.partner_by.checked(self.partner_settings)
@@ -264,8 +264,9 @@ class AlignSettings(PresetSettings):
             if self.environment_settings:
                 raise ValueError("environment_settings are given, and no environment; name one, or take them out")
             return self
-        if self.algorithm != "grpo":
-            raise ValueError(f"environment = {self.environment!r} is for grpo, not for {self.algorithm}; take it out")
+        if "environment" not in self.trainer.reads:
+            fit = readers("environment")
+            raise ValueError(f"environment = {self.environment!r} is for {fit}, not for {self.algorithm}; take it out")
         for name in ("max_turns", "partner", "prompts", "generation"):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(
@@ -275,34 +276,25 @@ class AlignSettings(PresetSettings):
         return self
 
     @model_validator(mode="after")
-    def _processes_fit(self) -> AlignSettings:
-        if self.processes > self.batch_size:
-            raise ValueError(f"processes {self.processes} is more than batch_size {self.batch_size}; lower it")
-        return self
-
-    @model_validator(mode="after")
     def _suits_the_algorithm(self) -> AlignSettings:
-        if self.algorithm != "ppo":
+        reads = self.trainer.reads
+        if self.trainer.by_trl:
             self._divides_evenly()
-        if self.algorithm in ("grpo", "rloo") and self.batch_size % self.num_generations:
-            raise ValueError(
-                f"batch_size {self.batch_size} holds no whole number of groups of {self.num_generations}; change "
-                "num_generations"
-            )
-        if self.algorithm in ("rloo", "sft") and self.max_turns > 1:
-            raise ValueError(
-                f"{self.algorithm} answers one turn, max_turns is {self.max_turns}; take ppo or grpo, or 1 turn"
-            )
-        if self.algorithm != "ppo" and "lm_head" in self.lora.targets:
+        if "num_generations" in reads and self.batch_size % (group := self.num_generations):
+            size = f"batch_size {self.batch_size}"
+            raise ValueError(f"{size} holds no whole number of groups of {group}; change num_generations")
+        if "max_turns" not in reads and self.max_turns > 1:
+            fit = readers("max_turns", "or")
+            raise ValueError(f"{self.algorithm} answers one turn, max_turns is {self.max_turns}; take {fit}, or 1 turn")
+        if self.trainer.by_trl and "lm_head" in self.lora.targets:
             raise ValueError(f"{self.algorithm}: TRL trains no adapter on lm_head; take it out of lora.targets")
         if self.generation == "vllm":
             self._suits_vllm()
         return self
 
     def _divides_evenly(self) -> None:
-        name, update = (
-            ("batch_size", self.batch_size) if self.algorithm == "sft" else ("mini_batch_size", self.mini_batch_size)
-        )
+        name = "mini_batch_size" if self.trainer.needs_reward else "batch_size"
+        update: int = getattr(self, name)
         share = update // self.processes
         each = "mini_batch_size" if self.processes == 1 else f"each process' part of {name},"
         for whole, total, part, size in (
@@ -314,12 +306,17 @@ class AlignSettings(PresetSettings):
                 raise ValueError(f"{self.algorithm}: {whole} {total} is no multiple of {part} {size}; change one")
 
     def _suits_vllm(self) -> None:
-        if self.algorithm not in ("grpo", "rloo"):
-            raise ValueError(f"generation = 'vllm' is for grpo and rloo, not for {self.algorithm}")
+        if "generation" not in self.trainer.reads:
+            raise ValueError(f"generation = 'vllm' is for {readers('generation')}, not for {self.algorithm}")
         if self.policy == "tiny" or self.device != "cuda":
             raise ValueError("generation = 'vllm' needs device = 'cuda' and a named policy, not tiny")
         if self.max_turns > 1:
             raise ValueError(f"generation = 'vllm' samples single turns; max_turns is {self.max_turns}")
+
+    @property
+    def trainer(self) -> Algorithm:
+        """The row of ``algorithm``."""
+        return ALGORITHMS[self.algorithm]
 
     @property
     def reward_by(self) -> Plugin:
@@ -361,26 +358,24 @@ class AlignSettings(PresetSettings):
     @property
     def window(self) -> Window:
         """What the policy reads, and how its replies are sampled."""
-        return Window.model_construct(**{name: getattr(self, name) for name in Window.model_fields})
+        return Window.of(self)
 
     @property
     def placement(self) -> Placement:
         """Where the policy runs."""
-        return Placement.model_construct(**{name: getattr(self, name) for name in Placement.model_fields})
+        return Placement.of(self)
 
     @property
     def adapter(self) -> LoraSettings:
-        """The adapters as the algorithm trains them: with dropout in sft alone.
-
-        The ratio of ppo, grpo and rloo is to compare two policies, not one policy with and without dropout.
-        """
-        return self.lora if self.algorithm == "sft" else self.lora.model_copy(update={"dropout": 0.0})
+        """The adapters as they are trained: without dropout where two policies' log-probabilities are compared."""
+        return self.lora if "lora.dropout" in self.trainer.reads else self.lora.model_copy(update={"dropout": 0.0})
 
     @property
     def unread(self) -> tuple[str, ...]:
         """Settings that were given and that the algorithm does not read, in order of the alphabet."""
         given = self.model_fields_set - self.brought
-        unread = [name for name in given & set(READ_BY) if self.algorithm not in READ_BY[name]]
+        optional = frozenset[str]().union(*(row.reads for row in ALGORITHMS.values()))
+        unread = list(given & optional - self.trainer.reads)
         if self.adapter != self.lora and "dropout" in self.lora.model_fields_set and "lora.dropout" not in self.brought:
             unread.append("lora.dropout")
         return tuple(sorted(unread))
@@ -398,10 +393,8 @@ class AlignSettings(PresetSettings):
     @property
     def divergence_weight(self) -> float:
         """``beta`` as it is used: as set, else one that suits the learning rate that the policy gets."""
-        if self.beta is None:
-            return TINY_KL if self.policy == "tiny" else PAPER_KL
-        return self.beta
+        fitting = TINY_KL if self.policy == "tiny" else PAPER_KL
+        return fitting if self.beta is None else self.beta
 
 
 PAPER = AlignSettings(preset="paper")
-"""LLM-GELI's settings; see `apportion.rlhf.presets`."""

@@ -85,8 +85,8 @@ def merge_command(policy: str, out: Path, device: str, dtype: str, as_json: bool
     POLICY is what `apportion run --only align` wrote (RUN/policy). The model can be aligned again, as GRPO after SFT,
     and be loaded by any program that takes a Hugging Face model. What is at OUT is never replaced.
     """
+    from apportion.rlhf.policy.folder import merge_policy
     from apportion.rlhf.policy.loading import check_device
-    from apportion.rlhf.policy.merging import merge_policy
     from apportion.rlhf.policy_settings import Placement
 
     placement = Placement.model_validate({"device": device, "dtype": dtype})

@@ -60,7 +60,7 @@ def score_command(
     and `seed` are taken from MODEL's name. Exit code 1 where a session could not be scored. Stopped at any moment, the
     same command goes on with the next session; run again when it is finished, it says so.
     """
-    from apportion.reward_model.score_metadata import write_note
+    from apportion.reward_model.score_journal import write_note
     from apportion.reward_model.scoring import finished, scored, write_scores
 
     check_place(out, "--out", SUFFIXES)
@@ -109,7 +109,7 @@ def _document(work: ScoringResult, out: Path) -> dict[str, object]:
         "without_target_turns": scores.silent,
         "longer_than_read_at_once": scores.shortened,
         "failed": scores.failed,
-        "taken_up": scores.taken_up,
+        "resumed": scores.resumed,
     }
 
 
@@ -130,8 +130,8 @@ def _summary(scores: CorpusScores, out: Path, model: Path) -> str:
 
 def _left_out(scores: CorpusScores) -> list[str]:
     lines = []
-    if scores.taken_up:
-        lines.append(f"taken up: {scores.taken_up:,} sessions that had been scored before the last run was stopped")
+    if scores.resumed:
+        lines.append(f"taken up: {scores.resumed:,} sessions that had been scored before the last run was stopped")
     if scores.shortened:
         shortened = counted(scores.shortened, "session")
         lines.append(

@@ -13,7 +13,7 @@ from itertools import groupby
 from apportion.corpus.session import Episode, Turn
 from apportion.decompose.influence.scorer import Prompt
 from apportion.llm_client.request import ChatMessage
-from apportion.reward_model.background_text import OWN, known_lines
+from apportion.reward_model.history_windows import OWN, known_lines
 
 SILENCE = "…"
 """Stands for an utterance that is left out: somebody else still spoke before, so that every chat template has a place

@@ -61,7 +61,7 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     InputError
         The backbone cannot be loaded.
     """
-    from apportion.reward_model.network.prepacked_linear import reading_backbone
+    from apportion.reward_model.network.backbones import reading_backbone
     from apportion.reward_model.network.texts import embed_replies, embed_texts
 
     backbone = reading_backbone(settings.backbone, settings.max_tokens)

@@ -60,7 +60,7 @@ WRAPPERS = Registry(
     must_be="an apportion.environments.agents.wrappers.Wrapper",
     fits=lambda thing: callable(getattr(thing, "around", None)),
     # By its place alone: what it is trained with is above this package, and is loaded when somebody names it.
-    ours={"refiner": "apportion.rlhf.stackelberg.wrapper:REFINER"},
+    ours={"refiner": "apportion.rlhf.stackelberg.refiner:REFINER"},
 )
 
 

@@ -17,6 +17,7 @@ from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.truncate import first_few, indented, listed
 from apportion.pipeline.config import Config
+from apportion.rlhf.algorithms import unrewarded
 
 MOST_PROBLEMS = 20
 REWARDS_WITHOUT = (
@@ -26,7 +27,7 @@ REWARDS_WITHOUT = (
 """What a person who has no scores is told who asked for turn rewards."""
 WITHOUT_SCORES = (
     "A policy can do without: set align.reward_model to the folder of a reward model that another run has trained "
-    "(RUN/reward_models/METHOD-seed0), or align.algorithm = 'sft', which needs no reward."
+    f"(RUN/reward_models/METHOD-seed0), or align.algorithm = {unrewarded()!r}, which needs no reward."
 )
 
 
@@ -161,7 +162,7 @@ def _check_limit(config: Config, named: Collection[str], sessions: Mapping[str, 
 
 def _does_without_scores(config: Config) -> bool:
     """Whether a policy is to be trained that needs no score of this corpus."""
-    return config.align.enabled and (config.align.reward_model is not None or config.align.algorithm == "sft")
+    return config.align.enabled and (config.align.reward_model is not None or not config.align.trainer.needs_reward)
 
 
 def _power_warning(rated: int, split: SplitSettings) -> str | None:

@@ -113,15 +113,15 @@ def _first_requests(engine: Engine, stages: Collection[str]) -> _Asked | None:
         return None
     if settings is None:
         return _in_environment(engine)
-    from apportion.rlhf.sampling.interactive_partner import first_dialogues
     from apportion.rlhf.sampling.language_model_partner import request_of
+    from apportion.rlhf.sampling.partner import opening_dialogues
 
     config = engine.config
     if config.align.prompts is not None:
         episodes = read_prompts(config.align.prompts)
     else:
         episodes = align_episodes(tuple(engine.sessions.values()), config, config.rating)
-    first = [request_of(dialogue, settings) for dialogue in first_dialogues(episodes)]
+    first = [request_of(dialogue, settings) for dialogue in opening_dialogues(episodes)]
     return _Asked(settings, first, config.align.max_turns - 1, CALLED, SAID)
 
 

@@ -17,14 +17,13 @@ from apportion.pipeline.config import Config, key_of
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.plugins import asking_of, check_chosen, chosen_identity
 from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
-from apportion.rlhf.launch.config import check_config
+from apportion.rlhf.launch.launcher import check_config
 from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.policy.loading import check_whole, is_folder_name
 from apportion.rlhf.policy.prompts import read_prompts
 from apportion.rlhf.preflight import check_alignment
-from apportion.rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
-from apportion.rlhf.training.partial_curves import measured_until
-from apportion.rlhf.training.weights_and_biases import check_wandb, wandb_run
+from apportion.rlhf.training.metrics import measured_until
+from apportion.rlhf.training.tracking import check_event_folder, check_tensorboard, check_wandb, event_files, wandb_run
 
 if TYPE_CHECKING:
     from apportion.rlhf.training.job import Job
@@ -109,7 +108,7 @@ def _nothing_to_align(config: Config, sessions: Mapping[str, Session]) -> str | 
     align = config.align
     if (
         config.split.policy > 0
-        or align.algorithm == "sft"
+        or not align.trainer.needs_reward
         or align.prompts is not None
         or align.environment is not None
     ):

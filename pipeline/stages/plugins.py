@@ -11,7 +11,7 @@ from apportion.llm_client.transport.consent import who_reads
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun
 from apportion.rlhf.plugins import POLICY
-from apportion.rlhf.policy.opening import check_policy
+from apportion.rlhf.policy.folder import check_policy
 from apportion.rlhf.policy.prompts import read_prompts
 
 if TYPE_CHECKING:
@@ -74,11 +74,9 @@ def check_chosen(before: BeforeRun) -> Iterator[str]:
         partner = asking_partner(config) or asking_other(config)
         if partner is None or before.finished():
             return
-        from apportion.rlhf.sampling.sotopia_reset import asker_of
-
         called = PARTNER if asking_partner(config) is not None else OTHER
         try:
-            asker_of(partner, asking_of(config), called).check(looks_only=True)
+            asking_of(config).session(partner, called).check(looks_only=True)
         except InputError as error:
             if before.sends:
                 raise

@@ -1,6 +1,5 @@
 """How r_theta learns.
 
-From the ground up: `objective` and `turn_mse` (what it learns), `dataset`, `training_state` (what goes on after a
-kill), `loop` (the one training loop), `data_parallel`, `training`, `distillation` (a decomposition's rewards into a
-model).
+From the ground up: `objective` (what it learns), `dataset`, `loop` (the one training loop, and what goes on after a
+kill), `data_parallel`, `training`, `distillation` (a decomposition's rewards into a model).
 """

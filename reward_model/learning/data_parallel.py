@@ -21,16 +21,8 @@ WEIGHTS, HISTORY, FAILURE = "weights.safetensors", "history.json", "failure.json
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 
 
-def train_together(training: Training, progress: Progress, state: Path | None) -> tuple[EpochRow, ...]:
-    """`apportion.reward_model.learning.training.train` by ``settings.processes`` processes.
-
-    Raises
-    ------
-    InputError
-        More processes than GPUs.
-    UnitError
-        What the training raises, or a process that was killed.
-    """
+def train_distributed(training: Training, progress: Progress, state: Path | None) -> tuple[EpochRow, ...]:
+    """`apportion.reward_model.learning.training.train` by ``settings.processes`` processes."""
     from accelerate.utils import PrepareForLaunch, patch_environment
     from torch.multiprocessing import get_context
     from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException, start_processes

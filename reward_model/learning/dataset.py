@@ -34,20 +34,17 @@ class TurnInputs(Protocol):
 
     def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
         """r_theta (K) of the turns at ``positions`` (K) int64."""
+        return model.of_embeddings(self.embed(model, positions))
 
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32."""
 
 
 @dataclass(frozen=True)
-class EmbeddedTurns:
+class EmbeddedTurns(TurnInputs):
     """Turns that a frozen backbone has read: ``embeddings`` [shape=(N, d)] float32."""
 
     embeddings: Tensor
-
-    def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
-        """r_theta (K) by the head alone."""
-        return model.of_embeddings(self.embed(model, positions))
 
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32."""
@@ -55,14 +52,10 @@ class EmbeddedTurns:
 
 
 @dataclass(frozen=True)
-class TokenizedTurns:
+class TokenizedTurns(TurnInputs):
     """Turns that a trained backbone reads anew in every step."""
 
     encoded: Sequence[Encoded]
-
-    def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
-        """r_theta (K) by backbone and head."""
-        return model.of_embeddings(self.embed(model, positions))
 
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32, with gradients to the backbone."""
@@ -71,7 +64,7 @@ class TokenizedTurns:
 
 
 @dataclass(frozen=True)
-class OnePassTurns:
+class OnePassTurns(TurnInputs):
     """Turns of S dialogues that a trained causal backbone reads anew in every step, each dialogue once.
 
     ``offsets`` (S + 1) int64: where the dialogues begin among the N turns.
@@ -79,10 +72,6 @@ class OnePassTurns:
 
     dialogues: Sequence[EncodedDialogue]
     offsets: Tensor
-
-    def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
-        """r_theta (K) by backbone and head."""
-        return model.of_embeddings(self.embed(model, positions))
 
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32, with gradients to the backbone."""

@@ -26,8 +26,8 @@ from apportion.reward_model.learning.dataset import (
     turn_values,
 )
 from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
-from apportion.reward_model.learning.turn_mse import TurnMSE
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 

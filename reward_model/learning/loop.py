@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,32 @@ from torch import Tensor
 
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
+from apportion.foundation.files import write_atomically
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.dataset import Dataset
-from apportion.reward_model.learning.objective import Batch, Objective
-from apportion.reward_model.learning.training_state import read_state, write_state
+from apportion.reward_model.learning.objective import Objective
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
+
+
+def write_state(path: Path, state: dict[str, Any]) -> None:
+    """Replace the state at ``path`` at once: a kill leaves the old one or the new one."""
+    write_atomically(path, partial(torch.save, state))
+
+
+def read_state(path: Path, expected: str) -> dict[str, Any] | None:
+    """The state at ``path``; None where there is none, a damaged one, or that of another training.
+
+    It is our own file, and all the same read without running anything that is pickled in it.
+    """
+    try:
+        state: Any = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        return None
+    except Exception:  # Whatever torch finds wrong with a damaged file: the training starts anew.
+        return None
+    return state if isinstance(state, dict) and state.get("fingerprint") == expected else None
+
 
 LARGEST_GRADIENT = 1.0
 STATE_VERSION = 1
@@ -97,7 +118,8 @@ def training_loop(
             train_loss = _train_epoch(run, epoch)
             validation_loss = _measure(run, epoch)
             run.end_epoch(EpochRow(epoch, train_loss, validation_loss))
-            progress(epoch, settings.epochs, _described(run.history[-1]))
+            measured = "" if validation_loss is None else f", validation {validation_loss:.4g}"
+            progress(epoch, settings.epochs, f"epoch {epoch}: loss {train_loss:.4g}{measured}")
             if state is not None:
                 reached = run.state(mark)
                 if processes.rank == 0:
@@ -242,7 +264,9 @@ def _losses(training: Training, rows: Sequence[int], sampled: Sequence[Tensor], 
     finite = torch.isfinite(losses)
     if not bool(finite.all()):
         term = int(torch.nonzero(~finite)[0])
-        session_id, *_ = data.history_windows.keys[rows[_episode_of(term, len(losses), batch)]]
+        # There is one term an episode, or one a turn.
+        place = term if len(losses) == len(batch.lengths) else int(batch.episode[term])
+        session_id, *_ = data.history_windows.keys[rows[place]]
         raise UnitError(
             f"{objective.name}, epoch {epoch}, session {session_id}: the loss is {losses[term]:g}, not "
             "a finite number. Look at that session's score and turn rewards; if they are right, lower train_reward.lr "
@@ -251,15 +275,5 @@ def _losses(training: Training, rows: Sequence[int], sampled: Sequence[Tensor], 
     return losses
 
 
-def _episode_of(term: int, terms: int, batch: Batch) -> int:
-    """The place in the batch of a loss term's episode: there is one term an episode, or one a turn."""
-    return term if terms == len(batch.lengths) else int(batch.episode[term])
-
-
 def _copy(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in weights.items()}
-
-
-def _described(row: EpochRow) -> str:
-    text = f"epoch {row.epoch}: loss {row.train_loss:.4g}"
-    return text if row.validation_loss is None else f"{text}, validation {row.validation_loss:.4g}"

@@ -45,17 +45,12 @@ class Batch:
 class Objective(Protocol):
     """One way to train r_theta. The loop (`apportion.reward_model.learning.training.train`) knows nothing else of it.
 
-    ``name`` is shown to people, ``hyper_parameters`` too; ``needs_turn_rewards`` asks for one at every training turn,
-    otherwise the episodes' returns are given.
+    ``name`` and ``hyper_parameters`` are shown to people.
     """
 
     @property
     def name(self) -> str:
         """What people call it."""
-
-    @property
-    def needs_turn_rewards(self) -> bool:
-        """Whether it learns from turn rewards rather than from returns."""
 
     @property
     def hyper_parameters(self) -> Mapping[str, float | bool]:
@@ -79,3 +74,22 @@ class EveryTurn:
     def sample(self, length: int, generator: torch.Generator) -> Tensor:
         """All T turns."""
         return torch.arange(length)
+
+
+@dataclass(frozen=True)
+class TurnMSE(EveryTurn):
+    """Eq. 5 of LLM-GELI: the mean over turns of (r_LI - r_theta)^2."""
+
+    name: str = "turn MSE (Eq. 5, LLM-GELI)"
+
+    def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
+        """Squared errors of the N turns, in squared units of reward.
+
+        Raises
+        ------
+        ValueError
+            The batch has no turn rewards.
+        """
+        if batch.turn_rewards is None:
+            raise ValueError("TurnMSE needs a batch with turn rewards")
+        return (batch.turn_rewards - predicted) ** 2  # Eq. 5, LLM-GELI

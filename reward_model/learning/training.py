@@ -14,7 +14,7 @@ from apportion.corpus.schema import HISTORY
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
-from apportion.reward_model.learning.data_parallel import train_together
+from apportion.reward_model.learning.data_parallel import train_distributed
 from apportion.reward_model.learning.dataset import Dataset
 from apportion.reward_model.learning.loop import EpochRow, Training, training_loop
 from apportion.reward_model.model import RewardModel
@@ -59,7 +59,7 @@ def train(training: Training, progress: Progress, state: Path | None = None) -> 
             "what kept the sessions out in the quarantine table."
         )
     if training.settings.processes > 1:
-        return train_together(training, progress, state)
+        return train_distributed(training, progress, state)
     return training_loop(training, progress, state, Processes())
 
 

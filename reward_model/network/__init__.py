@@ -1,6 +1,5 @@
 """From a dialogue's text to the numbers that a head makes a reward of.
 
-From the ground up: `tokens` and `dialogue` (what is read, as numbers), `causal` and `backbones` (the networks that
-read), `preflight` (whether one can be had), `prepacked_linear` (one that reads quickly), `embed` and `texts` (what a
-frozen one gives, and what it has given before).
+From the ground up: `tokens` and `dialogue` (what is read, as numbers), `backbones` (the networks that read),
+`preflight` (whether one can be had), `embed` and `texts` (what a frozen one gives).
 """

@@ -15,7 +15,6 @@ from torch.utils.checkpoint import checkpoint
 
 from apportion.foundation.errors import InputError
 from apportion.reward_model.history_windows import Pair
-from apportion.reward_model.network.causal import check_causal
 from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
 from apportion.reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
 from apportion.reward_model.settings import MINILM, Scoring
@@ -61,10 +60,7 @@ class Backbone(nn.Module):
     def train_upper(self, layers: int) -> Backbone:
         """Let only the last ``layers`` of the layer stack be trained, or everything where it is 0.
 
-        Raises
-        ------
-        InputError
-            The model has no stack of layers.
+        Raises InputError: the model has no stack of layers.
         """
         if layers == 0:
             return self.requires_grad_(True)
@@ -78,10 +74,7 @@ class Backbone(nn.Module):
 
         Transformers' own switch works only in training mode, and this network stays out of that (`train`).
 
-        Raises
-        ------
-        InputError
-            The model has no stack of layers.
+        Raises InputError: the model has no stack of layers.
         """
         for layer in self._stack("gradient_checkpointing = true"):
             layer.forward = partial(_recomputed, layer.forward)
@@ -100,7 +93,7 @@ class Backbone(nn.Module):
         """Embeddings [shape=(N, d)] float32 of N windows, in their order, computed in batches of like length."""
         texts = [*(both.window for both in encoded), *(both.reply for both in encoded)]
         batches = length_batches(texts, TEXTS_AT_ONCE)
-        parts = [self._pooled([texts[i] for i in batch]) for batch in batches]
+        parts = [self.pooled([texts[i] for i in batch]) for batch in batches]
         order = torch.tensor([i for batch in batches for i in batch], dtype=torch.int64)
         windows, replies = torch.cat(parts)[torch.argsort(order)].chunk(2)
         return torch.cat([windows, replies], dim=1).cpu()  # The head is small, and stays where the turn rewards are.
@@ -134,7 +127,8 @@ class Backbone(nn.Module):
         self.tokens.tokenizer.save_pretrained(folder)
         _forget_origin(folder / "tokenizer_config.json")
 
-    def _pooled(self, texts: Sequence[Tokens]) -> Tensor:
+    def pooled(self, texts: Sequence[Tokens]) -> Tensor:
+        """The last states of texts, averaged over each one's tokens [shape=(B, hidden size)]."""
         inputs = self.tokens.pad(texts)
         states = self._states(inputs)
         mask = inputs["attention_mask"].unsqueeze(-1).to(states)
@@ -151,12 +145,6 @@ def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> 
     """The backbone ``name`` with its published weights: ``minilm``, a folder, or a name on the Hugging Face hub.
 
     Weights are read from safetensors only, and no code that comes with a model is run.
-
-    Raises
-    ------
-    InputError
-        No such model, no network, no safetensors, weights missing, code of its own, ``max_tokens`` more than it
-        can read, or one that is not causal with ``scoring = "one_pass"``.
     """
     source = _source(name)
     try:
@@ -193,13 +181,7 @@ def check_loadable(name: str, max_tokens: int) -> None:
 
 
 def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
-    """The architecture and tokenizer that `Backbone.save` wrote, with weights still to be filled in.
-
-    Raises
-    ------
-    InputError
-        A file is missing or cannot be read, or the architecture brings code of its own.
-    """
+    """The architecture and tokenizer that `Backbone.save` wrote, with weights still to be filled in."""
     try:
         with _loading() as transformers:
             config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
@@ -296,3 +278,60 @@ def _loading() -> Iterator[Any]:
             yield transformers
     finally:
         log.set_verbosity(verbosity)
+
+
+TOKENS = 8
+LARGEST_DIFFERENCE = 1e-5
+"""Of states of about 1; a causal network's are equal but for rounding, others differ by thousandths and more."""
+
+
+def check_causal(name: str, encoder: Any, vocabulary: int) -> None:
+    """Read two texts whose second halves differ: in a causal network, the states of the first half are the same.
+
+    Asking the network itself holds for every architecture; a list of names would not.
+    """
+    text = torch.arange(TOKENS).unsqueeze(0) % vocabulary
+    other = text.clone()
+    other[:, TOKENS // 2 :] = (text[:, TOKENS // 2 :] + 1 + TOKENS) % vocabulary
+    seen = torch.ones_like(text)
+    encoder.eval()
+    with torch.inference_mode():
+        states = [encoder(input_ids=ids, attention_mask=seen).last_hidden_state for ids in (text, other)]
+    first, again = (state[:, : TOKENS // 2].float() for state in states)
+    if float((first - again).abs().max()) > LARGEST_DIFFERENCE * max(1.0, float(first.abs().max())):
+        raise InputError(
+            f"train_reward.scoring = 'one_pass': the backbone {name!r} ({type(encoder).__name__}) is bidirectional, so "
+            "a turn's reward would depend on what was said after it. Name a causal language model (GPT-2, LLaMA, "
+            "Qwen, …), or set scoring to 'windowed'."
+        )
+
+
+@lru_cache(maxsize=2)
+def reading_backbone(name: str, max_tokens: int) -> Backbone:
+    """`load_backbone` once a process, to read single texts on the CPU: never trained, moved or saved.
+
+    Raises InputError: as `load_backbone`.
+    """
+    return pack(load_backbone(name, max_tokens).requires_grad_(False).eval())
+
+
+def pack(backbone: Backbone) -> Backbone:
+    """Let its linear layers multiply by oneDNN, with their weights in its order (where this torch has it).
+
+    Torch hands them to Intel's MKL, which on other makers' processors leaves half of what they can do unused. Results
+    differ by rounding: by about a millionth of a hidden state.
+    """
+    operations = torch.ops.mkldnn
+    has_it: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not (has_it and hasattr(operations, "_linear_pointwise")):
+        return backbone
+    for layer in backbone.encoder.modules():
+        if type(layer) is nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
+            packed = operations._reorder_linear_weight(layer.weight.detach(), None)
+            layer.forward = partial(_multiplied, packed, layer.bias)  # type: ignore[method-assign]
+    return backbone
+
+
+def _multiplied(packed: Tensor, bias: Tensor | None, states: Tensor) -> Tensor:
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(states, packed, bias, "none", [], "")
+    return product

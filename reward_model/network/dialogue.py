@@ -8,8 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from apportion.corpus.speaker_labels import TARGET
-from apportion.reward_model.background_text import fair_shares, known_head
-from apportion.reward_model.history_windows import Said, history_text
+from apportion.reward_model.history_windows import Said, fair_shares, history_text, known_head
 from apportion.reward_model.network.tokens import Tokens
 
 

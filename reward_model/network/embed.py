@@ -27,15 +27,8 @@ def embed_session(session: Session, rating_name: str | None, settings: RewardMod
 
     A session is embedded by itself, so that the bits of its rows do not depend on which other sessions there are.
 
-    Returns
-    -------
-    pa.Table
-        EPISODE_KEY, ``turn`` and ``embedding`` (fixed_size_list<float32>, d numbers); the episodes' order, then turns.
-
-    Raises
-    ------
-    InputError
-        The backbone cannot be loaded.
+    Returns EPISODE_KEY, ``turn`` and ``embedding`` (fixed_size_list<float32>, d numbers); the episodes' order, then
+    turns. Raises InputError: the backbone cannot be loaded.
     """
     from apportion.reward_model.network.backbones import frozen_backbone
 

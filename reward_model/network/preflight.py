@@ -11,11 +11,8 @@ def check_backbone(settings: RewardModelSettings) -> None:
 
     Of the bundled backbone nothing need be looked at, nor torch imported, which takes seconds.
 
-    Raises
-    ------
-    InputError
-        A device that is not there; a model that is not, without network or safetensors, or that does not suit, as
-        `load_backbone` finds it (that it is causal for ``scoring = "one_pass"`` is looked at with the weights).
+    Raises InputError: a device that is not there; a model that is not, without network or safetensors, or that does not
+    suit, as `load_backbone` finds it (that it is causal for ``scoring = "one_pass"`` is looked at with the weights).
     """
     check_device(settings.device)
     if settings.backbone != MINILM:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
@@ -16,105 +17,83 @@ from apportion.reward_model.network.tokens import Tokens, length_batches
 if TYPE_CHECKING:
     from apportion.reward_model.network.backbones import Backbone
 
+Vectors = NDArray[np.float32]
+T = TypeVar("T", bound=Hashable)
 TEXTS_AT_ONCE = 16
 SENTENCES_AT_ONCE = 64
 TOKENS_IN_A_ROW = 256
 """Of texts that are read side by side: few enough that what they must not see of each other costs little."""
 
 
-@torch.inference_mode()
-def embed_texts(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]:
+def embed_texts(backbone: Backbone, texts: Sequence[str]) -> Vectors:
     """One vector a text: the hidden states of all layers, averaged over layers and tokens.
 
     The last layer of a sentence encoder is made for topics and loses much of the tone that the middle ones still have.
-
-    Parameters
-    ----------
-    texts : sequence of str, length N
-        An empty one gives zeros.
-
-    Returns
-    -------
-    float32 [shape=(N, d)]
-        d is the hidden size. Equal texts are computed once.
+    An empty text gives zeros. Returns [shape=(N, d)], d the hidden size.
     """
-    backbone.eval()
-    places, vectors = _once(backbone, texts)
-    tokens = backbone.tokens.alone(list(places))
     # BERT is told the positions of its tokens; others count them along the row, or by how far two are apart.
-    if backbone.config.model_type == "bert":
-        for row in _rows(tokens):
-            vectors[row] = _side_by_side(backbone, [tokens[i] for i in row]).float().numpy()
-    else:
-        for batch in length_batches(tokens, TEXTS_AT_ONCE):
-            vectors[batch] = _padded(backbone, [tokens[i] for i in batch]).float().numpy()
-    return vectors[[places.get(text, len(places)) for text in texts]]
+    packed = backbone.config.model_type == "bert"
+    batches = _rows if packed else partial(length_batches, size=TEXTS_AT_ONCE)
+    return _each_once(backbone, texts, bool, backbone.tokens.alone, batches, _side_by_side if packed else _padded)
 
 
-@torch.inference_mode()
-def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]:
+def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> Vectors:
     """One vector a text: the hidden states of the last layer, averaged over tokens; what the text is about.
 
-    It is the half of `apportion.reward_model.network.embed.embed_episodes` that is the turn's own, computed many at a
-    time.
-
-    Parameters
-    ----------
-    texts : sequence of str, length N
-        An empty one gives zeros.
-
-    Returns
-    -------
-    float32 [shape=(N, d)]
-        d is the hidden size. Equal texts are computed once.
+    It is the half of `apportion.reward_model.network.embed.embed_episodes` that is the turn's own. An empty text gives
+    zeros. Returns [shape=(N, d)], d the hidden size.
     """
-    backbone.eval()
-    places, vectors = _once(backbone, texts)
-    tokens = [encoded.reply for encoded in backbone.tokens.encode([("", text) for text in places])]
-    for batch in length_batches(tokens, SENTENCES_AT_ONCE):
-        inputs = backbone.tokens.pad([tokens[i] for i in batch])
-        states = backbone.encoder(**inputs).last_hidden_state
-        mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
-        vectors[batch] = ((states * mask).sum(dim=1) / mask.sum(dim=1)).float().numpy()
-    return vectors[[places.get(text, len(places)) for text in texts]]
+
+    def encode(given: list[str]) -> list[Tokens]:
+        return [encoded.reply for encoded in backbone.tokens.encode([("", text) for text in given])]
+
+    batches = partial(length_batches, size=SENTENCES_AT_ONCE)
+    return _each_once(backbone, texts, bool, encode, batches, lambda network, some: network.pooled(some))
 
 
-def _once(backbone: Backbone, texts: Sequence[str]) -> tuple[dict[str, int], NDArray[np.float32]]:
-    """The row of each text that is not empty, and as many rows of zeros and one more, which stays for the empty one."""
-    places = {text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text))}
-    return places, np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)
+def embed_replies(backbone: Backbone, exchanges: Sequence[Pair]) -> Vectors:
+    """One vector a reply that is read after what it answers: as `embed_texts`, averaged over the reply's tokens alone.
+
+    ``exchanges``: what was said before, and the reply; an empty reply gives zeros. Of a model whose tokenizer does not
+    tell the two apart, the average is over both. Returns [shape=(N, d)], d the hidden size.
+    """
+
+    def encode(pairs: list[Pair]) -> list[Tokens]:
+        return [encoded.window for encoded in backbone.tokens.encode(pairs)]
+
+    batches = partial(length_batches, size=TEXTS_AT_ONCE)
+    return _each_once(backbone, exchanges, lambda pair: bool(pair[1]), encode, batches, _of_replies)
 
 
 @torch.inference_mode()
-def embed_replies(backbone: Backbone, exchanges: Sequence[Pair]) -> NDArray[np.float32]:
-    """One vector a reply that is read after what it answers: as `embed_texts`, averaged over the reply's tokens alone.
-
-    Parameters
-    ----------
-    exchanges : sequence of (str, str), length N
-        What was said before, and the reply; an empty reply gives zeros. Of a model whose tokenizer does not tell the
-        two apart, the average is over both.
-
-    Returns
-    -------
-    float32 [shape=(N, d)]
-        d is the hidden size. Equal pairs are computed once.
-    """
+def _each_once(
+    backbone: Backbone,
+    asked: Sequence[T],
+    filled: Callable[[T], bool],
+    encode: Callable[[list[T]], list[Tokens]],
+    batches: Callable[[list[Tokens]], Iterable[list[int]]],
+    read: Callable[[Backbone, list[Tokens]], Tensor],
+) -> Vectors:
+    """The vectors of what is ``asked``; what is equal is read once, and what is not ``filled`` gives zeros."""
     backbone.eval()
-    places = {pair: i for i, pair in enumerate(dict.fromkeys(pair for pair in exchanges if pair[1]))}
-    vectors = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)  # the last row: no reply
-    tokens = [encoded.window for encoded in backbone.tokens.encode(list(places))]
-    for batch in length_batches(tokens, TEXTS_AT_ONCE):
-        inputs = backbone.tokens.pad([tokens[i] for i in batch])
-        layers = backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]
-        longest = inputs["attention_mask"].shape[1]
-        replies = [[*tokens[i].segments, *[0] * (longest - len(tokens[i].segments))] for i in batch]
-        counted = torch.tensor(replies) * inputs["attention_mask"]
-        counted = torch.where(counted.any(dim=1, keepdim=True), counted, inputs["attention_mask"])
-        mask = counted.unsqueeze(-1).to(layers[0].dtype)
-        states = torch.stack([(layer * mask).sum(dim=1) for layer in layers]).mean(dim=0) / mask.sum(dim=1)
-        vectors[batch] = states.float().numpy()
-    return vectors[[places.get(pair, len(places)) for pair in exchanges]]
+    places = {one: i for i, one in enumerate(dict.fromkeys(one for one in asked if filled(one)))}
+    vectors = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)
+    tokens = encode(list(places))
+    for batch in batches(tokens):
+        vectors[batch] = read(backbone, [tokens[i] for i in batch]).float().numpy()
+    return vectors[[places.get(one, len(places)) for one in asked]]
+
+
+def _of_replies(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
+    """The vectors [shape=(B, d)] of replies after what they answer."""
+    inputs = backbone.tokens.pad(texts)
+    layers = backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]
+    longest = inputs["attention_mask"].shape[1]
+    replies = [[*text.segments, *[0] * (longest - len(text.segments))] for text in texts]
+    counted = torch.tensor(replies) * inputs["attention_mask"]
+    counted = torch.where(counted.any(dim=1, keepdim=True), counted, inputs["attention_mask"])
+    mask = counted.unsqueeze(-1).to(layers[0].dtype)
+    return torch.stack([(layer * mask).sum(dim=1) for layer in layers]).mean(dim=0) / mask.sum(dim=1)
 
 
 def _rows(tokens: Sequence[Tokens]) -> Iterator[list[int]]:

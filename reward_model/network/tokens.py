@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from apportion.reward_model.background_text import fair_shares, split_known
-from apportion.reward_model.history_windows import Pair
+from apportion.reward_model.history_windows import Pair, fair_shares, split_known
 
 
 @dataclass(frozen=True)

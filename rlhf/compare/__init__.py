@@ -1,15 +1,10 @@
 """Policies side by side: their responses to the same dialogue contexts, and who prefers whose.
 
-From the ground up:
-
-- `responses`: the table, and the files that it is kept in
-- `blind`: letters for the policies' names, and the key to them; `metadata`: what a table was made with
-- `pairs`: two responses to one context; `anonymize`: other names for the people in them
-- `shared_contexts`: the contexts that every policy has room for; `partial_table`: the finished part of a table
-- `generate`: one response a context and policy; `choice`: from what is asked for to what is generated
-- `win_rate`: a reward model as the judge, and how often who wins; `judge`: a language model as the judge,
-  asked by one of `prompts/`
-- `tables`: win rates for people and programs; `judging`: from a file of responses to win rates
+From the ground up: `responses` (the table and its files), `blind` (letters for the policies' names), `metadata` (what
+a table was made with, and its finished part), `pairs` (two responses to one context, and other names for the people in
+them), `generate` (one response a context and policy), `choice` (from what is asked for to what is generated),
+`win_rate` (a reward model as the judge, how often who wins, and tables of it), `judge` (a language model as the judge,
+asked by one of `prompts/`), `judging` (from a file of responses to win rates).
 
 `responses`, `blind`, `metadata`, `pairs` and `judging` load no torch. Names are imported when they are first used.
 """
@@ -26,7 +21,7 @@ if TYPE_CHECKING:
     from apportion.rlhf.compare.judging import JudgeSettings, Judging, LanguageModelJudge, read_pairs
     from apportion.rlhf.compare.pairs import Pair
     from apportion.rlhf.compare.responses import read_rows, write_rows
-    from apportion.rlhf.compare.tables import WinRates
+    from apportion.rlhf.compare.win_rate import WinRates
 
 __all__ = [
     "RESPONSES",
@@ -48,6 +43,6 @@ _HOMES = {
     "RESPONSES": "apportion.corpus.schema",
     **dict.fromkeys(("read_rows", "write_rows"), "apportion.rlhf.compare.responses"),
     "Pair": "apportion.rlhf.compare.pairs",
-    "WinRates": "apportion.rlhf.compare.tables",
+    "WinRates": "apportion.rlhf.compare.win_rate",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -29,13 +29,7 @@ def blinded(table: pa.Table, seed: int) -> tuple[pa.Table, pa.Table]:
 
 
 def unblinded(table: pa.Table, key: pa.Table) -> pa.Table:
-    """RESPONSES under the policies' own names.
-
-    Raises
-    ------
-    InputError
-        A response whose letter is not in the key.
-    """
+    """RESPONSES under the policies' own names."""
     names = {(row["session_id"], row["turn"], row["label"]): row["policy"] for row in key.to_pylist()}
     rows = []
     for row in table.to_pylist():

@@ -24,12 +24,10 @@ from apportion.foundation.settings import problems
 from apportion.foundation.truncate import counted
 from apportion.reward_model.corpus_scores import choose_episodes
 from apportion.rlhf.compare.blind import LETTERS
-from apportion.rlhf.compare.generate import SamplingSettings, fingerprint_of, generate
+from apportion.rlhf.compare.generate import SamplingSettings, SharedContexts, fingerprint_of, generate, share_contexts
 from apportion.rlhf.compare.metadata import is_finished, key_path, note_path, noted_table
-from apportion.rlhf.compare.shared_contexts import SharedContexts, share_contexts
-from apportion.rlhf.policy.context_config import read_window, window_path
+from apportion.rlhf.policy.folder import check_policy, open_tokenizer, read_window, window_path
 from apportion.rlhf.policy.loading import check_device
-from apportion.rlhf.policy.opening import check_policy, open_tokenizer
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.training.rng_state import quiet_transformers
 
@@ -212,13 +210,7 @@ def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, cal
 
 
 def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> dict[str, str]:
-    """Where each policy is, by its name.
-
-    Raises
-    ------
-    InputError
-        Two of one name, one that is none, or too few or many to be called by letters.
-    """
+    """Where each policy is, by its name."""
     sources: dict[str, str] = {}
     for text in given:
         name, equals, source = ("", "", "") if Path(text).expanduser().is_dir() else text.partition("=")
@@ -242,13 +234,7 @@ def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> di
 
 
 def choose_window(first: str, wanted: GenerationRequest, called: Called = str) -> tuple[Window, float | None]:
-    """The window as wanted, else as the policy ``first`` was trained, else the default; and the temperature.
-
-    Raises
-    ------
-    InputError
-        A value that cannot be used, wanted or beside the policy.
-    """
+    """The window as wanted, else as the policy ``first`` was trained, else the default; and the temperature."""
     given = wanted.given(Window)
     greedy = given.get("temperature") == 0
     if greedy:
@@ -266,13 +252,7 @@ def choose_window(first: str, wanted: GenerationRequest, called: Called = str) -
 
 
 def choose_placement(wanted: GenerationRequest, called: Called = str) -> Placement:
-    """Where policies run.
-
-    Raises
-    ------
-    InputError
-        A device that is not here, or a number format that there is not.
-    """
+    """Where policies run."""
     try:
         placement = Placement.model_validate(wanted.given(Placement))
     except ValidationError as error:
@@ -288,13 +268,7 @@ def _unusable(error: ValidationError, called: Called) -> InputError:
 def choose_sessions(
     corpus: Corpus, policies: Mapping[str, str], wanted: GenerationRequest, called: Called = str
 ) -> Sessions:
-    """The episodes that contexts are from, and what has to be said of how they were chosen.
-
-    Raises
-    ------
-    InputError
-        No such table of splits, a split without sessions, or a rating or target that the corpus does not have.
-    """
+    """The episodes that contexts are from, and what has to be said of how they were chosen."""
     names, notes = _sessions_of_split(corpus, policies, wanted, called)
     episodes, failed = choose_episodes(corpus, names, wanted.rating, wanted.target, called)
     silent = [episode.session_id for episode in episodes if wanted.target is not None and not episode.target_turns]

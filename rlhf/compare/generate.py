@@ -4,30 +4,93 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import torch
 
 from apportion.corpus.schema import KEY, RESPONSES
-from apportion.foundation.errors import UnitError
+from apportion.corpus.session import Episode
 from apportion.foundation.files import model_digest, place_file, write_atomically
 from apportion.foundation.progress import Progress
+from apportion.reward_model.score_journal import open_journal
 from apportion.rlhf.compare.blind import blinded
 from apportion.rlhf.compare.metadata import key_path, note_path, note_text
-from apportion.rlhf.compare.partial_table import PartialTable
-from apportion.rlhf.compare.responses import write_rows
-from apportion.rlhf.compare.shared_contexts import SharedContexts
-from apportion.rlhf.policy.contexts import DialogueContext
-from apportion.rlhf.policy.loading import Policy
-from apportion.rlhf.policy.oom_errors import memory_advice
-from apportion.rlhf.policy.opening import open_policy
+from apportion.rlhf.compare.responses import context_text, write_rows
+from apportion.rlhf.policy.contexts import (
+    ContextSet,
+    DialogueContext,
+    choose_contexts,
+    known_messages,
+    make_contexts,
+    opening_window,
+    speaker_messages,
+)
+from apportion.rlhf.policy.folder import open_policy
+from apportion.rlhf.policy.loading import Policy, oom_advice
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.sampling.rollout import sample_replies
+from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
 from apportion.rlhf.training.rng_state import quiet_transformers
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class SharedContexts:
+    """The same C contexts as each policy reads them (``by_policy``, by its name), in one order.
+
+    ``first`` says what came of the target turns under the first policy's window, ``no_room`` how many contexts were
+    left out because another policy has no room for them, ``of_all`` how many there were to choose from.
+    """
+
+    by_policy: Mapping[str, tuple[DialogueContext, ...]]
+    first: ContextSet
+    no_room: int
+    of_all: int
+
+    @property
+    def shown(self) -> tuple[DialogueContext, ...]:
+        """The contexts as the first policy reads them; ``history`` is the text that people are shown."""
+        return next(iter(self.by_policy.values()))
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions the contexts are from."""
+        return len({context.session_id for context in self.shown})
+
+
+def share_contexts(
+    episodes: Sequence[Episode], tokenizers: Mapping[str, PreTrainedTokenizerBase], window: Window, count: int
+) -> SharedContexts:
+    """Up to ``count`` contexts, spread evenly over all those that every policy has room for.
+
+    ``episodes``: two ratings of one speaker in a session count once. ``tokenizers``: by the policy's name, in order.
+    ``window``: how many turns and tokens a policy reads.
+    """
+    once = list({(episode.session_id, episode.rating.target): episode for episode in episodes}.values())
+
+    def history(episode: Episode, position: int) -> str:
+        before = opening_window(episode.turns[:position], episode.rating.target, window.context_turns)
+        return context_text((*known_messages(episode), *speaker_messages(before, episode)))
+
+    sets = {
+        name: make_contexts(
+            once, tokenizer, history, context_turns=window.context_turns, max_context_tokens=window.max_context_tokens
+        )
+        for name, tokenizer in tokenizers.items()
+    }
+    by_place = [{(c.session_id, c.turn): c for c in contexts.contexts} for contexts in sets.values()]
+    first = next(iter(sets.values()))
+    places = [place for place in by_place[0] if all(place in other for other in by_place)]
+    spread = choose_contexts([by_place[0][place] for place in places], count)
+    kept = [(context.session_id, context.turn) for context in spread]
+    by_policy = {name: tuple(at[place] for place in kept) for name, at in zip(sets, by_place, strict=True)}
+    return SharedContexts(by_policy, first, len(first.contexts) - len(places), len(places))
 
 
 @dataclass(frozen=True)
@@ -75,77 +138,49 @@ def generate(
 ) -> pa.Table:
     """Let every policy answer every context and write the table; finished batches of a stopped run are used again.
 
-    Parameters
-    ----------
-    policies : mapping of str to str
-        Where each policy is, by its name.
-    contexts : SharedContexts
-        What they answer.
-    sampling : SamplingSettings
-        How responses are drawn.
-    fingerprint : mapping
-        `fingerprint_of` all that.
-    out : Path
-        Parquet, JSON Lines or CSV by its suffix; ``NAME.made.json`` and, where blind, ``NAME.key.*`` come beside it.
-    progress : callable
-        ``progress(done, total, policy)`` after each batch; done and total count responses.
-
-    Returns
-    -------
-    pa.Table
-        RESPONSES, with the policies' own names.
-
-    Raises
-    ------
-    InputError
-        A policy that cannot be loaded, or a table that another process is writing.
-    UnitError
-        A policy whose probabilities are no numbers, or no memory left.
+    ``policies``: where each policy is, by its name. ``fingerprint``: `fingerprint_of` all that. ``out``: parquet, JSON
+    Lines or CSV by its suffix; ``NAME.made.json`` and, where blind, ``NAME.key.*`` come beside it. ``progress``:
+    ``progress(done, total, policy)`` after each batch; done and total count responses. Returns RESPONSES, with the
+    policies' own names.
     """
     rows: list[dict[str, Any]] = []
     total = len(contexts.shown) * len(policies)
     with (
-        PartialTable(out, fingerprint) as partial,
+        open_journal(out, dict(fingerprint)) as journal,
         torch.random.fork_rng(),
         quiet_transformers(),
-        memory_advice(sampling.placement, f"batch (now {sampling.batch}), or take smaller policies"),
+        oom_advice(sampling.placement, f"batch (now {sampling.batch}), or take smaller policies"),
     ):
         for number, (name, source) in enumerate(policies.items()):
             opened: Policy | None = None
             read = contexts.by_policy[name]
             for start in range(0, len(read), sampling.batch):
-                texts = partial.read(number, start)
+                batch = f"{number}-{start}"
+                texts = journal.done.get(batch)
                 if texts is None:
                     opened = opened or open_policy(source, sampling.window, sampling.placement, name)
                     texts = _answers(opened, read[start : start + sampling.batch], sampling, start)
-                    partial.write(number, start, texts)
+                    journal.add(batch, texts)
                 rows.extend(_rows(contexts.shown[start:], name, texts, sampling.seed))
                 progress(len(rows), total, name)
         table = pa.Table.from_pylist(rows, schema=RESPONSES.arrow)
-        _write(table, fingerprint, sampling, out, partial)
-        partial.remove()
+        _write(table, fingerprint, sampling, out)
     return table
 
 
 def _answers(policy: Policy, contexts: Sequence[DialogueContext], sampling: SamplingSettings, start: int) -> list[str]:
     # The same numbers for every policy: what differs between two of them is then less a matter of luck.
     torch.manual_seed(int.from_bytes(hashlib.sha256(f"{sampling.seed} {start}".encode()).digest()[:8]) >> 1)
-    try:
+    problem = (
+        f"policy {policy.name!r}: its probabilities are no finite numbers, so nothing can be drawn from them "
+        f"(session {contexts[0].session_id!r}, turn {contexts[0].turn}). Its weights are damaged, or the training "
+        "blew up: train it again with a lower learning rate."
+    )
+    length = sampling.window.max_new_tokens
+    with finite_probabilities(problem):
         rollout = sample_replies(
-            policy,
-            policy.model,
-            contexts,
-            max_new_tokens=sampling.window.max_new_tokens,
-            temperature=sampling.temperature,
+            policy, policy.model, contexts, max_new_tokens=length, temperature=sampling.temperature
         )
-    except RuntimeError as error:
-        if "probability tensor" not in str(error):
-            raise
-        raise UnitError(
-            f"policy {policy.name!r}: its probabilities are no finite numbers, so nothing can be drawn from them "
-            f"(session {contexts[0].session_id!r}, turn {contexts[0].turn}). Its weights are damaged, or the training "
-            "blew up: train it again with a lower learning rate."
-        ) from None
     return list(rollout.texts)
 
 
@@ -163,16 +198,16 @@ def _rows(contexts: Sequence[DialogueContext], name: str, texts: Sequence[str], 
     ]
 
 
-def _write(
-    table: pa.Table, fingerprint: Mapping[str, Any], sampling: SamplingSettings, out: Path, partial: PartialTable
-) -> None:
+def _write(table: pa.Table, fingerprint: Mapping[str, Any], sampling: SamplingSettings, out: Path) -> None:
     """Key, note and table, the table last: a table that is there is whole, and so is what belongs to it."""
-    if sampling.blind:
-        table, key = blinded(table, sampling.seed)
-        letters = partial.folder / f"key{out.suffix}"
-        write_rows(key, letters, KEY)
-        place_file(letters, key_path(out))
-    scratch = partial.folder / f"table{out.suffix}"
-    write_rows(table, scratch, RESPONSES)
-    write_atomically(note_path(out), note_text(fingerprint, scratch, out.name))
-    place_file(scratch, out)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.stem}.") as name:
+        folder = Path(name)
+        if sampling.blind:
+            table, key = blinded(table, sampling.seed)
+            letters = folder / f"key{out.suffix}"
+            write_rows(key, letters, KEY)
+            place_file(letters, key_path(out))
+        scratch = folder / f"table{out.suffix}"
+        write_rows(table, scratch, RESPONSES)
+        write_atomically(note_path(out), note_text(fingerprint, scratch, out.name))
+        place_file(scratch, out)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +12,24 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.foundation.text_checks import whole_text
 from apportion.llm_client.prompts.data import data_json
+from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.compare.anonymize import AnonymizedPair
-from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.pairs import AnonymizedPair, Pair
 from apportion.rlhf.compare.responses import messages_of, speaker_of
 from apportion.rlhf.compare.win_rate import LOSS, TIE, WIN, Verdict
 
-PROMPT = Path(__file__).parent / "prompts" / "judge.txt"
+PROMPTS = PromptKind(
+    folder=Path(__file__).parent / "prompts",
+    entry_points="",
+    setting="judge",
+    header=(),
+    blanks=frozenset({"conversation", "first", "second"}),
+    needed=("conversation", "first", "second"),
+    form="A judge's prompt is [system] and [user] with the conversation and two responses",
+)
 ANSWERS = ("first", "second", "tie")
 REPLY_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -39,7 +45,7 @@ TOKENS_A_REPLY = 45
 
 
 @dataclass
-class Judged:
+class JudgeResult:
     """Verdicts in the order of the pairs, and the pairs that could not be judged, with why."""
 
     verdicts: list[Verdict] = field(default_factory=list)
@@ -88,7 +94,7 @@ class Judged:
         ]
         return notes
 
-    def under_real_names(self, shown: Mapping[Pair, AnonymizedPair | None]) -> Judged:
+    def under_real_names(self, shown: Mapping[Pair, AnonymizedPair | None]) -> JudgeResult:
         """The same of the pairs as they are; ``shown`` has what the judge was shown in the place of each."""
         real = {other.pair: (pair, other.renaming) for pair, other in shown.items() if other is not None}
 
@@ -99,7 +105,7 @@ class Judged:
             return replace(verdict, pair=pair, reasons=tuple(names.back(reason) for reason in verdict.reasons))
 
         failed = [(real[pair][0] if pair in real else pair, cause) for pair, cause in self.failed]
-        return Judged([back(verdict) for verdict in self.verdicts], failed)
+        return JudgeResult([back(verdict) for verdict in self.verdicts], failed)
 
 
 def _policies(pair: Pair) -> tuple[str, str]:
@@ -107,13 +113,7 @@ def _policies(pair: Pair) -> tuple[str, str]:
 
 
 def requests_for(pair: Pair, settings: LLMSettings) -> tuple[ChatRequest, ...]:
-    """The pair in both orders, ``left`` first to begin with; none where the responses are the same.
-
-    Raises
-    ------
-    InputError
-        A context that is not written as `responses.context_text` writes it.
-    """
+    """The pair in both orders, ``left`` first to begin with; none where the responses are the same."""
     if pair.same:
         return ()
     orders = ((pair.left_text, pair.right_text), (pair.right_text, pair.left_text))
@@ -128,17 +128,10 @@ def requests_for(pair: Pair, settings: LLMSettings) -> tuple[ChatRequest, ...]:
     )
 
 
-def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, progress: Progress) -> Judged:
+def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, progress: Progress) -> JudgeResult:
     """Ask for every pair in both orders; a pair that fails is recorded and the others go on.
 
     A response wins where both orders name it; everything else is a tie.
-
-    Raises
-    ------
-    InputError
-        No request can succeed until a person changes something.
-    StoppedError
-        The budget is used up; replies received so far are kept.
     """
     outcomes: dict[int, Verdict | str] = {}
     pool = ThreadPoolExecutor(settings.concurrency)
@@ -153,7 +146,7 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
     finally:
         # Not waited for: whoever is stopped here closes the client, which ends what is under way.
         pool.shutdown(wait=False, cancel_futures=True)
-    judged = Judged()
+    judged = JudgeResult()
     for number, pair in enumerate(pairs):
         outcome = outcomes[number]
         if isinstance(outcome, str):
@@ -164,13 +157,7 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
 
 
 def read_reply(reply: ChatReply) -> tuple[str, str]:
-    """(which is better, why) of a judge's reply.
-
-    Raises
-    ------
-    ReplyMistakeError
-        The reply cannot be used; the text says why.
-    """
+    """(which is better, why) of a judge's reply."""
     check_finished(reply, "give a shorter reason")
     document = strict_json(reply.text)
     if not isinstance(document, dict) or document.get("better") not in ANSWERS:
@@ -205,22 +192,7 @@ def _messages(context: str, first: str, second: str) -> tuple[ChatMessage, ...]:
         "first": data_json({"text": first}),
         "second": data_json({"text": second}),
     }
-    system, user = _templates()
-    return (
-        ChatMessage("system", str(system.render(blanks)).strip()),
-        ChatMessage("user", str(user.render(blanks)).strip()),
-    )
-
-
-@cache
-def _templates() -> tuple[Any, Any]:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import SandboxedEnvironment
-
-    _, system, user = re.split(r"^\[(?:system|user)\]\n", PROMPT.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    # Values are filled in once and never read as templates, so that "{{" in a response stays a response.
-    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-    return environment.from_string(system), environment.from_string(user)
+    return PROMPTS.messages("judge", blanks)
 
 
 def verdict_rows(judge_name: str, verdicts: Sequence[Verdict]) -> list[Mapping[str, Any]]:

@@ -21,14 +21,12 @@ from apportion.llm_client.model_spec import Called, ModelSpec
 from apportion.llm_client.preview import Preview
 from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.compare.anonymize import AnonymizedPair, disguised, speakers
 from apportion.rlhf.compare.blind import unblinded
-from apportion.rlhf.compare.judge import TOKENS_A_REPLY, Judged, judge, requests_for, verdict_rows
+from apportion.rlhf.compare.judge import TOKENS_A_REPLY, JudgeResult, judge, requests_for, verdict_rows
 from apportion.rlhf.compare.metadata import is_blind, key_path
-from apportion.rlhf.compare.pairs import Pair, pairs_of
+from apportion.rlhf.compare.pairs import AnonymizedPair, Pair, anonymize_pair, pairs_of, speakers
 from apportion.rlhf.compare.responses import read_rows
-from apportion.rlhf.compare.tables import WinRates
-from apportion.rlhf.compare.win_rate import PolicyReward, Verdict, by_reward, win_rates
+from apportion.rlhf.compare.win_rate import PolicyReward, Verdict, WinRates, by_reward, win_rates
 
 TOO_LONG = "Generate with fewer turns of context."
 
@@ -75,7 +73,7 @@ class LanguageModelJudge:
         """
         llm = settings.llm(called)
         cache = settings.cache or responses.with_name(f"{responses.stem}.judge.sqlite")
-        return cls(_disguise_all(pairs, settings), settings, llm, cache, called)
+        return cls(_anonymize_all(pairs, settings), settings, llm, cache, called)
 
     @property
     def shown(self) -> list[Pair]:
@@ -90,7 +88,7 @@ class LanguageModelJudge:
         header = read_header(self.settings.recorded)
         return f"{header.model}, {header.date}, {header.how}"
 
-    def ask(self, progress: Progress) -> Judged:
+    def ask(self, progress: Progress) -> JudgeResult:
         """Verdicts on the pairs as they are, reasons with the real names.
 
         Parameters
@@ -223,9 +221,9 @@ def read_pairs(responses: Path, key: Path | None = None, called: Called = str) -
     return pairs_of(table)
 
 
-def _disguise_all(pairs: Sequence[Pair], settings: JudgeSettings) -> dict[Pair, AnonymizedPair | None]:
+def _anonymize_all(pairs: Sequence[Pair], settings: JudgeSettings) -> dict[Pair, AnonymizedPair | None]:
     """Each pair as the judge is shown it: under other names where that was asked for."""
     if settings.pseudonyms is None and not settings.names:
         return dict.fromkeys(pairs)
     people = speakers(Corpus.open(settings.pseudonyms), pairs) if settings.pseudonyms is not None else {}
-    return {pair: disguised(pair, people.get(pair.session_id, ()), settings.names) for pair in pairs}
+    return {pair: anonymize_pair(pair, people.get(pair.session_id, ()), settings.names) for pair in pairs}

@@ -1,4 +1,4 @@
-"""What stands beside a table of responses: the note that says what it was made with, and the key to blind ones."""
+"""What stands beside a table of responses: how it was made, and the key to blind ones."""
 
 from __future__ import annotations
 

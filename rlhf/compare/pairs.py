@@ -1,13 +1,19 @@
-"""Two policies' responses to one context, side by side."""
+"""Two policies' responses to one context, and other names for the people in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import pyarrow as pa
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Turn
+from apportion.decompose.prompt_building.pseudonymize import PseudonymMap, renaming
 from apportion.foundation.errors import InputError
+from apportion.rlhf.compare.responses import context_text, messages_of
+from apportion.rlhf.policy.contexts import KNOWN, ContextTurn
 
 
 @dataclass(frozen=True)
@@ -35,13 +41,7 @@ class Pair:
 
 
 def pairs_of(table: pa.Table) -> list[Pair]:
-    """Every two policies on every context that both have answered, policies in the order of the table.
-
-    Raises
-    ------
-    InputError
-        One policy only, two contexts for one turn, or no context that two policies share.
-    """
+    """Every two policies on every context that both have answered, policies in the order of the table."""
     policies = list(dict.fromkeys(table["policy"].to_pylist()))
     if len(policies) < 2:
         raise InputError(
@@ -70,3 +70,61 @@ def pairs_of(table: pa.Table) -> list[Pair]:
             "run."
         )
     return pairs
+
+
+NOBODY = "user"
+"""A speaker whose id says nothing of a person."""
+
+
+@dataclass(frozen=True)
+class AnonymizedPair:
+    """A pair under other names, and the way back to the real ones."""
+
+    pair: Pair
+    renaming: PseudonymMap
+
+
+def anonymize_pair(pair: Pair, people: Sequence[str], names: Sequence[str]) -> AnonymizedPair:
+    """``pair`` with other names for ``people`` (speakers' ids) and ``names``, the same ones at every call.
+
+    No pseudonym is a word of the context or of a response.
+    """
+    shown = Turn(len(people), NOBODY, "\n".join((pair.context, pair.left_text, pair.right_text)))
+    turns = (*(Turn(number, person, "") for number, person in enumerate(people)), shown)
+    nothing = Rating(NOBODY, NOBODY, "", 0.0, 0.0, 1.0)
+    names_for = renaming(Episode(pair.session_id, turns, nothing), names)
+    left, right = (names_for.text(text) for text in (pair.left_text, pair.right_text))
+    return AnonymizedPair(
+        replace(pair, context=_context(pair.context, names_for), left_text=left, right_text=right), names_for
+    )
+
+
+def _context(context: str, names: PseudonymMap) -> str:
+    messages = messages_of(context)
+    if not any(message.speaker for message in messages):
+        return names.text(context)
+    # A speaker's id that is no name is replaced as a whole, which the words of a text are not.
+    return context_text([replace(m, text=names.text(m.text), speaker=_speaker(m, names)) for m in messages])
+
+
+def _speaker(message: ContextTurn, names: PseudonymMap) -> str:
+    # What was known has its kind there, which stays even where somebody is called so.
+    return names.speaker(message.speaker) if message.speaker and message.role != KNOWN else message.speaker
+
+
+def speakers(corpus: Corpus, pairs: Sequence[Pair]) -> Mapping[str, tuple[str, ...]]:
+    """Who speaks, rates or is rated in each session of ``pairs``."""
+    people: dict[str, dict[str, None]] = {}
+    for table, columns in ((corpus.utterances, ("speaker",)), (corpus.ratings, ("rater", "target"))):
+        for column in columns:
+            session_ids = table["session_id"].to_pylist()
+            for session_id, person in zip(session_ids, table[column].to_pylist(), strict=True):
+                if person not in (None, ENVIRONMENT):
+                    people.setdefault(session_id, {})[person] = None
+    for pair in pairs:
+        if pair.session_id not in people:
+            raise InputError(
+                f"{corpus.root}: it has no session {pair.session_id!r}. Give the corpus from which the "
+                "responses were generated."
+            )
+    return {session_id: tuple(ids) for session_id, ids in people.items()}

@@ -16,7 +16,7 @@ from apportion.corpus.files.csvfile import read_table as read_csv
 from apportion.corpus.files.tablefile import read_table, sort_rows, write_table
 from apportion.corpus.schema import TableSchema
 from apportion.foundation.errors import InputError
-from apportion.reward_model.background_text import MARKS
+from apportion.reward_model.history_windows import MARKS
 from apportion.rlhf.policy.contexts import KNOWN, ContextTurn
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
@@ -42,13 +42,7 @@ def speaker_of(message: ContextTurn) -> str:
 
 
 def messages_of(context: str) -> tuple[ContextTurn, ...]:
-    """The messages that `context_text` wrote.
-
-    Raises
-    ------
-    InputError
-        A line that begins with neither role.
-    """
+    """The messages that `context_text` wrote. Raises InputError: a line that begins with neither role."""
     messages = []
     for line in context.split("\n"):
         found = _LINE.fullmatch(line) or _KNOWN.fullmatch(line)
@@ -60,12 +54,6 @@ def messages_of(context: str) -> tuple[ContextTurn, ...]:
             )
         messages.append(ContextTurn(found["role"], found["text"].strip(), found["speaker"] or ""))
     return tuple(messages)
-
-
-def check_suffix(path: Path, option: str) -> None:
-    """Raise InputError where the name does not say how the table is written."""
-    if path.suffix not in SUFFIXES:
-        raise InputError(f"{option} {path}: the name must end in {', '.join(SUFFIXES)}; it says how it is written.")
 
 
 def write_rows(table: pa.Table, path: Path, schema: TableSchema) -> None:
@@ -95,7 +83,8 @@ def read_rows(path: Path, schema: TableSchema) -> pa.Table:
     InputError
         No such file, another suffix, a missing column, a value of another type or missing, a key that is there twice.
     """
-    check_suffix(path, "the file")
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"the file {path}: the name must end in {', '.join(SUFFIXES)}; it says how it is written.")
     if not path.is_file():
         raise InputError(f"{path}: no such file. Make one with `apportion policy generate POLICY CORPUS`.")
     table = _read_csv(path, schema) if path.suffix == ".csv" else read_table(path, schema)

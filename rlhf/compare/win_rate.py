@@ -1,4 +1,4 @@
-"""How often one policy's response is preferred to another's."""
+"""How often one policy's response is preferred to another's, as figures and as tables."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from apportion.rlhf.policy.contexts import KNOWN, DialogueContext
 
 if TYPE_CHECKING:
     from apportion.rlhf.training.reward import Reward
+
 
 WIN, TIE, LOSS = 1.0, 0.5, 0.0
 
@@ -87,22 +88,7 @@ def win_rates(judge: str, verdicts: Sequence[Verdict], settings: EvaluationSetti
 
 
 def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], list[PolicyReward]]:
-    """The response with the higher reward wins; equal ones, and equal rewards, are ties.
-
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        What is compared.
-    reward : Reward
-        Scores responses in their contexts.
-
-    Raises
-    ------
-    InputError
-        A context that is not written as `responses.context_text` writes it.
-    UnitError
-        A reward that is not a finite number.
-    """
+    """The response with the higher reward wins; equal ones, and equal rewards, are ties."""
     answers: dict[tuple[str, str, int, int, str], tuple[DialogueContext, str]] = {}
     for pair in pairs:
         messages, history = messages_of(pair.context), history_of(pair.context)
@@ -163,3 +149,59 @@ def _mean_by_session(values: Sequence[tuple[str, float]], settings: EvaluationSe
         sums[session_id][0] += value
         sums[session_id][1] += 1.0
     return estimate(resample(np.array([list(sums.values())]), ratio, settings), settings.confidence)
+
+
+HEADER = ("Judge", "Policy", "against", "Contexts", "Wins", "Ties", "Losses", "Win rate")
+REWARD_HEADER = ("Policy", "Responses", "Mean reward", "SD")
+
+
+@dataclass(frozen=True)
+class WinRates:
+    """Win rates by one judge or several, rewards where a reward model judged, and what has to be said of them."""
+
+    rates: tuple[WinRate, ...]
+    rewards: tuple[PolicyReward, ...]
+    notes: tuple[str, ...]
+    settings: EvaluationSettings
+
+    def markdown(self) -> str:
+        """Tables and notes."""
+        lines = ["# Win rates", "", *_table(HEADER, [_row(rate) for rate in self.rates])]
+        if self.rewards:
+            rows = [(r.policy, f"{r.responses:,}", f"{r.mean:.4g}", f"{r.sd:.4g}") for r in self.rewards]
+            lines += ["", "# Rewards", "", *_table(REWARD_HEADER, rows)]
+        notes = (
+            f"Win rate: the share of wins, a tie as half a win. [low, high]: {self.settings.confidence:.0%} bootstrap "
+            f"over sessions, each with all its contexts, {self.settings.bootstrap:,} resamples.",
+            *self.notes,
+        )
+        return "\n".join([*lines, "", *(f"- {_cell(note)}" for note in notes)])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "win_rates": [rate.to_json() for rate in self.rates],
+            "rewards": [asdict(reward) for reward in self.rewards],
+            "notes": list(self.notes),
+        }
+
+
+def _row(rate: WinRate) -> tuple[str, ...]:
+    counts = (rate.contexts, rate.wins, rate.ties, rate.losses)
+    return (rate.judge, rate.left, rate.right, *(f"{count:,}" for count in counts), _figure(rate.rate))
+
+
+def _figure(figure: Estimate) -> str:
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:.3f} (no interval: too few sessions)"
+    return f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [header, ["---"] * len(header), *rows]
+    return [f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines]
+
+
+def _cell(text: str) -> str:
+    # A policy's name is a path or what somebody typed; it must stay one cell.
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

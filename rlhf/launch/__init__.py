@@ -1,9 +1,5 @@
 """An alignment by several processes of this machine.
 
-From the ground up:
-
-- `config`: the accelerate configs that processes are started with
-- `job`: the job as a folder of files, and what comes back
-- `worker`: what each process does
-- `launcher`: starts the processes and passes on what they tell
+From the ground up: `worker` (the job as a folder of files, and what each process does), `launcher` (the accelerate
+configs; starts the processes and passes on what they tell).
 """

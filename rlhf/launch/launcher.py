@@ -1,4 +1,4 @@
-"""A policy aligned by several processes on this machine, a GPU each where they compute on GPUs."""
+"""A policy aligned by several processes on this machine: the accelerate configs, and the processes that are started."""
 
 from __future__ import annotations
 
@@ -12,32 +12,85 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import torch
 
 import apportion
 from apportion.foundation.errors import ApportionError, InputError, UnitError
+from apportion.foundation.optional_packages import check_extra
 from apportion.foundation.progress import Progress
-from apportion.rlhf.launch.config import SHARDING, check_config, config_file
-from apportion.rlhf.launch.job import FAILURE, TOLD, SharedJob, read_result
-from apportion.rlhf.policy.sharding import check_sharding
+from apportion.rlhf.algorithms import ALGORITHMS, listed
+from apportion.rlhf.launch.worker import FAILURE, MESSAGE_PREFIX, SharedJob, read_result
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.job import Job
-from apportion.rlhf.training.run import Watcher
+from apportion.rlhf.training.job import Job, Watcher
+
+CONFIGS = Path(__file__).resolve().parent / "accelerate"
+SHIPPED = ("data_parallel", "fsdp", "deepspeed")
+KINDS = ("MULTI_GPU", "MULTI_CPU", "FSDP", "DEEPSPEED")
+"""What accelerate calls the ways to share work that are driven here."""
+SHARDING = ("FSDP", "DEEPSPEED")
+
+
+def config_file(settings: AlignSettings) -> Path:
+    """The file that ``settings.accelerate`` means."""
+    if settings.accelerate in SHIPPED:
+        return CONFIGS / f"{settings.accelerate}.yaml"
+    return Path(settings.accelerate).expanduser()
+
+
+def check_config(settings: AlignSettings, called: str = "accelerate") -> str:
+    """What accelerate calls the way that the config file shares work, one of ``KINDS``.
+
+    ``called`` is what the caller calls the setting that names the file.
+
+    Raises InputError: a file that is not there or cannot be used here, or needs what is not installed.
+    """
+    from accelerate.commands.config.config_args import load_config_from_file
+
+    path = config_file(settings)
+    given = f"{called} = {settings.accelerate!r}"
+    if not path.is_file():
+        raise InputError(
+            f"{given}: no such file. Give {', '.join(SHIPPED)}, or the file that `accelerate config` writes."
+        )
+    try:
+        config = load_config_from_file(str(path))
+    except Exception as error:  # A file of the user's: no YAML, another layout, unknown keys or values.
+        raise InputError(f"{given}: accelerate cannot read it: {' '.join(str(error).split())[:300]}") from error
+    kind = getattr(config.distributed_type, "value", config.distributed_type)
+    if kind not in KINDS:
+        raise InputError(f"{given}: distributed_type is {kind}, and one of {', '.join(KINDS)} is needed.")
+    if config.num_machines != 1:
+        raise InputError(f"{given}: num_machines is {config.num_machines}; the processes are started on this machine.")
+    if settings.generation == "vllm" and kind == "FSDP":
+        raise InputError(
+            f"{given}: generation = 'vllm' needs the whole policy in each process. Set it to 'data_parallel'."
+        )
+    if settings.trainer.by_trl and kind == "DEEPSPEED":
+        others = listed((row.name for row in ALGORITHMS.values() if not row.by_trl), "or")
+        raise InputError(
+            f"{given}: distributed_type is {kind}, which {settings.algorithm} cannot use. Set it to 'fsdp', which "
+            f"deals weights out as well, to 'data_parallel', or take {others}."
+        )
+    if kind == "DEEPSPEED":
+        from apportion.rlhf.policy.sharding import check_stage
+
+        # Here, before anything is started; a DeepSpeed file that the config names is read by the processes.
+        check_stage((config.deepspeed_config or {}).get("zero_stage", 3))
+        check_extra("deepspeed", "deepspeed", given, "dealing weights out by it")
+    return str(kind)
+
 
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 
 
-def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tuple[pa.Table, pa.Table]:
+def align_distributed(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tuple[pa.Table, pa.Table]:
     """Have ``job.settings.processes`` processes do the job, which `accelerate launch` starts; see `rlhf.align.align`.
 
-    Raises
-    ------
-    InputError
-        More processes than GPUs, or an accelerate config that cannot be used.
-    UnitError
-        What the alignment raises, or a process that ended for another reason.
+    Raises InputError: more processes than GPUs, or an accelerate config that cannot be used; UnitError: what the
+    alignment raises, or a process that ended for another reason.
     """
     check_launch(job.settings)
+    import torch
+
     shared = SharedJob(job, torch.get_num_threads(), os.getpid())
     if job.checkpoints is not None:
         job.checkpoints.mkdir(parents=True, exist_ok=True)
@@ -64,12 +117,14 @@ def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tu
         result = read_result(folder)
         # Once the first process has written the end, all have done their part: what ends later takes nothing away.
         if result is None:
-            raise _cause(folder, running.returncode, last_words(written))
+            raise _cause(folder, running.returncode, failure_line(written))
     return result
 
 
 def check_launch(settings: AlignSettings) -> None:
     """Raise InputError where the processes that are asked for cannot be started."""
+    import torch
+
     gpus = torch.cuda.device_count()
     if settings.device == "cuda" and settings.processes > gpus:
         raise InputError(
@@ -77,6 +132,8 @@ def check_launch(settings: AlignSettings) -> None:
             f"Set it to {max(1, gpus)} or less, or device = 'cpu'."
         )
     if check_config(settings) in SHARDING:
+        from apportion.rlhf.policy.sharding import check_sharding
+
         check_sharding(settings, settings.processes)
 
 
@@ -102,9 +159,9 @@ def _environment(shared: SharedJob) -> dict[str, str]:
 def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence[Watcher]) -> None:
     assert running.stdout is not None
     for line in running.stdout:
-        if not line.startswith(TOLD):
+        if not line.startswith(MESSAGE_PREFIX):
             continue
-        message = json.loads(line.removeprefix(TOLD))
+        message = json.loads(line.removeprefix(MESSAGE_PREFIX))
         if "progress" in message:
             progress(*message["progress"])
         else:
@@ -113,7 +170,7 @@ def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence
     running.wait()
 
 
-def last_words(written: str) -> str:
+def failure_line(written: str) -> str:
     """The line that tells why a process ended, among all that the launcher and its processes wrote."""
     lines = [line.strip() for line in written.splitlines() if line.strip()]
     # The launcher ends the others by SIGTERM: that is never the cause.

@@ -57,20 +57,24 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     note = (TINY_NOTE if tiny else NAMED_NOTE).format(base=facts.base, weights=facts.base_weights)
     base = "base" if tiny else facts.base
     tokenizer = "base" if tiny else "."
-    algorithm = settings.algorithm
-    source = "sessions outside the `test` split" if algorithm == "sft" else "sessions of the `policy` split"
-    if settings.prompts is not None and algorithm != "sft":
+    rewarded = settings.trainer.needs_reward
+    source = f"sessions {'of the `policy`' if rewarded else 'outside the `test`'} split"
+    if settings.prompts is not None and rewarded:
         source = f"prompts of `{settings.prompts.name}`"
     if settings.environment is not None:
         source = f"seats in episodes of `{settings.environment}`, played live"
-    rows = "\n".join(_row(title, metric, facts) for metric, title in ROWS.items() if metric in facts.first)
+    rows = "\n".join(
+        f"| {title} | {facts.first[name]:.3f} | {facts.last[name]:.3f} |"
+        for name, title in ROWS.items()
+        if name in facts.first
+    )
     return f"""---
 base_model: {json.dumps(base)}
 library_name: peft
 pipeline_tag: text-generation
-tags: [apportion, lora, {algorithm}{", tiny, synthetic" if tiny else ""}]
+tags: [apportion, lora, {settings.algorithm}{", tiny, synthetic" if tiny else ""}]
 ---
-# {"A dialogue policy taught by example" if algorithm == "sft" else "A dialogue policy aligned with turn rewards"}
+# A dialogue policy {"aligned with turn rewards" if rewarded else "taught by example"}
 
 {note}
 
@@ -103,26 +107,19 @@ Reply with temperature {settings.temperature:g} and without top-p, as in trainin
 """
 
 
-def _row(title: str, metric: str, facts: PolicyFacts) -> str:
-    return f"| {title} | {facts.first[metric]:.3f} | {facts.last[metric]:.3f} |"
-
-
 def _plain(settings: AlignSettings) -> dict[str, Any]:
     """The settings that decided what was made; reward, partner and prompts where they were chosen by name."""
     return {**settings.model_dump(mode="json", exclude=set(settings.NOT_IN_KEY)), **settings.chosen}
 
 
 def _how(settings: AlignSettings) -> str:
-    if settings.algorithm == "sft":
+    if not settings.trainer.needs_reward:
         return TAUGHT
     name = settings.algorithm.upper()
     if settings.reward != REWARD_MODEL:
         return RAISED_BY_NAME.format(name=name, reward=settings.reward, title=settings.reward_by.title)
-    return RAISED.format(name=name, whose=_whose(settings))
-
-
-def _whose(settings: AlignSettings) -> str:
-    return "" if settings.reward_model is None else f" of another run (`{settings.reward_model.name}`)"
+    other = settings.reward_model
+    return RAISED.format(name=name, whose="" if other is None else f" of another run (`{other.name}`)")
 
 
 def _path(folder: str) -> str:

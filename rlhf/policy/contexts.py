@@ -1,4 +1,4 @@
-"""Dialogue contexts s_t: what a policy reads before it speaks in the target's place."""
+"""Dialogue contexts s_t: what a policy reads before it speaks in the target's place, and what people said as tokens."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from apportion.corpus.targets import PLACES, speaker_called
 from apportion.foundation.errors import InputError
 from apportion.foundation.special_tokens import control_marks, defused
 from apportion.foundation.truncate import first_few
-from apportion.reward_model.background_text import OWN, known_lines
+from apportion.reward_model.history_windows import OWN, known_lines
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy_settings import Window
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PreTrainedTokenizerBase
+
 
 KNOWN = "known"
 """The role of what was known before the first turn."""
@@ -29,7 +33,7 @@ class ContextTurn:
     """One side's utterances up to the other side's next; ``role`` is ``assistant`` for the target, else ``user``.
 
     ``speaker`` names one of several others where each has messages of their own; empty where the side is one. The role
-    ``known`` is that of what the target knew before the first turn, its mark (`apportion.reward_model.background_text`)
+    ``known`` is that of what the target knew before the first turn, its mark (`apportion.reward_model.history_windows`)
     is the ``speaker``.
     """
 
@@ -91,21 +95,12 @@ def make_contexts(
 ) -> ContextSet:
     """One context for every target turn that answers somebody.
 
-    Parameters
-    ----------
-    episodes : iterable of Episode
-        Sessions of the ``policy`` split, seen through their ratings; those without one as `apportion.corpus.targets`
-        says.
-    tokenizer : PreTrainedTokenizerBase
-        The policy's, with its chat template.
-    history : callable
-        How the reward model writes the history of a turn.
-    context_turns, max_context_tokens : int
-        The window: at most that many turns, and tokens with the template's own; the oldest turns go first.
-    most : int or None
-        Most contexts of an episode, spread evenly over it; None takes all.
-    last_alone : bool
-        Only the target's last turn is answered: what was said before it was never the policy's to say.
+    ``episodes``: sessions of the ``policy`` split, seen through their ratings; those without one as
+    `apportion.corpus.targets` says. ``tokenizer``: the policy's, with its chat template. ``history``: how the reward
+    model writes the history of a turn. ``context_turns``, ``max_context_tokens``: the window: at most that many turns,
+    and tokens with the template's own; the oldest turns go first. ``most``: most contexts of an episode, spread evenly
+    over it; None takes all. ``last_alone``: only the target's last turn is answered: what was said before it was never
+    the policy's to say.
     """
     contexts: list[DialogueContext] = []
     counted = {"empty": 0, "continued": 0, "over_long": 0, "surplus": 0, "unrated": 0}
@@ -141,10 +136,7 @@ def choose_contexts(contexts: Sequence[DialogueContext], count: int) -> tuple[Di
 def of_targets(episodes: Sequence[Episode], targets: Sequence[str]) -> Sequence[Episode]:
     """The episodes of these target speakers, by name or by place; all of them where none is given.
 
-    Raises
-    ------
-    InputError
-        One whom no episode has for its target.
+    Raises InputError: one whom no episode has for its target.
     """
     if not targets:
         return episodes
@@ -253,12 +245,40 @@ def as_chat(messages: Iterable[ContextTurn], tokenizer: PreTrainedTokenizerBase)
     """
     marks = control_marks(tokenizer)
     messages = tuple(messages)
-    known = "".join(f"{_heading(message.speaker)}: {message.text}\n" for message in messages if message.role == KNOWN)
+    heads = [(one.speaker.replace(f"{OWN} ", "your ").capitalize(), one.text) for one in messages if one.role == KNOWN]
+    known = "".join(f"{head}: {text}\n" for head, text in heads)
     said = [message for message in messages if message.role != KNOWN]
     if known and said:
         said[0] = replace(said[0], text=f"{known}\n{said[0].text}")
     return [{"role": message.role, "content": defused(message.text, marks)} for message in said]
 
 
-def _heading(mark: str) -> str:
-    return mark.replace(f"{OWN} ", "your ").capitalize()
+def answer_tokens(policy: Policy, messages: Sequence[ContextTurn], reply: ContextTurn) -> tuple[int, ...]:
+    """Token ids of ``reply`` after ``messages``, up to and with its end mark."""
+    prompt = render(messages, policy.tokenizer, reply_follows=True)
+    whole = render((*messages, reply), policy.tokenizer, reply_follows=False)
+    if whole[: len(prompt)] != prompt:
+        raise InputError(
+            f"policy {policy.name!r}: its chat template writes a prompt differently once it is answered, so "
+            "what was said cannot be learned from. Choose another model, or another algorithm."
+        )
+    tokens = whole[len(prompt) :]
+    end = next((place for place, token in enumerate(tokens) if token in policy.eos_ids), None)
+    # Templates go on behind the end mark (a line break, say), or have none.
+    return (*tokens, policy.eos_ids[0]) if end is None else tokens[: end + 1]
+
+
+def dialogue_chunks(
+    dialogues: Iterable[Sequence[ContextTurn]], tokenizer: PreTrainedTokenizerBase, window: Window
+) -> list[Tensor]:
+    """Token ids [shape=(L,)] of stretches as long as a context and its reply, the user first as in a prompt."""
+    import torch
+
+    length = window.context_turns + 1 + (window.context_turns + 1) % 2
+    chunks = []
+    for dialogue in dialogues:
+        opening = 1 if dialogue and dialogue[0].role == "assistant" else 0
+        for start in range(opening, len(dialogue), length):
+            ids = render(dialogue[start : start + length], tokenizer, reply_follows=False)
+            chunks.append(torch.tensor(ids[: window.tokens]))
+    return chunks

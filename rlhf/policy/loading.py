@@ -6,23 +6,23 @@ import os
 import shlex
 import textwrap
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import check_path
-from apportion.rlhf.policy.dropout import without_dropout
-from apportion.rlhf.policy.oom_errors import is_allocation
 from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 
 LONGEST_CAUSE = 300
 """Characters of a loader's own words that a message holds."""
 ADAPTER = "adapter_config.json"
-"""What describes adapters, in their folder."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,7 @@ class Policy:
 
     @classmethod
     def of(cls, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Policy:
-        """Wrap a loaded model; from here on without dropout, and sampled plainly, without top-p.
-
-        Raises
-        ------
-        InputError
-            No token that ends a turn.
-        """
+        """Wrap a loaded model; from here on without dropout, and sampled plainly, without top-p."""
         from transformers import GenerationConfig
 
         without_dropout(model)
@@ -69,24 +63,9 @@ def load_policy(
 ) -> Policy:
     """Load the policy ``name``, from safetensors and without any code of its own.
 
-    Parameters
-    ----------
-    name : str
-        Name or folder of the model.
-    window : Window
-        What has to fit into the model.
-    placement : Placement
-        Device and number format.
-    adapter : Path or None
-        A folder of adapters and tokenizer (`apportion.rlhf.policy.writing.write_policy`) that belong to that model.
-    called : str or None
-        What a person calls it; None takes ``name``.
-
-    Raises
-    ------
-    InputError
-        Unknown name, gated model, no network, no safetensors, not a causal language model, adapters of another model,
-        no tokenizer, no chat template or one that lacks a role, or a window longer than the model can read.
+    ``name``: name or folder of the model. ``window``: what has to fit into the model. ``adapter``: a folder of adapters
+    and tokenizer (`apportion.rlhf.policy.folder.write_policy`) that belong to that model. ``called``: what a person
+    calls it; None takes ``name``.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -108,13 +87,7 @@ def load_policy(
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
-    """The tokenizer of the model ``name``, with a chat template that takes both sides of a dialogue.
-
-    Raises
-    ------
-    InputError
-        Unknown name, gated model, no network, no chat template, or one that lacks a role.
-    """
+    """The tokenizer of the model ``name``, with a chat template that takes both sides of a dialogue."""
     from transformers import AutoTokenizer
 
     _check_folder(name)
@@ -133,13 +106,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
 
 
 def read_config(name: str) -> Any:
-    """The configuration of the model ``name``.
-
-    Raises
-    ------
-    InputError
-        Unknown name, gated model, no network, or no configuration that transformers knows.
-    """
+    """The configuration of the model ``name``."""
     from transformers import AutoConfig
 
     _check_folder(name)
@@ -150,13 +117,7 @@ def read_config(name: str) -> Any:
 
 
 def check_model(name: str, window: Window) -> None:
-    """What can be known of the model ``name`` before its weights are loaded: that it is there, and reads the window.
-
-    Raises
-    ------
-    InputError
-        See `read_config`, or too long a window.
-    """
+    """What can be known of the model ``name`` before its weights are loaded: that it is there, and reads the window."""
     check_window(name, read_config(name), window)
 
 
@@ -173,13 +134,7 @@ def check_embeddings(name: str, model: Any, tokenizer: Any) -> None:
 
 
 def with_adapter(model: Any, folder: Path) -> Any:
-    """``model`` with the adapters in ``folder``, which are read from safetensors only.
-
-    Raises
-    ------
-    InputError
-        No safetensors, or adapters that are damaged or belong to another model.
-    """
+    """``model`` with the adapters in ``folder``, which are read from safetensors only."""
     from peft import PeftModel
 
     file = folder / "adapter_model.safetensors"
@@ -337,3 +292,58 @@ def _eos_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
     configured = model.generation_config.eos_token_id if model.generation_config is not None else None
     ids = configured if isinstance(configured, list) else [configured, tokenizer.eos_token_id]
     return tuple(dict.fromkeys(int(token) for token in ids if token is not None))
+
+
+def without_dropout(model: nn.Module) -> None:
+    """Set every dropout of ``model`` to 0, in training as well.
+
+    Not by leaving it in evaluation: gradient checkpointing works in training alone. Rates lie in torch's own layers, in
+    numbers that layers give to functions (OPT's ``dropout`` and ``layerdrop``, LLaMA's ``attention_dropout``), and in
+    the configuration, which some layers read when they are called.
+    """
+    from torch.nn.modules.dropout import _DropoutNd
+
+    for module in model.modules():
+        if isinstance(module, _DropoutNd):
+            module.p = 0.0
+        _zero_rates(module)
+    if (config := getattr(model, "config", None)) is not None:
+        _zero_config(config)
+
+
+def _zero_config(config: Any) -> None:
+    from transformers import PretrainedConfig
+
+    _zero_rates(config)
+    for value in vars(config).values():
+        if isinstance(value, PretrainedConfig):
+            _zero_config(value)
+
+
+def _zero_rates(holder: Any) -> None:
+    for name, value in list(vars(holder).items()):
+        if "drop" in name and isinstance(value, float):
+            setattr(holder, name, 0.0)
+
+
+@contextmanager
+def oom_advice(placement: Placement, to_lower: str) -> Iterator[None]:
+    """Turn an allocation that failed, on the CPU or a GPU, into a UnitError that names what is ``to_lower``."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_allocation(error):
+            raise
+        raise UnitError(
+            f"out of memory on the {placement.device}. Lower one of {to_lower} or dtype = 'bfloat16'."
+        ) from error
+
+
+def is_allocation(error: BaseException) -> bool:
+    """Whether ``error`` tells that memory could not be had."""
+    import torch
+
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    text = str(error).lower()
+    return "not enough memory" in text or "can't allocate memory" in text or "out of memory" in text

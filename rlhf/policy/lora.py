@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:
-    """Freeze ``model`` and put adapters on it that change nothing yet.
-
-    Raises
-    ------
-    InputError
-        The model has no layer of the names in ``settings.targets``.
-    """
+    """Freeze ``model`` and put adapters on it that change nothing yet."""
     from peft import get_peft_model
 
     adapted: PeftModel = get_peft_model(model, adapter_config(model, settings))
@@ -31,13 +25,7 @@ def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:
 
 
 def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
-    """The adapters that ``settings`` asks for, in peft's words.
-
-    Raises
-    ------
-    InputError
-        The model has no layer of the names in ``settings.targets``.
-    """
+    """The adapters that ``settings`` asks for, in peft's words."""
     from peft import LoraConfig
 
     check_layers(linear_layers(model), settings)

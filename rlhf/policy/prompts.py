@@ -19,22 +19,13 @@ FORM = 'give {"prompt": "â€¦"}, or {"messages": [{"role": "user", "content": "â€
 def prompt_episodes(prompts: Iterable[Mapping[str, Any]], called: str = "prompts") -> tuple[Episode, ...]:
     """Dialogues that nobody has scored, in which ``assistant`` speaks next; their last turn is the policy's.
 
-    Parameters
-    ----------
-    prompts : iterable of mapping
-        ``prompt``, a text, or ``messages``, what ``user`` and ``assistant`` have said in turn; ``id`` names it, else
-        its place does.
-    called : str
-        Where they come from, for errors.
+    ``prompts``: ``prompt``, a text, or ``messages``, what ``user`` and ``assistant`` have said in turn; ``id`` names
+    it, else its place does. ``called``: where they come from, for errors. Raises InputError: one that is neither, says
+    nothing, has another role, or is not ended by ``user``; two of one id; none at all.
 
     >>> (episode,) = prompt_episodes([{"prompt": "Is there a train?"}])
     >>> [(turn.speaker, turn.text) for turn in episode.turns], episode.rating.target
     ([('user', 'Is there a train?'), ('assistant', '')], 'assistant')
-
-    Raises
-    ------
-    InputError
-        One that is neither, says nothing, has another role, or is not ended by ``user``; two of one id; none at all.
     """
     episodes: dict[str, Episode] = {}
     for number, row in enumerate(prompts, start=1):
@@ -53,10 +44,8 @@ def prompt_episodes(prompts: Iterable[Mapping[str, Any]], called: str = "prompts
 def read_prompts(path: Path) -> tuple[Episode, ...]:
     """The prompts in a JSON Lines file, one a line; empty lines are passed over.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, a line is no JSON object, or a prompt cannot be used (`prompt_episodes`).
+    Raises InputError: the file cannot be read, a line is no JSON object, or a prompt cannot be used
+    (`prompt_episodes`).
     """
     try:
         # Not splitlines(): a prompt may hold U+2028 and the like unescaped.

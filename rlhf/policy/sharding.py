@@ -1,10 +1,11 @@
-"""A policy's frozen weights sharded over several processes, so that no GPU has to hold all of them."""
+"""A policy's frozen weights sharded over several processes, by FSDP2 or by DeepSpeed's ZeRO, stage 3."""
 
 from __future__ import annotations
 
 import os
 from typing import Any, Literal
 
+import torch
 from accelerate.utils import parse_flag_from_env
 from peft import PeftModel
 from torch import nn
@@ -15,8 +16,55 @@ from torch.nn.parallel import DistributedDataParallel
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import InputError
 from apportion.rlhf.policy.lora import attach_adapter
-from apportion.rlhf.policy.zero import is_sharded_weight, shard
 from apportion.rlhf.settings import AlignSettings
+
+
+def zero_config() -> dict[str, Any]:
+    """What DeepSpeed is told: ``zero_optimization`` of the accelerate config, or of the DeepSpeed file that it names.
+
+    Optimizer, schedule, precision and batch sizes are not DeepSpeed's here, so what it says of them is not read.
+    """
+    from accelerate.utils import DeepSpeedPlugin
+
+    try:
+        plugin = DeepSpeedPlugin()
+    except Exception as error:  # A file of the user's, read by two libraries.
+        raise InputError(
+            f"accelerate: its DeepSpeed config cannot be read: {' '.join(str(error).split())[:300]}"
+        ) from error
+    zero = plugin.deepspeed_config["zero_optimization"]
+    check_stage(zero["stage"])
+    given = {key: value for key, value in zero.items() if value != "auto" and key != "offload_optimizer"}
+    return {"train_micro_batch_size_per_gpu": 1, "zero_optimization": given}
+
+
+def check_stage(stage: object) -> None:
+    """Raise InputError where a stage of ZeRO leaves weights whole that are not trained."""
+    if str(stage) != "3":
+        raise InputError(
+            f"accelerate: zero_stage = {stage}, but only stage 3 deals out weights that are not trained. "
+            "Set zero_stage to 3, or accelerate = 'data_parallel' to leave them whole."
+        )
+
+
+def shard(model: Any) -> None:
+    """Shard the weights of ``model`` over all processes; each layer's are brought together while it computes.
+
+    Adapters that are attached afterwards stay whole in each process, and their optimizer and checkpoints remain those
+    of one process.
+    """
+    import deepspeed
+
+    model.requires_grad_(False)
+    precision = {"bf16": {"enabled": True}} if model.dtype == torch.bfloat16 else {}
+    # The engine that comes back trains; what is wanted are the hooks that it has put on the model's layers.
+    deepspeed.initialize(model=model, config={**zero_config(), **precision})
+
+
+def is_sharded_weight(weight: torch.Tensor) -> bool:
+    """Whether `shard` has sharded ``weight``."""
+    return hasattr(weight, "ds_id")
+
 
 Sharder = Literal["fsdp", "deepspeed"]
 FLAGS: dict[Sharder, tuple[str, str]] = {
@@ -48,12 +96,6 @@ def attach_sharded(model: Any, settings: AlignSettings, processes: Processes, by
 
     A layer's weights are brought together while it computes. The adapters stay whole in every process, because all of
     them learn them from the same summed gradients; their checkpoints are those of one process.
-
-    Raises
-    ------
-    InputError
-        Settings with which the processes would not read the model equally often, or a DeepSpeed config that shards
-        no weights.
     """
     check_sharding(settings, processes.size)
     if by == "deepspeed":
@@ -66,13 +108,7 @@ def attach_sharded(model: Any, settings: AlignSettings, processes: Processes, by
 
 
 def shard_for_trainer(model: PeftModel, settings: AlignSettings, processes: Processes) -> None:
-    """Shard the frozen weights (FSDP2) of a model with adapters that one of TRL's trainers is to train by DDP.
-
-    Raises
-    ------
-    InputError
-        Settings with which the processes would not read the model equally often.
-    """
+    """Shard the frozen weights (FSDP2) of a model with adapters that one of TRL's trainers is to train by DDP."""
     check_sharding(settings, processes.size)
     _shard_fsdp(model, settings, processes)
     base: Any = model.get_base_model()
@@ -106,7 +142,7 @@ def check_sharding(settings: AlignSettings, processes: int) -> None:
         )
     uneven = settings.batch_size % settings.mini_batch_size or settings.mini_batch_size % processes
     # The settings see to it for the others, whose processes take equal parts in any case.
-    if settings.algorithm == "ppo" and uneven:
+    if uneven and not settings.trainer.by_trl:
         raise InputError(
             f"mini_batch_size = {settings.mini_batch_size}: with weights that are dealt out it has to divide "
             f"batch_size ({settings.batch_size}) and be a multiple of the {processes} processes."

@@ -9,7 +9,7 @@ import torch
 from peft import PeftModel
 from torch import Tensor, nn
 
-from apportion.rlhf.policy.dropout import without_dropout
+from apportion.rlhf.policy.loading import without_dropout
 from apportion.rlhf.sampling.rollout import Rollout
 
 

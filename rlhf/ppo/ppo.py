@@ -7,38 +7,154 @@ Schulman et al., 2017.
 
 from __future__ import annotations
 
+import io
+import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
-from peft import PeftModel
+from peft import PeftModel, set_peft_model_state_dict
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from apportion.corpus.session import Episode
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
-from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.contexts import DialogueContext, dialogue_chunks, merge_turns
+from apportion.rlhf.policy.folder import write_adapter
 from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy.sharding import attach_sharded, sharding_asked
 from apportion.rlhf.ppo.actor_critic import ActorCritic
-from apportion.rlhf.ppo.advantages import estimate_advantages, whiten
-from apportion.rlhf.ppo.checkpoints import Checkpoints, PPOState
-from apportion.rlhf.ppo.experience import Experience, micro_batches
-from apportion.rlhf.ppo.kl_control import KLControl
-from apportion.rlhf.ppo.token_rewards import token_rewards
-from apportion.rlhf.ppo.update import PPOUpdate
+from apportion.rlhf.ppo.objective import KLControl, estimate_advantages, token_rewards, whiten
+from apportion.rlhf.ppo.update import Experience, PPOUpdate, micro_batches
 from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, join_rollouts, sample_replies
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.alarms import Alarms, gamed, repetition, sameness
-from apportion.rlhf.training.masked_mean import masked_mean
-from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.progress_line import progress_line
-from apportion.rlhf.training.reward import Reward, finite_scores
-from apportion.rlhf.training.run import Watcher
-from apportion.rlhf.training.score_norm import ScoreNorm
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.alarms import Alarms, repetition, reward_hacking, sameness
+from apportion.rlhf.training.checkpoint_folders import StepFolders
+from apportion.rlhf.training.job import Run, Watcher
+from apportion.rlhf.training.metrics import STATE, Metrics, masked_mean, progress_line
+from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, normalized_scores
+from apportion.rlhf.training.rng_state import ShuffledOrder
+from apportion.rlhf.training_data import TrainingData
+
+TRAINER, VALUES = "trainer.pt", "value_head.safetensors"
+
+
+@dataclass(frozen=True)
+class PPOState:
+    """What PPO goes on from: weights of the value head, torch's states of optimizer and schedule, plain JSON values."""
+
+    value_head: dict[str, Tensor]
+    optimizer: dict[str, Any]
+    schedule: dict[str, Any]
+    plain: dict[str, Any]
+
+
+class Checkpoints(StepFolders):
+    """Folders of a training's states.
+
+    A checkpoint holds the adapters in peft's form (it can be loaded as a policy), the value head, the optimizer with
+    its schedule, the state of the random number generators, the plain values of the state and the metrics so far.
+
+    ``root``: made when the first checkpoint is written. ``processes``: those that share the training; each has random
+    number generators of its own.
+    """
+
+    def __init__(self, root: Path, policy: Policy, model: PeftModel, processes: Processes) -> None:
+        super().__init__(root)
+        self._policy = policy
+        self._model = model
+        self._processes = processes
+
+    def save(self, step: int, state: PPOState, metrics: Metrics, calm: bool) -> None:
+        """Write the checkpoint of ``step`` finished steps and drop those that nobody needs any more.
+
+        Every process has to call it; the first one writes. ``calm``: no alarm's limit was passed in the step.
+        """
+        random = self._processes.gather_objects(_random_state())
+        if self._processes.rank:
+            return
+        scratch = self.scratch()
+        write_adapter(scratch, self._policy, self._model)
+        save_file({name: weight.contiguous() for name, weight in state.value_head.items()}, scratch / VALUES)
+        trainer = {"optimizer": state.optimizer, "schedule": state.schedule, "random": random}
+        buffer = io.BytesIO()
+        torch.save(trainer, buffer)
+        (scratch / TRAINER).write_bytes(buffer.getvalue())
+        self.finish(scratch, step, calm, {**state.plain, "history": metrics.rows})
+
+    def restore(self, load_state: Callable[[PPOState], None], metrics: Metrics) -> int | None:
+        """Bring the model, ``metrics`` and the random number generators to the newest checkpoint; its number of steps.
+
+        ``load_state`` takes up the rest. None where there is no checkpoint.
+        """
+        if self._processes.rank == 0:
+            self.clear_scratch()
+        folder = self._processes.broadcast(self.newest())
+        if folder is None:
+            return None
+        return self.read(folder, lambda folder: self._load(folder, load_state, metrics))
+
+    def _load(self, folder: Path, load_state: Callable[[PPOState], None], metrics: Metrics) -> int:
+        plain = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        trainer = torch.load(folder / TRAINER, weights_only=True, map_location="cpu")
+        set_peft_model_state_dict(self._model, load_file(folder / "adapter_model.safetensors"))
+        load_state(PPOState(load_file(folder / VALUES), trainer["optimizer"], trainer["schedule"], plain))
+        metrics.restore(plain["history"])
+        _set_random_state(trainer["random"][self._processes.rank])
+        return int(plain["step"])
+
+
+def _random_state() -> dict[str, Any]:
+    """This process' generators."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def _set_random_state(state: dict[str, Any]) -> None:
+    torch.set_rng_state(state["cpu"])
+    if state["cuda"]:
+        torch.cuda.set_rng_state_all(state["cuda"])
+
+
+def train_ppo(data: TrainingData, run: Run) -> PeftModel:
+    """The policy's model with adapters trained by `PPO`; raises as `PPO.run`."""
+    policy, settings, processes = data.policy, run.settings, run.processes
+    by = sharding_asked(processes)
+    if by:
+        model = attach_sharded(policy.model, settings, processes, by)
+    else:
+        model = attach_adapter(policy.model, settings.adapter)
+    dialogues = _dialogues(data.episodes, policy, settings)
+    checkpoints = Checkpoints(run.checkpoints, policy, model, processes) if run.checkpoints else None
+    ppo = PPO(policy, model, data.contexts, data.reward, settings, data.partner, dialogues, processes)
+    if processes.rank:
+        # Each process samples other replies.
+        torch.manual_seed(run.seed + processes.rank)
+    ppo.run(run.metrics, run.progress, checkpoints, run.watch)
+    return model
+
+
+def _dialogues(episodes: Sequence[Episode], policy: Policy, settings: AlignSettings) -> list[Tensor]:
+    """What the term of Eq. 8 learns from: the corpus' own dialogues."""
+    if not settings.pretrain_coefficient:
+        return []
+    merged = [merge_turns(episode.turns, episode) for episode in episodes]
+    chunks = dialogue_chunks(merged, policy.tokenizer, settings.window)
+    if not chunks:
+        raise UnitError(
+            "pretrain_coefficient: no dialogue outside the test sessions answers anybody, so there is nothing "
+            "for that term to learn from. Add sessions, or set it to 0."
+        )
+    return chunks
 
 
 class PPO:
@@ -46,25 +162,12 @@ class PPO:
 
     Random numbers (sampling, order) come from torch's global generators, which the caller seeds.
 
-    Parameters
-    ----------
-    policy : Policy
-        Tokenizer and control tokens.
-    model : PeftModel
-        The policy's model with its adapters.
-    contexts : sequence of DialogueContext
-        What is answered; each once before any comes again.
-    reward : Reward
-        Scores the replies.
-    settings : AlignSettings
-        Sizes and weights.
-    partner : Partner or None
-        The other side of responses of several turns (``settings.max_turns``); None where a response is one turn.
-    dialogues : sequence of Tensor [shape=(L,)], int64
-        Token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``.
-    processes : Processes or None
-        The processes that share each step; None where there is but one. Each samples, scores and learns from its part
-        of the responses. All else, random order included, is the first one's or the same in all.
+    ``model``: the policy's model with its adapters. ``contexts``: what is answered; each once before any comes again.
+    ``partner``: the other side of responses of several turns (``settings.max_turns``); None where a response is one
+    turn. ``dialogues`` [shape=(L,)], int64: token ids of the corpus' own dialogues, for
+    ``settings.pretrain_coefficient``. ``processes``: the processes that share each step; None where there is but one.
+    Each samples, scores and learns from its part of the responses. All else, random order included, is the first one's
+    or the same in all.
     """
 
     def __init__(
@@ -103,11 +206,6 @@ class PPO:
         """Train up to ``settings.steps`` steps; ``metrics`` receives every step's, counted from 1.
 
         With ``checkpoints`` the training goes on behind the newest one and leaves one after every step.
-
-        Raises
-        ------
-        UnitError
-            A reward or a loss that is not a finite number, or an alarm; the last good checkpoint is kept and named.
         """
         done = self._resume(checkpoints, metrics) if checkpoints else 0
         try:
@@ -119,23 +217,17 @@ class PPO:
                 for watcher in watch:
                     watcher(step, measured)
                 if reason:
-                    raise UnitError(gamed(self.settings, step, reason))
+                    raise UnitError(reward_hacking(self.settings, step, reason))
                 if checkpoints:
                     checkpoints.save(step, self.state(), metrics, self.alarms.calm)
                 rate = self.settings.batch_size / (time.perf_counter() - started)
-                progress(step, self.settings.steps, progress_line("ppo", step, measured, rate))
+                progress(step, self.settings.steps, progress_line(self.settings.algorithm, step, measured, rate))
         except UnitError as error:
             last_good = checkpoints.kept() if checkpoints else None
             raise UnitError(f"{error} {last_good}" if last_good else str(error)) from None
 
     def step(self, number: int) -> dict[str, float]:
-        """One step; the metrics are means over the responses sampled in it.
-
-        Raises
-        ------
-        UnitError
-            A reward or a loss that is not a finite number.
-        """
+        """One step; the metrics are means over the responses sampled in it."""
         places = self.processes.broadcast([next(self.order) for _ in range(self.settings.batch_size)])
         contexts = [self.contexts[place] for place in places[self.processes.contiguous_part(len(places))]]
         with finite_probabilities():
@@ -194,7 +286,9 @@ class PPO:
 
     def _scores(self, number: int, contexts: Sequence[DialogueContext], rollout: Rollout) -> list[float]:
         answered = [contexts[row] for row in rollout.turn_ends[:, 0].tolist()]
-        return finite_scores(self.reward, answered, rollout.histories, rollout.texts, f"PPO step {number}")
+        return finite_scores(
+            self.reward, answered, rollout.histories, rollout.texts, f"{self.settings.algorithm.upper()} step {number}"
+        )
 
     def _gather(self, rollout: Rollout, scores: list[float]) -> tuple[Rollout, list[float]]:
         """All processes' responses and scores, in the order of the contexts."""
@@ -211,11 +305,7 @@ class PPO:
         settings = self.settings
         logp, values, entropy, reference = self._forward(rollout)
         divergence = (logp - reference) * rollout.mask
-        if settings.score_norm:
-            self.score_norm.update(scores)
-            scores = self.score_norm(scores)
-        if (limit := settings.reward_clip) is not None:
-            scores = [min(max(score, -limit), limit) for score in scores]
+        scores = normalized_scores(scores, self.score_norm, settings)
         cost = self.kl_control.coefficient
         rewards = token_rewards(scores, divergence, rollout, cost, settings.kl_clip, settings.reward_placement)
         advantages, returns = estimate_advantages(rewards, values, rollout.mask, settings.gamma, settings.gae_lambda)

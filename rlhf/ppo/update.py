@@ -1,10 +1,12 @@
-"""The updates of a step of PPO: adapters and value head move along the clipped objective."""
+"""The updates of a step of PPO: its experience, in minibatches, moves adapters and value head."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -12,29 +14,75 @@ from torch import Tensor
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.ppo.actor_critic import ActorCritic
-from apportion.rlhf.ppo.experience import Experience, micro_batches, minibatches
-from apportion.rlhf.ppo.learning_rate import share_of_lr
-from apportion.rlhf.ppo.losses import PPOLoss, ppo_loss, sampled_divergence
+from apportion.rlhf.ppo.objective import PPOLoss, ppo_loss, sampled_divergence
 from apportion.rlhf.sampling.rollout import Rollout
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.rng_state import ShuffledOrder
+
+
+@dataclass(frozen=True)
+class Experience:
+    """Responses as they were sampled; tensors have shape (B, L), float."""
+
+    rollout: Rollout
+    logp: Tensor
+    values: Tensor
+    advantages: Tensor
+    returns: Tensor
+
+    def rows(self, places: Tensor, cut: bool = False) -> Experience:
+        """The rows ``places`` [shape=(b,)] alone; ``cut`` drops columns that only pad these rows."""
+        rollout = self.rollout.rows(places, cut)
+        length = rollout.mask.shape[1]
+        parts = (self.logp, self.values, self.advantages, self.returns)
+        return Experience(rollout, *(part[places, :length] for part in parts))
+
+
+def minibatches(rollout: Rollout, settings: AlignSettings) -> tuple[Tensor, ...]:
+    """Row numbers [shape=(b,)] int64 of each optimizer step of one pass, in random order.
+
+    With ``group_by_length`` a minibatch holds responses of like length, and the minibatches come in random order.
+    """
+    order = torch.randperm(settings.batch_size)
+    count = -(-settings.batch_size // settings.mini_batch_size)
+    if not settings.group_by_length:
+        return torch.chunk(order, count)
+    sizes = rollout.attention.sum(dim=1).cpu()[order]
+    buckets = torch.chunk(order[torch.argsort(sizes, stable=True)], count)
+    return tuple(buckets[index] for index in torch.randperm(len(buckets)).tolist())
+
+
+def micro_batches(rollout: Rollout, rows: Tensor, settings: AlignSettings) -> Iterator[Tensor]:
+    """``rows`` in the parts that go through the model at once, each on the rollout's device."""
+    size = settings.micro_batch_size or settings.mini_batch_size
+    if settings.group_by_length:
+        rows = rows[torch.argsort(rollout.attention.sum(dim=1).cpu()[rows], stable=True)]
+    for part in torch.split(rows, size) if len(rows) else ():
+        yield part.to(rollout.tokens.device)
+
+
+def share_of_lr(settings: AlignSettings, done: int) -> float:
+    """What of the learning rate is taken after ``done`` of ``settings.steps`` steps: up in ``warmup``, then down.
+
+    >>> settings = AlignSettings(steps=4, lr_schedule="cosine")
+    >>> [round(share_of_lr(settings, done), 3) for done in range(5)]
+    [1.0, 0.854, 0.5, 0.146, 0.0]
+    """
+    rising = settings.warmup or 0
+    if done < rising:
+        return done / rising
+    if settings.lr_schedule == "constant":
+        return 1.0
+    gone = (done - rising) / max(1, settings.steps - rising)
+    return 1 - gone if settings.lr_schedule == "linear" else 0.5 * (1 + math.cos(math.pi * gone))
 
 
 class PPOUpdate:
     """The optimizer and all that it learns from beside a step's experience.
 
-    Parameters
-    ----------
-    actor : ActorCritic
-        Whose adapters and value head are trained.
-    settings : AlignSettings
-        Sizes and weights.
-    dialogues : sequence of Tensor [shape=(L,)], int64
-        Token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``.
-    pad_id : int
-        Fills shorter dialogues.
-    processes : Processes
-        Those that share each minibatch; the gradients are summed over them.
+    ``actor``: whose adapters and value head are trained. ``dialogues`` [shape=(L,)], int64: token ids of the corpus'
+    own dialogues, for ``settings.pretrain_coefficient``. ``processes``: those that share each minibatch; the gradients
+    are summed over them.
     """
 
     def __init__(
@@ -64,17 +112,13 @@ class PPOUpdate:
         self.dialogue_order = ShuffledOrder(len(dialogues))
 
     def __call__(self, number: int, experience: Experience) -> dict[str, float]:
-        """The updates of step ``number``; what they measured, as means over them.
-
-        Raises
-        ------
-        UnitError
-            A loss or a gradient that is not a finite number.
-        """
+        """The updates of step ``number``; what they measured, as means over them."""
         self.actor.train()
         losses: list[dict[str, float]] = []
         limit, updates = self.settings.target_kl, 0
-        for minibatch in self._minibatches(experience.rollout):
+        epochs = range(self.settings.ppo_epochs)
+        passes = (self.processes.broadcast(minibatches(experience.rollout, self.settings)) for _ in epochs)
+        for minibatch in chain.from_iterable(passes):
             measured = self._gradient(number, experience, minibatch)
             losses.append(measured)
             if limit is not None and measured["sampled_kl"] > limit:
@@ -86,10 +130,6 @@ class PPOUpdate:
         self.schedule.step()
         means = {name: math.fsum(loss[name] for loss in losses) / len(losses) for name in losses[0]}
         return means if limit is None else {**means, "updates": float(updates)}
-
-    def _minibatches(self, rollout: Rollout) -> Iterator[Tensor]:
-        for _ in range(self.settings.ppo_epochs):
-            yield from self.processes.broadcast(minibatches(rollout, self.settings))
 
     def _gradient(self, number: int, experience: Experience, minibatch: Tensor) -> dict[str, float]:
         """The gradient of one minibatch, summed over its micro-batches; what it measured."""
@@ -155,7 +195,7 @@ class PPOUpdate:
         self._require_finite(number, norm.item(), "the gradient's norm")
         self.optimizer.step()
 
-    @staticmethod
-    def _require_finite(number: int, value: float, what: str = "the loss") -> None:
+    def _require_finite(self, number: int, value: float, what: str = "the loss") -> None:
         if not math.isfinite(value):
-            raise UnitError(f"PPO step {number}: {what} is {value}; it must be a finite number. Lower lr.")
+            step = f"{self.settings.algorithm.upper()} step {number}"
+            raise UnitError(f"{step}: {what} is {value}; it must be a finite number. Lower lr.")

@@ -2,12 +2,9 @@
 
 From the ground up:
 
-- `rollout`: one reply to each context
-- `partner`: the other side of a dialogue, and the recorded one
-- `seeded_sampling`: replies whose random numbers are their own; `policy_agent`: a policy as an agent of an environment
+- `rollout`: one reply to each context, and replies whose random numbers are their own
+- `partner`: the other side of a dialogue, recorded or live; `language_model_partner` and `policy_partner` are live ones
+- `policy_agent`: a policy as an agent of an environment
 - `environment_partner`: an environment as the other side; `sotopia_reset`: the social episodes that are played in it
-- `interactive_partner`: one that answers what the policy says; `language_model_partner` and `policy_partner` are two of
-them
-- `multi_turn`: the policy speaks, the other side answers, the policy goes on
-- `sample_replies`: replies before and after the training, side by side
+- `multi_turn`: the policy speaks, the other side answers, the policy goes on; replies before and after a training
 """

@@ -24,14 +24,7 @@ UNHEARD = "(Nothing is heard.)"
 class Start:
     """A seat in an episode that can be played any number of times, always drawing the same.
 
-    Parameters
-    ----------
-    name : str
-        Of the episode and seat; each once.
-    make : callable
-        Gives the environment, begun.
-    agent : str
-        Who the policy is in it.
+    ``name``: of the episode and seat; each once. ``agent``: who the policy is in it.
     """
 
     name: str
@@ -45,7 +38,6 @@ class BatchAgent(Protocol):
 
     def act_all(self, views: Sequence[Observation]) -> list[Action]:
         """What it does in each."""
-        ...
 
 
 @dataclass
@@ -74,27 +66,13 @@ class EnvironmentPartner:
     A policy's words are an act (`apportion.environments.environment.Environment.meant`); what is none is silence, and
     is counted. Every episode of one start draws alike, so that episodes of a group differ by what the policy said.
 
-    Parameters
-    ----------
-    starts : sequence of Start
-        What is played.
-    others : Agent or None
-        Who has the other seats; None: the policy itself, as it is at the time.
-    dimension : str
-        Of the outcome, what is watched. The policy is not paid by it.
-    history_text : callable
-        How the scorer writes a history.
-    at_once : int
-        How many acts of ``others`` are waited for at once, where each costs time.
+    ``others``: who has the other seats; None: the policy itself, as it is at the time. ``dimension``: of the outcome,
+    what is watched. The policy is not paid by it. ``history_text``: how the scorer writes a history. ``at_once``: how
+    many acts of ``others`` are waited for at once, where each costs time.
     """
 
     def __init__(
-        self,
-        starts: Sequence[Start],
-        others: Agent | None,
-        dimension: str,
-        history_text: HistoryText,
-        at_once: int = 1,
+        self, starts: Sequence[Start], others: Agent | None, dimension: str, history_text: HistoryText, at_once: int = 1
     ) -> None:
         self._at_once = at_once
         self._starts = {start.name: start for start in starts}
@@ -107,10 +85,7 @@ class EnvironmentPartner:
         What was played before is forgotten, so that a step plays what it would play if the training had been killed
         before it.
 
-        Raises
-        ------
-        UnitError
-            The policy is never asked, or what it reads is longer than its window.
+        Raises UnitError: the policy is never asked, or what it reads is longer than its window.
         """
         self._acting = self._others or speaker
         self._kept.clear()
@@ -135,13 +110,7 @@ class EnvironmentPartner:
         return self.answer_all([(context, replies)])[0]
 
     def answer_all(self, heard: Sequence[Heard]) -> list[str | None]:
-        """What is said in each dialogue (B of them); equal dialogues hear the same.
-
-        Raises
-        ------
-        UnitError
-            An episode that does not end, or an agent that cannot act.
-        """
+        """What is said in each dialogue (B of them); equal dialogues hear the same."""
         keys = [(context.session_id, tuple(replies)) for context, replies in heard]
         new = [key for key in dict.fromkeys(keys) if key not in self._kept]
         for name, said in new:

@@ -19,13 +19,13 @@ from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.session import LLMSession, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.policy.contexts import HistoryText
-from apportion.rlhf.sampling.interactive_partner import Dialogue, LivePartner
+from apportion.rlhf.sampling.partner import Dialogue, LivePartner
 
 if TYPE_CHECKING:
-    from apportion.rlhf.training.job import Asking, Job
+    from apportion.rlhf.training.job import Job
 
 CALLED = "partner_settings"
-"""What the settings are called in errors."""
+TOO_LONG = f"Lower {CALLED}.shown_turns."
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",
     entry_points="apportion.partner_prompts",
@@ -36,7 +36,6 @@ PROMPTS = PromptKind(
     form="A partner's prompt is a title, then [system] and [user] with {{ dialogue }}; see docs/align.md",
 )
 KNOWN = "What you knew before the dialogue, as JSON that is data like the dialogue:"
-"""What stands before it."""
 REPLY_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"say": {"type": ["string", "null"]}},
@@ -72,14 +71,8 @@ class LanguageModelPartner(LivePartner):
 
     Equal dialogues are asked about once, and replies are kept by whoever lends ``complete``.
 
-    Parameters
-    ----------
-    episodes, history_text
-        As `LivePartner`.
-    asker : Asker
-        Asks the model, and is closed with the partner.
-    settings : LanguageModelPartnerSettings
-        Which model, and how it is asked.
+    ``episodes``, ``history_text``: as `LivePartner`. ``asker``: asks the model, and is closed with the partner.
+    ``settings``: which model, and how it is asked.
     """
 
     def __init__(
@@ -93,17 +86,7 @@ class LanguageModelPartner(LivePartner):
         self._asker, self._settings = asker, settings
 
     def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
-        """What the model says in each dialogue (B of them), ``concurrency`` of them asked at once.
-
-        Raises
-        ------
-        InputError
-            No request can succeed before a person changes something.
-        StoppedError
-            The budget is used up; the replies received so far are kept.
-        UnitError
-            No usable reply, or the server failed.
-        """
+        """What the model says in each dialogue (B of them), ``concurrency`` of them asked at once."""
         if len(dialogues) == 1:
             return [self._asked(dialogues[0])]
         with ThreadPoolExecutor(min(self._settings.concurrency, len(dialogues))) as pool:
@@ -126,13 +109,7 @@ class LanguageModelPartner(LivePartner):
 
 
 def request_of(dialogue: Dialogue, settings: LanguageModelPartnerSettings) -> ChatRequest:
-    """What is asked for the partner's next turn.
-
-    Raises
-    ------
-    InputError
-        The prompt cannot be used.
-    """
+    """What is asked for the partner's next turn. Raises InputError: the prompt cannot be used."""
     turns = [turn for turn in dialogue.episode.turns if turn.text.strip()][-settings.shown_turns :]
     target = dialogue.episode.rating.target
     # No names: who is who is told by the side, so that the model need not know the people.
@@ -157,13 +134,7 @@ def _known(dialogue: Dialogue) -> str:
 
 
 def read_answer(reply: ChatReply) -> str | None:
-    """What the partner says; None where it has nothing more to say.
-
-    Raises
-    ------
-    ReplyMistakeError
-        The reply cannot be used; the text says why.
-    """
+    """What the partner says; None where it has nothing more to say."""
     check_finished(reply, "say less")
     document = strict_json(reply.text)
     if not isinstance(document, dict) or document.keys() != {"say"}:
@@ -176,22 +147,8 @@ def read_answer(reply: ChatReply) -> str | None:
     return " ".join(said.split())
 
 
-def asker_of(settings: LanguageModelPartnerSettings, asking: Asking) -> LLMSession:
-    """Lends the partner's model, with the files and the budget of the job."""
-    return LLMSession(
-        settings,
-        cache=asking.cache,
-        recorded=asking.recorded,
-        record=asking.record,
-        prices=asking.prices,
-        budget_usd=asking.budget_usd,
-        called=CALLED,
-        too_long=f"Lower {CALLED}.shown_turns.",
-    )
-
-
 def of_job(
     job: Job, settings: LanguageModelPartnerSettings, episodes: Sequence[Episode], history: HistoryText
 ) -> LanguageModelPartner:
     """The language model of an alignment; its client is made when it is first asked."""
-    return LanguageModelPartner(episodes, history, asker_of(settings, job.asking), settings)
+    return LanguageModelPartner(episodes, history, job.asking.session(settings, CALLED, TOO_LONG), settings)

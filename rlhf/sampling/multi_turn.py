@@ -1,11 +1,13 @@
-"""Responses of several turns: the policy speaks, the other side answers, the policy goes on."""
+"""Responses of several turns, and replies before and after a training side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from math import isfinite
 
+import pyarrow as pa
 import torch
 from peft import PeftModel
 
@@ -16,6 +18,7 @@ from apportion.rlhf.sampling.partner import Partner, Stage, answers
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.sampling.rollout import Rollout, StopReason, pad_prompts, sample_replies
 from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.reward import Reward
 
 
 @dataclass
@@ -30,10 +33,6 @@ class _Dialogue:
     histories: list[str] = field(default_factory=list)
     unusable: int = 0
     open: bool = True
-
-    def prompted(self) -> DialogueContext:
-        """The context whose prompt is all that has been said."""
-        return replace(self.context, prompt=(*self.context.prompt, *self.tokens))
 
     def add(self, tokens: Sequence[int], by_policy: bool) -> None:
         """Append tokens of the policy's (``by_policy``) or of the other side's."""
@@ -55,11 +54,6 @@ def sample_dialogues(
     A response ends where the partner has no answer, or where the next turn might not fit into
     ``max_context_tokens + max_new_tokens`` tokens. The policy's tokens are never tokenised again. Where the partner
     plays an environment, what was said is what is heard of the policy's acts. ``greedy`` takes the most likely tokens.
-
-    Raises
-    ------
-    InputError
-        A chat template that does not end the assistant's turn with an end mark.
     """
     stage = partner if isinstance(partner, Stage) else None
     if stage is not None:
@@ -67,7 +61,7 @@ def sample_dialogues(
         contexts = stage.begin(contexts, PolicyAgent(policy.name, policy, model, window, greedy=greedy))
     dialogues = [_Dialogue(context) for context in contexts]
     # The same words often follow: several responses to one context hear the same partner.
-    between = cache(partial(interjection, policy))
+    between = cache(partial(partner_turn_tokens, policy))
     for number in range(settings.response_turns):
         speaking = [dialogue for dialogue in dialogues if dialogue.open]
         if not speaking:
@@ -97,7 +91,7 @@ def _say(
     rollout = sample_replies(
         policy,
         model,
-        [dialogue.prompted() for dialogue in speaking],
+        [replace(one.context, prompt=(*one.context.prompt, *one.tokens)) for one in speaking],
         max_new_tokens=settings.max_new_tokens,
         temperature=temperature,
     )
@@ -131,14 +125,8 @@ def _goes_on(
     return True
 
 
-def interjection(policy: Policy, text: str) -> tuple[int, ...]:
-    """Token ids of the other side's ``text`` between the end mark of one of the policy's turns and its next turn.
-
-    Raises
-    ------
-    InputError
-        A chat template that does not end the assistant's turn with an end mark.
-    """
+def partner_turn_tokens(policy: Policy, text: str) -> tuple[int, ...]:
+    """Token ids of the other side's ``text`` between the end mark of one of the policy's turns and its next turn."""
     opening = (ContextTurn("user", "a"), ContextTurn("assistant", "b"))
     answered = render(opening, policy.tokenizer, reply_follows=False)
     marks = [place for place, token in enumerate(answered) if token in policy.eos_ids]
@@ -168,3 +156,90 @@ def _assembled(dialogues: Sequence[_Dialogue], policy: Policy, device: torch.dev
         histories=tuple(history for dialogue in dialogues for history in dialogue.histories),
         ends=torch.tensor([(row, end) for row, dialogue in enumerate(dialogues) for end in dialogue.ends]).to(device),
     )
+
+
+SAMPLES = pa.schema(
+    [
+        ("context", pa.string()),
+        ("before", pa.string()),
+        ("after", pa.string()),
+        ("reward_before", pa.float64()),
+        ("reward_after", pa.float64()),
+    ]
+)
+
+
+_Scored = tuple[list[str], list[float | None]]
+
+
+def compare_replies(
+    policy: Policy, model: PeftModel, contexts: Sequence[DialogueContext], reward: Reward, settings: AlignSettings
+) -> pa.Table:
+    """The most likely reply to each context with the adapters off (before) and on (after), and their rewards.
+
+    Returns ``context`` (the dialogue that the policy read), ``before``, ``after``, ``reward_before``, ``reward_after``
+    (null where nobody scores).
+    """
+    return _compared(model, contexts, lambda: _answers(policy, model, contexts, reward, settings))
+
+
+def compare_episodes(
+    policy: Policy,
+    model: PeftModel,
+    contexts: Sequence[DialogueContext],
+    partner: Partner,
+    reward: Reward,
+    settings: AlignSettings,
+) -> pa.Table:
+    """As `compare_replies`, of whole dialogues in an environment, the most likely words each time.
+
+    ``before`` and ``after`` hold what the policy said, a line a turn; the rewards are the means over these turns.
+    """
+
+    def played() -> _Scored:
+        return _spoken(sample_dialogues(policy, model, contexts, partner, settings, greedy=True), contexts, reward)
+
+    return _compared(model, contexts, played)
+
+
+def _compared(model: PeftModel, contexts: Sequence[DialogueContext], answer: Callable[[], _Scored]) -> pa.Table:
+    if not contexts:
+        return SAMPLES.empty_table()
+    with model.disable_adapter():
+        before, reward_before = answer()
+    after, reward_after = answer()
+    shown = ["\n".join(f"{_whose(message)}: {message.text}" for message in context.messages) for context in contexts]
+    return pa.table([shown, before, after, reward_before, reward_after], schema=SAMPLES)
+
+
+def _spoken(rollout: Rollout, contexts: Sequence[DialogueContext], reward: Reward) -> _Scored:
+    rows = rollout.turn_ends[:, 0].tolist()
+    scores = reward([contexts[row] for row in rows], rollout.histories, rollout.texts)
+    said: list[list[str]] = [[] for _ in contexts]
+    scored: list[list[float]] = [[] for _ in contexts]
+    for row, text, score in zip(rows, rollout.texts, scores, strict=True):
+        said[row].append(text)
+        scored[row].append(score)
+    means = [sum(each) / len(each) for each in scored]
+    return ["\n".join(texts) for texts in said], [mean if isfinite(mean) else None for mean in means]
+
+
+def _whose(message: ContextTurn) -> str:
+    return f"{message.role} ({message.speaker})" if message.speaker else message.role
+
+
+def _answers(
+    policy: Policy, model: PeftModel, contexts: Sequence[DialogueContext], reward: Reward, settings: AlignSettings
+) -> _Scored:
+    replies: list[str] = []
+    for start in range(0, len(contexts), settings.batch_size):
+        rollout = sample_replies(
+            policy,
+            model,
+            contexts[start : start + settings.batch_size],
+            max_new_tokens=settings.max_new_tokens,
+            temperature=None,
+        )
+        replies.extend(rollout.texts)
+    scores = reward(contexts, [context.history for context in contexts], replies)
+    return replies, [score if isfinite(score) else None for score in scores]

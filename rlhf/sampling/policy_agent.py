@@ -16,7 +16,7 @@ from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, known_messages, merge_turns, render
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.sampling.seeded_sampling import drawn_replies
+from apportion.rlhf.sampling.rollout import sample_seeded
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -33,19 +33,9 @@ class PolicyAgent:
 
     What it draws is decided by its seed, the step's own number and what it reads.
 
-    Parameters
-    ----------
-    called : str
-        What it is called in logs and corpora.
-    policy : Policy
-        Tokenizer and control tokens.
-    model : PreTrainedModel or PeftModel
-        Who speaks.
-    window : Window
-        Room for what it reads, from the newest turn back, and how it is sampled; ``context_turns`` is not read.
-    seed : int
-    greedy : bool
-        The most likely words each time, in place of drawn ones.
+    ``called``: what it is called in logs and corpora. ``window``: room for what it reads, from the newest turn back,
+    and how it is sampled; ``context_turns`` is not read. ``greedy``: the most likely words each time, in place of drawn
+    ones.
     """
 
     called: str
@@ -58,15 +48,8 @@ class PolicyAgent:
 
     @classmethod
     def of(cls, made_of: str) -> Self:
-        """The policy in a folder that an alignment wrote, or a whole model, by name or folder.
-
-        Raises
-        ------
-        InputError
-            It cannot be opened.
-        """
-        from apportion.rlhf.policy.context_config import read_window
-        from apportion.rlhf.policy.opening import open_policy
+        """The policy in a folder that an alignment wrote, or a whole model, by name or folder."""
+        from apportion.rlhf.policy.folder import open_policy, read_window
 
         window = Window.model_validate(read_window(made_of))
         policy = open_policy(made_of, window, Placement(), made_of)
@@ -77,17 +60,10 @@ class PolicyAgent:
         return self.act_all([view])[0]
 
     def act_all(self, views: Sequence[Observation]) -> list[Action]:
-        """What it does in each of several episodes (B of them), sampled at once.
-
-        Raises
-        ------
-        UnitError
-            What it knew before the first act leaves no room in its window; probabilities that are no finite numbers;
-            an act that is not allowed where nobody may be silent.
-        """
+        """What it does in each of several episodes (B of them), sampled at once."""
         contexts = [self._context(view) for view in views]
         seed = [self.seed, [view.number for view in views]]
-        said = drawn_replies(self.policy, self.model, contexts, self.window, seed, self.greedy)
+        said = sample_seeded(self.policy, self.model, contexts, self.window, seed, self.greedy)
         return [act_said(view, text) for view, text in zip(views, said, strict=True)]
 
     def _context(self, view: Observation) -> DialogueContext:
@@ -95,13 +71,7 @@ class PolicyAgent:
 
 
 def act_said(view: Observation, text: str) -> Action:
-    """The act that a policy's words are; the silent act, with the reason as data, where the rules do not allow it.
-
-    Raises
-    ------
-    UnitError
-        They do not, and nobody may be silent.
-    """
+    """The act that a policy's words are; the silent act, with the reason as data, where the rules do not allow it."""
     act = view.meant(" ".join(text.split()))
     problem = view.problem(act)
     if problem is None:
@@ -128,13 +98,7 @@ def episode_seen(view: Observation, name: str) -> Episode:
 
 
 def live_context(episode: Episode, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> DialogueContext:
-    """What a policy reads before it says its next turn in an episode; the oldest turns go where they do not fit.
-
-    Raises
-    ------
-    UnitError
-        Not even the last turn fits.
-    """
+    """What a policy reads before it says its next turn in an episode; the oldest turns go where they do not fit."""
     known, turns = known_messages(episode), episode.turns
     for start in range(max(1, len(turns))):
         said = merge_turns(turns[start:], episode)

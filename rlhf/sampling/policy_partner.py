@@ -12,10 +12,10 @@ from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import model_digest
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, window_of
-from apportion.rlhf.policy.opening import open_policy
+from apportion.rlhf.policy.folder import open_policy
 from apportion.rlhf.policy_settings import Placement, Window
-from apportion.rlhf.sampling.interactive_partner import Dialogue, LivePartner
-from apportion.rlhf.sampling.seeded_sampling import drawn_replies
+from apportion.rlhf.sampling.partner import Dialogue, LivePartner
+from apportion.rlhf.sampling.rollout import sample_seeded
 
 if TYPE_CHECKING:
     from apportion.rlhf.policy.loading import Policy
@@ -45,16 +45,7 @@ class PolicyPartner(LivePartner):
     What is drawn is decided by ``seed`` and by what is answered, so that a training that goes on after a kill hears
     the same; random numbers outside are left alone.
 
-    Parameters
-    ----------
-    episodes, history_text
-        As `LivePartner`.
-    policy : Policy
-        Tokenizer and model.
-    settings : PolicyPartnerSettings
-        Its window and sampling.
-    seed : int
-        Of what is drawn.
+    ``episodes``, ``history_text``: as `LivePartner`.
     """
 
     def __init__(
@@ -69,13 +60,7 @@ class PolicyPartner(LivePartner):
         self._policy, self._settings, self._seed = policy, settings, seed
 
     def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
-        """What the policy says in each dialogue (B of them).
-
-        Raises
-        ------
-        UnitError
-            A reply that is longer than the window, or probabilities that are no finite numbers.
-        """
+        """What the policy says in each dialogue (B of them)."""
         contexts = [self._context(dialogue) for dialogue in dialogues]
         said: list[str | None] = []
         for start in range(0, len(contexts), self._settings.batch_size):
@@ -86,7 +71,7 @@ class PolicyPartner(LivePartner):
         policy, settings = self._policy, self._settings
         return [
             text or None
-            for text in drawn_replies(policy, policy.model, contexts, settings, self._seed, settings.greedy)
+            for text in sample_seeded(policy, policy.model, contexts, settings, self._seed, settings.greedy)
         ]
 
     def _context(self, dialogue: Dialogue) -> DialogueContext:
@@ -104,14 +89,6 @@ class PolicyPartner(LivePartner):
 def of_job(
     job: Job, settings: PolicyPartnerSettings, episodes: Sequence[Episode], history: HistoryText
 ) -> PolicyPartner:
-    """The partner of an alignment, loaded.
-
-    Raises
-    ------
-    InputError
-        The model cannot be loaded, or does not suit.
-    """
-    window = Window.model_construct(**{name: getattr(settings, name) for name in Window.model_fields})
-    placement = Placement.model_construct(**{name: getattr(settings, name) for name in Placement.model_fields})
-    policy = open_policy(settings.policy, window, placement, settings.policy)
+    """The partner of an alignment, loaded. Raises InputError: the model cannot be loaded, or does not suit."""
+    policy = open_policy(settings.policy, Window.of(settings), Placement.of(settings), settings.policy)
     return PolicyPartner(episodes, history, policy, settings, job.seed)

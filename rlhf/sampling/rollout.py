@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from transformers import GenerationConfig
 
 from apportion.foundation.errors import UnitError
+from apportion.foundation.files import canonical_json
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.sharding import is_sharded
+from apportion.rlhf.policy_settings import Window
+
+if TYPE_CHECKING:
+    from apportion.rlhf.policy.loading import Policy
+
+RAN_AWAY = (
+    "the policy's probabilities are no finite numbers, so no reply can be drawn: its weights have run away. Lower lr "
+    "(and tiny.warmup_lr)."
+)
 
 
 @dataclass(frozen=True)
@@ -94,27 +105,12 @@ class Rollout:
 
 @torch.no_grad()
 def sample_replies(
-    policy: Policy,
-    model: Any,
-    contexts: Sequence[DialogueContext],
-    *,
-    max_new_tokens: int,
-    temperature: float | None,
+    policy: Policy, model: Any, contexts: Sequence[DialogueContext], *, max_new_tokens: int, temperature: float | None
 ) -> Rollout:
     """One reply to each context, with a KV cache, ending early when every reply has ended.
 
-    Parameters
-    ----------
-    policy : Policy
-        Tokenizer and control tokens.
-    model : PreTrainedModel or PeftModel
-        The policy's model, adapters on where it has any; dropout is switched off.
-    contexts : sequence of DialogueContext, length B
-        What is answered.
-    max_new_tokens : int
-        A reply that has not ended by then is cut.
-    temperature : float or None
-        None takes the most likely token each time.
+    ``model``: the policy's model, adapters on where it has any; dropout is switched off. ``max_new_tokens``: a reply
+    that has not ended by then is cut. ``temperature``: None takes the most likely token each time.
     """
     model.eval()
     prompts, attention = pad_prompts(contexts, policy.pad_id, model.device)
@@ -122,10 +118,7 @@ def sample_replies(
         {} if temperature is None else {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
     )
     config = GenerationConfig(  # type: ignore[no-untyped-call]
-        **plain,
-        max_new_tokens=max_new_tokens,
-        eos_token_id=list(policy.eos_ids),
-        pad_token_id=policy.pad_id,
+        **plain, max_new_tokens=max_new_tokens, eos_token_id=list(policy.eos_ids), pad_token_id=policy.pad_id
     )
     # Where each process holds a part of the weights, all go on until the last one's replies have ended.
     together = {"synced_gpus": True} if is_sharded(model) else {}
@@ -141,17 +134,14 @@ def sample_replies(
 
 
 @contextmanager
-def finite_probabilities() -> Iterator[None]:
-    """Turn torch's refusal to draw from probabilities that are no finite numbers into a UnitError."""
+def finite_probabilities(problem: str = RAN_AWAY) -> Iterator[None]:
+    """Turn torch's refusal to draw from probabilities that are no finite numbers into a UnitError of ``problem``."""
     try:
         yield
     except RuntimeError as error:
         if "probability tensor" not in str(error):
             raise
-        raise UnitError(
-            "the policy's probabilities are no finite numbers, so no reply can be drawn: its weights have run away. "
-            "Lower lr (and tiny.warmup_lr)."
-        ) from error
+        raise UnitError(problem) from error
 
 
 def join_rollouts(parts: Sequence[Rollout], pad_id: int) -> Rollout:
@@ -193,3 +183,25 @@ def reply_mask(replies: Tensor, eos_ids: Sequence[int]) -> Tensor:
     """True up to and with the first end mark of each reply; ``replies`` and result have shape (B, L)."""
     ends = torch.isin(replies, torch.tensor(eos_ids, device=replies.device)).long()
     return ends.cumsum(dim=1) - ends == 0
+
+
+def sample_seeded(
+    policy: Policy, model: Any, contexts: Sequence[DialogueContext], window: Window, seed: Any, greedy: bool = False
+) -> list[str]:
+    """One reply to each context (B of them), on one line; random numbers outside are left alone.
+
+    ``contexts``: what is answered, all at once. ``window``: how long a reply may be, and its temperature. ``seed``:
+    with the prompts it decides what is drawn.
+    """
+    asked = canonical_json([seed, [list(context.prompt) for context in contexts]])
+    device = model.device
+    with torch.random.fork_rng([device] if device.type == "cuda" else []), finite_probabilities():
+        torch.manual_seed(int.from_bytes(hashlib.sha256(asked.encode()).digest()[:7], "big"))
+        rollout = sample_replies(
+            policy,
+            model,
+            contexts,
+            max_new_tokens=window.max_new_tokens,
+            temperature=None if greedy else window.temperature,
+        )
+    return [" ".join(text.split()) for text in rollout.texts]

@@ -25,24 +25,19 @@ from apportion.foundation.settings import Settings
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.prompt_style import StyledModel
 from apportion.llm_client.request import ChatReply, ChatRequest
-from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.policy.context_config import read_window
 from apportion.rlhf.policy.contexts import HistoryText
-from apportion.rlhf.policy.opening import check_policy
+from apportion.rlhf.policy.folder import check_policy, read_window
 from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.sampling.environment_partner import EnvironmentPartner, Start
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 
 if TYPE_CHECKING:
-    from apportion.rlhf.training.job import Asking, Job
+    from apportion.rlhf.training.job import Job
 
 CALLED = "environment_settings"
-"""What the settings are called in errors."""
 ITSELF = "self"
-"""The other side is the policy, as it is at the time."""
 POLICY = "policy@"
-"""Before the folder or the name of another policy."""
 
 
 class SotopiaStarts(Settings):
@@ -55,14 +50,10 @@ class SotopiaStarts(Settings):
     scenarios: tuple[str, ...] = Field(default=(), description="names of scenarios; none takes all")
     pairs: int = Field(default=PAIRS_A_SCENARIO, ge=1, description="pairs of characters a scenario, at most")
     repeats: int = Field(
-        default=1,
-        ge=1,
-        description="episodes of every task and seat that draw differently, each a group's own",
+        default=1, ge=1, description="episodes of every task and seat that draw differently, each a group's own"
     )
     seats: tuple[Literal["first", "second"], ...] = Field(
-        default=("first", "second"),
-        min_length=1,
-        description="the policy's place: who begins, or who answers",
+        default=("first", "second"), min_length=1, description="the policy's place: who begins, or who answers"
     )
     other: str = Field(
         default=ITSELF,
@@ -71,8 +62,7 @@ class SotopiaStarts(Settings):
         "policy@FOLDER, or a language model's style (base, base@MODEL)",
     )
     outcome: str = Field(
-        default="GOAL",
-        description="the dimension by the judge rules that is watched in the curves; it pays nobody",
+        default="GOAL", description="the dimension by the judge rules that is watched in the curves; it pays nobody"
     )
     visibility: Visibility = Field(default="released", description="what agents see of each other: released or paper")
     most_acts: int = Field(default=20, ge=2, description="acts of all agents together after which an episode ends")
@@ -113,13 +103,7 @@ class SotopiaStarts(Settings):
 
     @property
     def asked(self) -> StyledModel | None:
-        """The language model of the other side; None where none is asked.
-
-        Raises
-        ------
-        InputError
-            No model stands behind the @.
-        """
+        """The language model of the other side; None where none is asked."""
         if self.other == ITSELF or self.other.startswith(POLICY):
             return None
         named = asked_by(self.other, ModelSpec(model=self.llm.model), temperature=self.llm.temperature)
@@ -141,11 +125,6 @@ class SotopiaStarts(Settings):
         """What the model of the other side is asked first in every episode, before the policy is known.
 
         Where the policy begins, silence stands in the place of what it will say.
-
-        Raises
-        ------
-        InputError
-            Nothing to play, a prompt that cannot be used, or no model that is asked.
         """
         asked = self.asked
         if asked is None:
@@ -171,13 +150,7 @@ def _nobody(request: ChatRequest) -> ChatReply:
 
 
 def starts_of(settings: SotopiaStarts, seed: int) -> list[Start]:
-    """Every seat of every task, ``repeats`` times; equal settings and seeds give the same.
-
-    Raises
-    ------
-    InputError
-        Tasks that cannot be read, a set or scenario that there is not, or one that is not for two.
-    """
+    """Every seat of every task, ``repeats`` times; equal settings and seeds give the same."""
     space = chosen_space(settings.tasks, settings.task_set).only(settings.scenarios)
     starts = []
     for number, task in enumerate(space.draw(pairs=settings.pairs, seed=seed)):
@@ -199,34 +172,17 @@ def starts_of(settings: SotopiaStarts, seed: int) -> list[Start]:
 def of_job(job: Job, settings: SotopiaStarts, history: HistoryText) -> Iterator[tuple[list[Start], EnvironmentPartner]]:
     """What is played in an alignment, and the other side of it, whose client is closed at the end.
 
-    Raises
-    ------
-    InputError
-        No such tasks or agent, a policy that cannot be opened, or a model that cannot be asked.
+    Raises InputError: no such tasks or agent, a policy that cannot be opened, or a model that cannot be asked.
     """
     starts = starts_of(settings, job.seed)
     if (asked := settings.asked) is None:
         yield starts, EnvironmentPartner(starts, _other(settings.other), settings.outcome, history)
         return
     revised(asked.style)
-    with asker_of(asked.settings, job.asking) as asker:
+    with job.asking.session(asked.settings, f"{CALLED}.llm", TOO_LONG) as asker:
         asker.check()
         other = LanguageModelAgent(asked.called, asked.style, asked.settings, asker.complete)
         yield starts, EnvironmentPartner(starts, other, settings.outcome, history, asked.settings.concurrency)
-
-
-def asker_of(settings: LLMSettings, asking: Asking, called: str = f"{CALLED}.llm") -> LLMSession:
-    """Lends the model of the other side, with the files and the budget of the job."""
-    return LLMSession(
-        settings,
-        cache=asking.cache,
-        recorded=asking.recorded,
-        record=asking.record,
-        prices=asking.prices,
-        budget_usd=asking.budget_usd,
-        called=called,
-        too_long=TOO_LONG,
-    )
 
 
 def _other(name: str) -> Agent | None:

@@ -3,13 +3,11 @@
 From the ground up:
 
 - `questions` (the prompts of Figures 6 to 9, in `prompts/`)
-- `instances/` (section 3.1 and 3.2): speeches with a follower, of self-play corpora, and what their leaders want to
-hear
-- `dialogues` (instances as what a policy answers), `log_likelihood_gain` (Eq. 5, and the variants of the reward)
-- `settings` (a training as a file, and the reward's), `reward` (what an alignment scores by)
-- `refiner` (Eq. 3 in play), `wrapper` (``NAME+refiner``, around any agent)
-- `epoch_checkpoints` (the Refiner after each), `validation` (its reward on turns that it has not learned from),
-`training` (3.4)
+- `instances/` (section 3.1 and 3.2): speeches with a follower, and what their leaders want to hear
+- `dialogues` (instances as what a policy answers), `settings` (a training as a file, and the reward's)
+- `reward` (Eq. 5 and its variants, what an alignment scores by)
+- `refiner` (Eq. 3 in play, and ``NAME+refiner``)
+- `validation` (the reward on turns that were not learned from), `training` (3.4)
 - `persuasion_eval/` (Table 6): what followers answer, compared with what was wanted
 
 What this may not be used for: docs/stackelberg.md.

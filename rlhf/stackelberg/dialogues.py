@@ -7,6 +7,8 @@ from typing import Literal
 
 from apportion.corpus.session import Episode, Session, Turn
 from apportion.corpus.targets import unrated_episode
+from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
+from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.prompts import ASSISTANT, USER
 from apportion.rlhf.stackelberg.instances.instance import Instance
 from apportion.rlhf.stackelberg.questions import (
@@ -30,20 +32,27 @@ def prompt_episode(name: str, chat: Chat, reply: str = "") -> Episode:
     return unrated_episode(Session(name, turns), ASSISTANT)
 
 
-def asked_chat(leader_sees: str, base: str, stages: Stages) -> Chat:
+def prompt_context(policy: Policy, name: str, chat: Chat) -> DialogueContext:
+    """The same as a policy reads it."""
+    episode = prompt_episode(name, chat)
+    messages = speaker_messages(episode.turns, episode)
+    return DialogueContext(name, 1, messages, render(messages, policy.tokenizer, reply_follows=True), "")
+
+
+def policy_prompt(leader_sees: str, base: str, stages: Stages) -> Chat:
     """What the policy reads before it speaks in the leader's place: nothing that the leader does not know."""
     return refine_chat(leader_sees, base) if stages == "two" else speech_chat(leader_sees)
 
 
 def prompt_episodes(instances: Sequence[Instance], stages: Stages) -> tuple[Episode, ...]:
     """What is answered: one dialogue a turn, called as the turn is."""
-    return tuple(prompt_episode(one.name, asked_chat(one.leader_sees, one.said, stages)) for one in instances)
+    return tuple(prompt_episode(one.name, policy_prompt(one.leader_sees, one.said, stages)) for one in instances)
 
 
 def warmup_episodes(instances: Sequence[Instance], stages: Stages) -> tuple[Episode, ...]:
     """The same with what the leader said as the answer: what the policy ``tiny`` first learns to say."""
     return tuple(
-        prompt_episode(one.name, asked_chat(one.leader_sees, one.said, stages), _answer(one.said, stages))
+        prompt_episode(one.name, policy_prompt(one.leader_sees, one.said, stages), _answer(one.said, stages))
         for one in instances
     )
 
@@ -57,7 +66,7 @@ def follower_episodes(instances: Sequence[Instance]) -> tuple[Episode, ...]:
     )
 
 
-def words_said(reply: str, base: str, stages: Stages) -> str:
+def utterance_of(reply: str, base: str, stages: Stages) -> str:
     """u_t: the words of a policy's reply (`apportion.rlhf.stackelberg.questions`)."""
     return refined_words(reply, base) if stages == "two" else spoken_words(reply)
 

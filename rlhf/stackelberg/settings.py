@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,10 +14,13 @@ from apportion.llm_client.transport.prompt_logprobs import Way
 from apportion.rlhf.policy_settings import Device, Dtype
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import Stages
-from apportion.rlhf.stackelberg.instances.intents import K
+from apportion.rlhf.stackelberg.instances.asking import K
 from apportion.rlhf.stackelberg.instances.sources import INSTANCES
-from apportion.rlhf.stackelberg.log_likelihood_gain import FREE_WORDS, LONGEST_WORDS, Form, Side
 
+Form = Literal["printed", "released"]
+Side = Literal["both", "positive", "negative"]
+FREE_WORDS, LONGEST_WORDS, PENALTY = 100, 200, 10.0
+"""The released code takes nothing off a speech of up to 100 words, and 10 off one of 200 or more."""
 REFINER, MEASURER = "Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-72B-Instruct"
 """Section 4.1 and 3.3."""
 REWARD = "stackelberg"
@@ -167,10 +170,7 @@ class RefineSettings(Settings):
     def align_settings(self, instances: Path, steps: int) -> AlignSettings:
         """The alignment of ``steps`` steps that learns from the turns in the file ``instances``.
 
-        Raises
-        ------
-        pydantic.ValidationError
-            A value that is not allowed.
+        Raises pydantic.ValidationError: a value that is not allowed.
         """
         reward = RewardSettings(
             instances=instances, k=self.k, stages=self.stages, measurer=self.measurer, impact=self.impact

@@ -1,10 +1,12 @@
-"""The training of a Refiner: turns in, adapters out, by GRPO through `apportion.rlhf.align` (section 3.4)."""
+"""Training a Refiner: turns in, adapters of every epoch out, by GRPO through `apportion.rlhf.align` (section 3.4)."""
 
 from __future__ import annotations
 
 import json
 import math
+import shutil
 import tomllib
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,19 +17,88 @@ from pydantic import ValidationError
 from apportion.corpus.files.textfile import read_text
 from apportion.corpus.schema import SPLITS
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import check_path, digest, locked, write_atomically
+from apportion.foundation.files import check_path, digest, locked, place_folder, write_atomically
 from apportion.foundation.progress import Progress, silent
 from apportion.foundation.settings import problems
-from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.policy.loading import ADAPTER
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.stackelberg.dialogues import prompt_episodes, warmup_episodes
-from apportion.rlhf.stackelberg.epoch_checkpoints import EpochKeeper, epoch_folders
 from apportion.rlhf.stackelberg.instances.instance import Instance, with_intents, write_instances
 from apportion.rlhf.stackelberg.instances.sources import turns_of
 from apportion.rlhf.stackelberg.refiner import CARD
-from apportion.rlhf.stackelberg.reward import StackelbergReward, counted, measurer_of, reward_with
+from apportion.rlhf.stackelberg.reward import StackelbergReward, counted, load_scorer, refiner_reward
 from apportion.rlhf.stackelberg.settings import RefineSettings, RewardSettings
 from apportion.rlhf.stackelberg.validation import TestSet, measured, split
+from apportion.rlhf.training.checkpoint_folders import StepFolders
+from apportion.rlhf.training.metrics import STEP
+
+EPOCHS = "epochs"
+_WEIGHTS = "adapter_model.safetensors"
+_BESIDE = ("*.json", "*.jinja", "*.model", "*.txt")
+"""What a policy's folder holds beside its weights: the tokenizer, the window."""
+
+
+@dataclass(frozen=True)
+class EpochKeeper:
+    """Copies the checkpoint of each epoch's last step, the moment it is whole.
+
+    ``out``: the Refiner's folder, which gets ``epochs/1`` and so on.
+    """
+
+    checkpoints: Path
+    out: Path
+    steps: int
+
+    def watched(self, progress: Progress) -> Progress:
+        """``progress``, and the copying before it: an alignment reports a step when its checkpoint is written."""
+
+        def report(done: int, total: int, text: str) -> None:
+            self.keep()
+            progress(done, total, text)
+
+        return report
+
+    def keep(self) -> None:
+        """Copy the newest checkpoint where it ends an epoch that is not kept yet; a resumed run does so first."""
+        newest = StepFolders(self.checkpoints).newest()
+        if newest is None:
+            return
+        step = int(newest.name.removeprefix(STEP))
+        place = self.place(step // self.steps)
+        if step % self.steps or place.exists():
+            return
+        place.parent.mkdir(parents=True, exist_ok=True)
+        scratch = place.parent / f"tmp.{uuid.uuid4().hex}"
+        scratch.mkdir()
+        for name in (_WEIGHTS, ADAPTER):
+            shutil.copyfile(newest / name, scratch / name)
+        place_folder(scratch, place)
+
+    def finish(self) -> list[Path]:
+        """Bring what else a policy needs beside each epoch's adapters; the folders, the first epoch's first."""
+        kept = epoch_folders(self.out)
+        for folder in kept:
+            for pattern in _BESIDE:
+                for path in self.out.glob(pattern):
+                    if path.name not in (ADAPTER, CARD):
+                        shutil.copyfile(path, folder / path.name)
+            base = self.out / "base"
+            if base.is_dir() and not (folder / "base").exists():
+                (folder / "base").symlink_to(Path("..") / ".." / "base", target_is_directory=True)
+        for scratch in (self.out / EPOCHS).glob("tmp.*"):
+            shutil.rmtree(scratch, ignore_errors=True)
+        return kept
+
+    def place(self, epoch: int) -> Path:
+        """Where the Refiner after ``epoch`` (from 1) is."""
+        return self.out / EPOCHS / str(epoch)
+
+
+def epoch_folders(out: Path) -> list[Path]:
+    """The kept epochs of a Refiner's folder, the first one first."""
+    found = [path for path in (out / EPOCHS).glob("*") if path.name.isascii() and path.name.isdigit()]
+    return sorted(found, key=lambda path: int(path.name))
+
 
 LEARNED, UNSEEN, CURVE, METRICS = "learned.jsonl", "held_out.jsonl", "curve.json", "metrics.json"
 PROBABILITIES = "probabilities.sqlite"
@@ -50,10 +121,7 @@ class TrainedRefiner:
 def read_settings(path: Path) -> RefineSettings:
     """The settings of a file; paths in it count from its folder.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, is no TOML, or a setting is unknown or out of range.
+    Raises InputError: it cannot be read, is no TOML, or a setting is unknown or out of range.
     """
     try:
         settings = RefineSettings.model_validate(tomllib.loads(read_text(path)))
@@ -74,26 +142,13 @@ def read_settings(path: Path) -> RefineSettings:
 
 
 def train_refiner(
-    settings: RefineSettings,
-    progress: Progress = silent,
-    told: Callable[[str], None] = lambda text: None,
+    settings: RefineSettings, progress: Progress = silent, told: Callable[[str], None] = lambda text: None
 ) -> TrainedRefiner:
     """Train a Refiner, or go on where a killed training was; a finished one is measured again, not trained.
 
-    Parameters
-    ----------
-    settings : RefineSettings
-    progress : callable
-        ``progress(done, total, text)`` after every step.
-    told : callable
-        Gets what a person should know, a sentence each.
-
-    Raises
-    ------
-    InputError
-        Turns without intents, a model that cannot be loaded, an output that holds another training or is in use.
-    UnitError
-        A reward or loss that is not finite, an alarm, or a damaged checkpoint.
+    ``progress``: ``progress(done, total, text)`` after every step. ``told``: gets what a person should know, a sentence
+    each. Raises InputError: turns without intents, a model that cannot be loaded, an output that holds another training
+    or is in use; UnitError: a reward or loss that is not finite, an alarm, or a damaged checkpoint.
     """
     learned, unseen = _turns(settings)
     out = settings.output
@@ -172,14 +227,14 @@ def _align(
 
 def _curve(settings: RefineSettings, align: AlignSettings, unseen: Sequence[Instance]) -> tuple[TestSet, ...]:
     """The reward on held-out turns before the training and after each epoch."""
-    from apportion.rlhf.policy.opening import open_policy
+    from apportion.rlhf.policy.folder import base_of, open_policy
 
     out = settings.output
     reward = _reward(settings, unseen)
     folders: list[Path | None] = [None, *epoch_folders(out)]
     rows = []
     for epoch, folder in enumerate(folders):
-        name = str(folder) if folder is not None else start_of(out)
+        name = str(folder) if folder is not None else base_of(out)
         policy = open_policy(name, align.window, align.placement, name)
         rows.append(measured(epoch, policy, unseen, align.window, reward, settings.samples))
     text = json.dumps([row.to_json() for row in rows], indent=1, sort_keys=True)
@@ -187,27 +242,11 @@ def _curve(settings: RefineSettings, align: AlignSettings, unseen: Sequence[Inst
     return tuple(rows)
 
 
-def start_of(folder: Path) -> str:
-    """The Refiner before any learning: the base that the adapters in ``folder`` stand on."""
-    from apportion.rlhf.policy.opening import base_of
-
-    return base_of(folder)
-
-
-def opened(folder: Path) -> Policy:
-    """The Refiner in a folder, in the window that it was trained with; raises InputError where there is none."""
-    from apportion.rlhf.policy.context_config import read_window
-    from apportion.rlhf.policy.opening import open_policy
-    from apportion.rlhf.policy_settings import Placement, Window
-
-    return open_policy(str(folder), Window.model_validate(read_window(str(folder))), Placement(), folder.name)
-
-
 def _reward(settings: RefineSettings, instances: Sequence[Instance]) -> StackelbergReward:
     rewards = RewardSettings(
         instances=settings.output / UNSEEN, k=settings.k, stages=settings.stages, impact=settings.impact
     )
-    return reward_with(instances, measurer_of(settings.measurer, settings.output / PROBABILITIES), rewards)
+    return refiner_reward(instances, load_scorer(settings.measurer, settings.output / PROBABILITIES), rewards)
 
 
 def _claim(settings: RefineSettings, turns: str) -> None:

@@ -9,17 +9,14 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import Any
 
-from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import Window
-from apportion.rlhf.sampling.seeded_sampling import drawn_replies
-from apportion.rlhf.stackelberg.dialogues import Stages, prompt_episodes, words_said
+from apportion.rlhf.sampling.rollout import sample_seeded
+from apportion.rlhf.stackelberg.dialogues import Stages, policy_prompt, prompt_context, utterance_of
 from apportion.rlhf.stackelberg.instances.instance import Instance
-from apportion.rlhf.stackelberg.log_likelihood_gain import word_count
 from apportion.rlhf.stackelberg.reward import StackelbergReward
 
 AT_ONCE = 8
-"""Replies that are sampled together."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +58,13 @@ def session_of(instance: Instance) -> str:
 
 
 def speeches(
-    policy: Policy,
-    instances: Sequence[Instance],
-    window: Window,
-    stages: Stages,
-    seed: Any,
-    samples: int = 1,
+    policy: Policy, instances: Sequence[Instance], window: Window, stages: Stages, seed: Any, samples: int = 1
 ) -> list[list[str]]:
     """What a Refiner says in each turn, so often; drawn by ``seed`` and the prompt alone.
 
     A turn whose prompt is longer than the window stands as it was said in the corpus.
     """
-    episodes = prompt_episodes(instances, stages)
-    contexts = []
-    for episode in episodes:
-        messages = speaker_messages(episode.turns, episode)
-        contexts.append(
-            DialogueContext(episode.session_id, 1, messages, render(messages, policy.tokenizer, reply_follows=True), "")
-        )
+    contexts = [prompt_context(policy, one.name, policy_prompt(one.leader_sees, one.said, stages)) for one in instances]
     said: list[list[str]] = [[] for _ in instances]
     asked = [
         (place, sample)
@@ -88,9 +74,9 @@ def speeches(
     ]
     for start in range(0, len(asked), AT_ONCE):
         part = asked[start : start + AT_ONCE]
-        replies = drawn_replies(policy, policy.model, [contexts[place] for place, _ in part], window, [seed, part])
+        replies = sample_seeded(policy, policy.model, [contexts[place] for place, _ in part], window, [seed, part])
         for (place, _), reply in zip(part, replies, strict=True):
-            said[place].append(words_said(reply, instances[place].said, stages))
+            said[place].append(utterance_of(reply, instances[place].said, stages))
     return [words or [one.said] * samples for words, one in zip(said, instances, strict=True)]
 
 
@@ -108,6 +94,6 @@ def measured(
         fmean(every),
         pstdev(every),
         fmean(map(pstdev, scores)),
-        fmean(word_count(words) for row in said for words in row),
+        fmean(len(words.split()) for row in said for words in row),
         math.fsum(unrefined) / len(unrefined),
     )

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from accelerate.utils import gather_object
 from datasets import Dataset
 from peft import PeftModel
 from torch import Tensor
-from trl import GRPOTrainer, RLOOTrainer
+from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
 
 from apportion.rlhf.policy.contexts import DialogueContext, as_chat
 from apportion.rlhf.policy.loading import Policy
@@ -22,58 +23,44 @@ from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.trainers.arguments import group_arguments
-from apportion.rlhf.trainers.group_reward import GroupReward
-from apportion.rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
-from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.group_reward import GroupReward, spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_trainer
 from apportion.rlhf.training.alarms import repetition, sameness
-from apportion.rlhf.training.masked_mean import masked_mean
-from apportion.rlhf.training.reward import Reward
-from apportion.rlhf.training.run import Run
-from apportion.rlhf.training.score_norm import ScoreNorm
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.job import Run
+from apportion.rlhf.training.metrics import masked_mean
+from apportion.rlhf.training.reward import ScoreNorm
+from apportion.rlhf.training.rng_state import ShuffledOrder
+from apportion.rlhf.training_data import TrainingData
 
 
-def train_groups(
-    policy: Policy, contexts: Sequence[DialogueContext], reward: Reward, run: Run, partner: Partner | None = None
+def train_grpo(data: TrainingData, run: Run) -> PeftModel:
+    """The policy's model with adapters trained by GRPO."""
+    return _train(_GRPO, GRPOConfig, data, run)
+
+
+def train_rloo(data: TrainingData, run: Run) -> PeftModel:
+    """The policy's model with adapters trained by RLOO; raises as `train_grpo`."""
+    return _train(_RLOO, RLOOConfig, data, run)
+
+
+def _train(
+    kind: type[_GRPO] | type[_RLOO], config: type[GRPOConfig] | type[RLOOConfig], data: TrainingData, run: Run
 ) -> PeftModel:
-    """The policy's model with adapters trained by ``run.settings.algorithm``, grpo or rloo.
+    reward = GroupReward(data.reward, data.contexts, run.settings, run.processes)
+    rows = _dataset(data.policy, data.contexts, run)
 
-    Parameters
-    ----------
-    policy : Policy
-        The policy at the start; its model receives the adapters.
-    contexts : sequence of DialogueContext
-        What is answered; each once before any comes again.
-    reward : Reward
-        Scores the replies.
-    run : Run
-        Settings, seed, and where metrics, progress and checkpoints go.
-    partner : Partner or None
-        The other side of responses of several turns; None where a response is one turn.
-
-    Raises
-    ------
-    InputError
-        The policy has no layer of the names in ``settings.lora.targets``.
-    UnitError
-        A reward, loss or gradient that is not a finite number, an alarm, or a checkpoint that cannot be read.
-    """
-    checkpoints = trainer_checkpoints(run)
-    kind = _GRPO if run.settings.algorithm == "grpo" else _RLOO
-    with trainer_folder(run, checkpoints) as folder:
-        trainer = kind(
-            policy=policy,
-            contexts=contexts,
-            reward=GroupReward(reward, contexts, run.settings, run.processes),
+    def make(folder: Path) -> _Group:
+        return kind(
+            policy=data.policy,
+            contexts=data.contexts,
+            reward=reward,
             settings=run.settings,
-            partner=partner,
-            args=group_arguments(run, folder),
-            train_dataset=_dataset(policy, contexts, run),
+            partner=data.partner,
+            args=group_arguments(config, run, folder),
+            train_dataset=rows,
         )
-        carry_out(trainer, run, _GroupHooks(trainer), checkpoints, watched=True)
-    model: PeftModel = trainer.model
-    return model
+
+    return run_trainer(run, make)
 
 
 def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:
@@ -89,7 +76,7 @@ def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> D
     )
 
 
-class _Group(AdapterSaving):
+class _Group(StepTrainer):
     """What is ours in both trainers: exact histories for the reward, the step's metrics, turns' advantages."""
 
     accelerator: Any
@@ -162,6 +149,15 @@ class _Group(AdapterSaving):
             **measured_endings(gather_object(list(self.endings))),
         }
 
+    def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        return {**self.observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
+
+    def own_state(self) -> Any:
+        return self.reward.score_norm.moments
+
+    def load_own_state(self, state: Any) -> None:
+        self.reward.score_norm = ScoreNorm(*state)
+
     def _everywhere(self, values: Tensor) -> Tensor:
         """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""
         rows: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
@@ -187,26 +183,6 @@ def measured_endings(endings: Sequence[StopReason]) -> dict[str, float]:
         "ended": sum(ending.over for ending in endings) / len(endings),
         "unusable": sum(ending.unusable for ending in endings) / turns,
     }
-
-
-class _GroupHooks:
-    """What a step of either trainer measured, and the moments of its scores. (A trainer has a `state` of its own.)"""
-
-    def __init__(self, trainer: _Group) -> None:
-        self._trainer = trainer
-
-    def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
-        """The last step's metrics."""
-        observed = self._trainer.observed
-        return {**observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
-
-    def state(self) -> Any:
-        """The moments of the scores."""
-        return self._trainer.reward.score_norm.moments
-
-    def load_state(self, state: Any) -> None:
-        """Take up the moments of the scores."""
-        self._trainer.reward.score_norm = ScoreNorm(*state)
 
 
 class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]

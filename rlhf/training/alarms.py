@@ -9,10 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from apportion.rlhf.alarm_settings import AlarmSettings
+from apportion.rlhf.policy_settings import AlarmSettings
 from apportion.rlhf.settings import AlignSettings
-
-WATCHED = ("kl", "response_tokens", "repetition", "sameness", "entropy")
 
 
 @dataclass
@@ -31,10 +29,12 @@ class Alarms:
     def check(self, metrics: Mapping[str, float]) -> str | None:
         """Take in a step's metrics; why the run has to stop, or None."""
         if not self.start:
-            self.start = {name: metrics[name] for name in WATCHED}
-        reasons = {name: _LIMITS[name](self.settings, self.start[name], metrics[name]) for name in WATCHED}
+            self.start = {name: metrics[name] for name in _LIMITS}
+        reasons = {
+            name: limit.passed(self.settings, self.start[name], metrics[name]) for name, limit in _LIMITS.items()
+        }
         self.streaks = {name: self.streaks.get(name, 0) + 1 if reason else 0 for name, reason in reasons.items()}
-        stopping = [reasons[name] for name in WATCHED if self.streaks[name] >= self.settings.patience]
+        stopping = [reasons[name] for name in _LIMITS if self.streaks[name] >= self.settings.patience]
         return "; ".join(reason for reason in stopping if reason) or None
 
     def state(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Alarms:
         self.start, self.streaks = state["start"], state["streaks"]
 
 
-def gamed(settings: AlignSettings, step: int, reason: str) -> str:
+def reward_hacking(settings: AlignSettings, step: int, reason: str) -> str:
     """Why a run was stopped in ``step``, and what to do about it."""
     return (
         f"{settings.algorithm.upper()} step {step}: stopped, the policy games its reward. {reason}. Raise "
@@ -86,50 +86,41 @@ def sameness(replies: Tensor, mask: Tensor, contexts: Sequence[int]) -> float:
     return sum(shares) / len(shares)
 
 
-def _divergence(limits: AlarmSettings, start: float, now: float) -> str | None:
-    if not limits.max_kl or now <= limits.max_kl:
-        return None
-    return f"KL blow-up: {now:.1f} nats a reply (alarms.max_kl = {limits.max_kl:g})"
+@dataclass(frozen=True)
+class _Limit:
+    """A setting, whether a metric is within it (limit, at the start, now), and what is told where it is not."""
+
+    setting: str
+    within: Callable[[float, float, float], bool]
+    text: str
+
+    def passed(self, settings: AlarmSettings, start: float, now: float) -> str | None:
+        limit = getattr(settings, self.setting)
+        if not limit or self.within(limit, start, now):
+            return None
+        return f"{self.text.format(start=start, now=now)} (alarms.{self.setting} = {limit:g})"
 
 
-def _length(limits: AlarmSettings, start: float, now: float) -> str | None:
-    factor = limits.length_factor
-    if not factor or start / factor <= now <= start * factor:
-        return None
-    return f"length drift: {now:.1f} tokens a reply, {start:.1f} at the start (alarms.length_factor = {factor:g})"
-
-
-def _repeated(limits: AlarmSettings, start: float, now: float) -> str | None:
-    rise = limits.repetition_rise
-    if not rise or now <= start + rise:
-        return None
-    return (
-        f"repetition: {now:.0%} of a reply's token pairs said before, {start:.0%} at the start "
-        f"(alarms.repetition_rise = {rise:g})"
-    )
-
-
-def _same(limits: AlarmSettings, start: float, now: float) -> str | None:
-    rise = limits.self_similarity_rise
-    if not rise or now <= start + rise:
-        return None
-    return (
-        f"sameness: {now:.0%} of a reply's token pairs are in a reply to another context, {start:.0%} at the start "
-        f"(alarms.self_similarity_rise = {rise:g})"
-    )
-
-
-def _entropy(limits: AlarmSettings, start: float, now: float) -> str | None:
-    share = limits.entropy_share
-    if not share or now >= start * share:
-        return None
-    return f"entropy collapse: {now:.3f} nats a token, {start:.3f} at the start (alarms.entropy_share = {share:g})"
-
-
-_LIMITS: dict[str, Callable[[AlarmSettings, float, float], str | None]] = {
-    "kl": _divergence,
-    "response_tokens": _length,
-    "repetition": _repeated,
-    "sameness": _same,
-    "entropy": _entropy,
+_LIMITS = {
+    "kl": _Limit("max_kl", lambda most, start, now: now <= most, "KL blow-up: {now:.1f} nats a reply"),
+    "response_tokens": _Limit(
+        "length_factor",
+        lambda factor, start, now: start / factor <= now <= start * factor,
+        "length drift: {now:.1f} tokens a reply, {start:.1f} at the start",
+    ),
+    "repetition": _Limit(
+        "repetition_rise",
+        lambda rise, start, now: now <= start + rise,
+        "repetition: {now:.0%} of a reply's token pairs said before, {start:.0%} at the start",
+    ),
+    "sameness": _Limit(
+        "self_similarity_rise",
+        lambda rise, start, now: now <= start + rise,
+        "sameness: {now:.0%} of a reply's token pairs are in a reply to another context, {start:.0%} at the start",
+    ),
+    "entropy": _Limit(
+        "entropy_share",
+        lambda share, start, now: now >= start * share,
+        "entropy collapse: {now:.3f} nats a token, {start:.3f} at the start",
+    ),
 }

@@ -13,7 +13,7 @@ from torch import nn
 
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import place_folder
-from apportion.rlhf.training.partial_curves import STATE, STEP
+from apportion.rlhf.training.metrics import STATE, STEP
 
 BASE = "base"
 
@@ -25,10 +25,7 @@ class StepFolders:
 
     Kept are the newest one and the last good one: the newest whose policy was seen to pass no alarm's limit.
 
-    Parameters
-    ----------
-    root : Path
-        Made when the first checkpoint is written.
+    ``root``: made when the first checkpoint is written.
     """
 
     def __init__(self, root: Path) -> None:
@@ -84,13 +81,7 @@ class StepFolders:
 
     @staticmethod
     def read(folder: Path, load: Callable[[Path], Loaded]) -> Loaded:
-        """What ``load`` makes of the checkpoint ``folder``.
-
-        Raises
-        ------
-        UnitError
-            The checkpoint cannot be read.
-        """
+        """What ``load`` makes of the checkpoint ``folder``. Raises UnitError: the checkpoint cannot be read."""
         try:
             return load(folder)
         except Exception as error:  # Damage shows in many ways: cut JSON, missing files, weights of another shape.

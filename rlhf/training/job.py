@@ -1,15 +1,23 @@
-"""What is to be aligned: the one thing that an alignment is asked for by."""
+"""What is to be aligned, and where its metrics, progress and checkpoints go."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from apportion.corpus.session import Episode
+from apportion.foundation.progress import Progress, silent
 from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.metrics import Metrics
+
+if TYPE_CHECKING:
+    from apportion.foundation.distributed import Processes
+    from apportion.llm_client.session import LLMSession
+    from apportion.llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,12 @@ class Asking:
     record: Path | None = None
     prices: Path | None = None
     budget_usd: float | None = None
+
+    def session(self, settings: LLMSettings, called: str, too_long: str = "") -> LLMSession:
+        """Lends the model of ``settings``; ``called`` and ``too_long`` as `LLMSession` takes them."""
+        from apportion.llm_client.session import LLMSession
+
+        return LLMSession(settings, **vars(self), called=called, too_long=too_long)
 
 
 @dataclass(frozen=True)
@@ -67,3 +81,29 @@ class Job:
     called: str = ""
     prompts: Sequence[Episode] = ()
     asking: Asking = Asking()
+
+
+Watcher = Callable[[int, Mapping[str, float]], None]
+"""``watcher(step, metrics)`` after every step, from 1."""
+
+
+def _alone() -> Processes:
+    from apportion.foundation.distributed import Processes
+
+    return Processes()
+
+
+@dataclass(frozen=True)
+class Run:
+    """Settings, seed, and where a run's metrics, progress and checkpoints go.
+
+    ``checkpoints`` is a folder of this run alone; None keeps nothing. ``processes`` are those that share it.
+    """
+
+    settings: AlignSettings
+    seed: int
+    metrics: Metrics = field(default_factory=Metrics)
+    progress: Progress = silent
+    checkpoints: Path | None = None
+    watch: tuple[Watcher, ...] = ()
+    processes: Processes = field(default_factory=_alone)

@@ -140,12 +140,14 @@ def estimate(shape: Shape, settings: AlignSettings, reader: Reader | None = None
     once = min(settings.micro_batch_size or settings.mini_batch_size, minibatch)
     wide = (3 * shape.intermediate + 4 * shape.hidden) * w
     kept, last = _kept(shape, settings, wide, tokens * w)
+    # Of a response: its logits, and the log-probabilities and entropies made from them.
+    logits = settings.max_new_tokens * shape.vocabulary * (w + 16)
     cache = 2 * shape.layers * shape.kv_width * share * tokens * w
     return MemoryEstimate(
         weights=_weights(shape, settings) * w,
         adapters=shape.adapter_weights(settings) * 16,
         sampling=cache + share * settings.max_context_tokens * wide,
-        update=once * (tokens * kept + max(tokens * (last + wide), _vocabulary(shape, settings, w))),
+        update=once * (tokens * kept + max(tokens * (last + wide), logits)),
         reward=reader.weights * 4 if reader else 0,
         scoring=reader.scoring if reader else 0,
     )
@@ -164,11 +166,6 @@ def _kept(shape: Shape, settings: AlignSettings, wide: int, mask: int) -> tuple[
     if not settings.gradient_checkpointing:
         return shape.layers * layer, 0
     return shape.layers * shape.hidden * (2 if settings.dtype == "bfloat16" else 4), layer
-
-
-def _vocabulary(shape: Shape, settings: AlignSettings, w: int) -> int:
-    """Bytes a response of its logits, and of the log-probabilities and entropies made from them."""
-    return settings.max_new_tokens * shape.vocabulary * (w + 16)
 
 
 def table() -> list[str]:

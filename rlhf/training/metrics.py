@@ -1,12 +1,18 @@
-"""What a training run measured, step by step."""
+"""What a training measured, step by step: as a table, as a line, and as a checkpoint has it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from apportion.corpus.schema import HISTORY
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Metrics:
@@ -39,3 +45,45 @@ class Metrics:
         return pa.table(
             [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
         )
+
+
+def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Mean of ``values`` [shape=(B, L)] over the tokens where ``mask`` is true."""
+    return (values * mask).sum() / mask.sum()
+
+
+PARTS = {
+    "reward": "reward {:.3f}",
+    "loss": "loss {:.3f}",
+    "kl": "KL {:.2f}",
+    "response_tokens": "{:.1f} tokens",
+    "token_accuracy": "{:.0%} of the tokens foreseen",
+    "entropy": "entropy {:.2f}",
+    "value_loss": "value loss {:.3f}",
+    "clip_fraction": "clipped {:.0%}",
+}
+
+
+def progress_line(algorithm: str, step: int, metrics: Mapping[str, float], samples_per_s: float) -> str:
+    """One line of what the step measured; ``algorithm`` as in the settings."""
+    parts = [text.format(metrics[name]) for name, text in PARTS.items() if name in metrics]
+    return f"{algorithm.upper()} step {step}: {', '.join(parts)}, {samples_per_s:.1f} samples/s"
+
+
+STEP, STATE = "step-", "state.json"
+"""What a checkpoint's folder begins with, and the file in it."""
+
+
+def measured_until(checkpoints: Path) -> dict[tuple[int, str], float]:
+    """Step (from 1) and metric to value, of all steps that the newest checkpoint has behind it.
+
+    Empty where there is none, or where it cannot be read: whoever goes on from it says so.
+    """
+    newest = max(checkpoints.glob(f"{STEP}*"), default=None)
+    if newest is None:
+        return {}
+    try:
+        rows = json.loads((newest / STATE).read_text(encoding="utf-8"))["history"]
+        return {(int(step), str(name)): float(value) for step, name, value in rows}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

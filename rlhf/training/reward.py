@@ -1,4 +1,4 @@
-"""The reward of a reply: a trained reward model behind one call, and scores checked before they are learned from."""
+"""The reward of a reply: a trained reward model behind one call, scores checked and normalised."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from apportion.rlhf.policy_settings import Device
 
 if TYPE_CHECKING:
     from apportion.foundation.settings import Settings
+    from apportion.rlhf.settings import AlignSettings
     from apportion.rlhf.training.job import Job
 
 
@@ -30,7 +31,6 @@ class Reward(Protocol):
         ``contexts`` are what is answered, ``histories`` what was said before each reply, as texts that the scorer was
         trained on; in a response of several turns that is more than the context.
         """
-        ...
 
 
 class SessionReward(Reward, Protocol):
@@ -38,7 +38,6 @@ class SessionReward(Reward, Protocol):
 
     def history(self, episode: Episode, position: int) -> str:
         """What is read before the turn at ``position``."""
-        ...
 
 
 class ModelReward:
@@ -80,44 +79,21 @@ class NoReward:
 
 def of_job(job: Job, settings: Settings | None) -> SessionReward:
     """The reward model of an alignment, placed where its policy is."""
-    return reward_of(job.reward_model, job.settings.device)
+    return NoReward() if job.reward_model is None else ModelReward(job.reward_model, job.settings.device)
 
 
-def lent_reward(job: Job) -> SessionReward:
-    """What scores the replies of an alignment, by the name in its settings; for ``sft`` the reward model or nobody.
-
-    Raises
-    ------
-    InputError
-        It cannot be loaded, or its settings cannot be used.
-    """
+def load_reward(job: Job) -> SessionReward:
+    """What scores the replies of an alignment, by the name in its settings; for ``sft`` the reward model or nobody."""
     settings = job.settings
     named = settings.reward_by
     reward: SessionReward = named.make(job, named.checked(settings.reward_settings))
     return reward
 
 
-def reward_of(folder: Path | None, device: Device = "cpu") -> SessionReward:
-    """The reward model in ``folder``, or none at all.
-
-    Raises
-    ------
-    InputError
-        A folder that holds no reward model, or one that cannot be loaded.
-    """
-    return NoReward() if folder is None else ModelReward(folder, device)
-
-
 def finite_scores(
     reward: Reward, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str], where: str
 ) -> list[float]:
-    """One score a reply (N of them); ``contexts`` are what the replies answer, ``where`` the step in words.
-
-    Raises
-    ------
-    UnitError
-        A score that is not a finite number.
-    """
+    """One score a reply (N of them); ``contexts`` are what the replies answer, ``where`` the step in words."""
     scores = reward(contexts, histories, replies)
     for context, score, reply in zip(contexts, scores, replies, strict=True):
         if not math.isfinite(score):
@@ -127,3 +103,49 @@ def finite_scores(
                 "again, with a lower learning rate."
             )
     return scores
+
+
+def normalized_scores(scores: Sequence[float], norm: ScoreNorm, settings: AlignSettings) -> Sequence[float]:
+    """Scores as they are learned from: normalised by ``norm``, which takes them in, and clipped, as set."""
+    if settings.score_norm:
+        norm.update(scores)
+        scores = norm(scores)
+    limit = settings.reward_clip
+    return scores if limit is None else [min(max(score, -limit), limit) for score in scores]
+
+
+class ScoreNorm:
+    """Mean and deviation of all scores seen so far, updated a batch at a time (Chan et al., 1979)."""
+
+    def __init__(self, count: int = 0, mean: float = 0.0, squares: float = 0.0) -> None:
+        self.count = count
+        self.mean = mean
+        self._squares = squares
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the scores seen, 0 before there are any."""
+        return math.sqrt(self._squares / self.count) if self.count else 0.0
+
+    @property
+    def moments(self) -> tuple[int, float, float]:
+        """Count, mean, and sum of squared differences from it: the arguments that make an equal `ScoreNorm`."""
+        return self.count, self.mean, self._squares
+
+    def update(self, scores: Sequence[float]) -> None:
+        """Take in a batch of scores."""
+        size = len(scores)
+        mean = math.fsum(scores) / size
+        squares = math.fsum((score - mean) ** 2 for score in scores)
+        gap, total = mean - self.mean, self.count + size
+        self._squares += squares + gap * gap * self.count * size / total
+        self.mean += gap * size / total
+        self.count = total
+
+    def __call__(self, scores: Sequence[float]) -> list[float]:
+        """Scores in deviations from the running mean; all 0 while every score seen was the same."""
+        scale = self.deviation
+        # Below this a difference is rounding, not a preference.
+        if scale <= 1e-8 * max(1.0, abs(self.mean)):
+            return [0.0] * len(scores)
+        return [(score - self.mean) / scale for score in scores]

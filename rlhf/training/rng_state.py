@@ -1,10 +1,10 @@
-"""Keeping a run from what is around it: random numbers outside it, and the terminal, which belongs to its progress."""
+"""Keeping a run from what is around it: random numbers, the terminal; and an order that a checkpoint can hold."""
 
 from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,7 +13,7 @@ from transformers.utils import logging
 
 
 @contextmanager
-def own_randomness(seed: int) -> Iterator[None]:
+def seeded_rng(seed: int) -> Iterator[None]:
     """torch's generators at ``seed`` inside; those of torch, numpy and Python are afterwards as they were."""
     python, numpy = random.getstate(), np.random.get_state()
     try:
@@ -40,3 +40,21 @@ def quiet_transformers() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+class ShuffledOrder(Iterator[int]):
+    """Indices 0 to ``count`` - 1 for ever, each once before any comes again.
+
+    They are drawn from ``generator``, torch's global one where it is None. ``left`` holds what is still to come of the
+    current round. A round is drawn when its first index is asked for.
+    """
+
+    def __init__(self, count: int, left: Sequence[int] = (), generator: torch.Generator | None = None) -> None:
+        self._count = count
+        self._generator = generator
+        self.left = list(left)
+
+    def __next__(self) -> int:
+        if not self.left:
+            self.left = torch.randperm(self._count, generator=self._generator).tolist()
+        return self.left.pop(0)

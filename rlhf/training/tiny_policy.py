@@ -15,13 +15,11 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.policy.contexts import merge_turns
-from apportion.rlhf.policy.dialogue_chunks import dialogue_chunks
+from apportion.rlhf.policy.contexts import dialogue_chunks, merge_turns
 from apportion.rlhf.policy.loading import Policy, on_device
 from apportion.rlhf.policy_settings import TinySettings
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.shuffled import ShuffledOrder
+from apportion.rlhf.training.rng_state import ShuffledOrder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -37,27 +35,17 @@ INITIALIZER_RANGE = 0.06
 
 
 def build_tiny(
-    episodes: Sequence[Episode], settings: AlignSettings, seed: int, metrics: Metrics, warmed_up: Path | None = None
+    episodes: Sequence[Episode],
+    settings: AlignSettings,
+    seed: int,
+    note: Callable[[int, float], None] = lambda step, loss: None,
+    warmed_up: Path | None = None,
 ) -> Policy:
     """Train a tokenizer and a small LLaMA on dialogues.
 
-    Parameters
-    ----------
-    episodes : sequence of Episode
-        The dialogues; the target's turns become the assistant's. Leave the test sessions out.
-    settings : AlignSettings
-        Size, warm-up and window.
-    seed : int
-        Of the weights and of the order of the dialogues.
-    metrics : Metrics
-        Receives ``warmup_loss`` (nats a token).
-    warmed_up : Path or None
-        A folder of weights that the same call has made before; they are read instead of trained again.
-
-    Raises
-    ------
-    UnitError
-        No dialogue holds any text.
+    ``episodes``: the dialogues; the target's turns become the assistant's. Leave the test sessions out. ``seed``: of
+    the weights and of the order of the dialogues. ``note(step, loss)``: nats a token. ``warmed_up``:
+    a folder of weights that the same call has made before; they are read instead of trained again.
     """
     dialogues = [merge_turns(episode.turns, episode) for episode in episodes]
     texts = [message.text for dialogue in dialogues for message in dialogue]
@@ -72,7 +60,7 @@ def build_tiny(
         return Policy.of("tiny", on_device(model, settings.placement), tokenizer)
     model = LlamaForCausalLM(_config(settings, tokenizer))
     chunks = dialogue_chunks(dialogues, tokenizer, settings.window)
-    _warm_up(model, chunks, settings.tiny, lambda step, loss: metrics.add(step, {"warmup_loss": loss}))
+    _warm_up(model, chunks, settings.tiny, note)
     return Policy.of("tiny", on_device(model, settings.placement), tokenizer)
 
 
@@ -91,11 +79,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenize
     )
     bpe.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=bpe,
-        pad_token=PAD,
-        bos_token=BEGIN,
-        eos_token=END,
-        extra_special_tokens=list(ROLES),
+        tokenizer_object=bpe, pad_token=PAD, bos_token=BEGIN, eos_token=END, extra_special_tokens=list(ROLES)
     )
     tokenizer.chat_template = CHAT_TEMPLATE
     return tokenizer

@@ -15,10 +15,11 @@ from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings
 from apportion.rlhf.ppo.ppo import PPO
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
-from apportion.rlhf.trainers.groups import train_groups
+from apportion.rlhf.trainers.groups import train_grpo
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.run import Run
 from apportion.rlhf.training.tiny_policy import build_tiny
+from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.toy import chats, contexts, quiet
 
 SEEDS = range(3)
@@ -57,7 +58,7 @@ class Reached(Exception):  # noqa: N818
 @lru_cache
 def beginning(seed: int) -> Policy:
     """The policy that every task and both algorithms begin with; to be copied."""
-    return build_tiny(chats(4), SETTINGS, seed, Metrics())
+    return build_tiny(chats(4), SETTINGS, seed)
 
 
 def rewards(algorithm: str, task: str, seed: int) -> list[float]:
@@ -80,7 +81,7 @@ def rewards(algorithm: str, task: str, seed: int) -> list[float]:
             model = attach_adapter(policy.model, settings.lora)
             PPO(policy, model, contexts(policy), reward, settings).run(Metrics(), quiet, watch=(watch,))
         else:
-            train_groups(policy, contexts(policy), reward, Run(settings, seed, watch=(watch,)))
+            train_grpo(TrainingData(policy, contexts(policy), reward), Run(settings, seed, watch=(watch,)))
     except Reached:
         pass
     return seen

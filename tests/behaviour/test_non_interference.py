@@ -15,7 +15,7 @@ from apportion.corpus.validate import validate
 from apportion.reward_model.history_windows import history_windows, said_by, window
 from apportion.reward_model.network.dialogue import DialogueTokenizer
 from apportion.reward_model.network.tokens import PairTokenizer
-from apportion.rlhf.compare.shared_contexts import share_contexts
+from apportion.rlhf.compare.generate import share_contexts
 from apportion.rlhf.compare.win_rate import history_of
 from apportion.rlhf.policy.contexts import as_chat, make_contexts
 from apportion.rlhf.policy_settings import Window

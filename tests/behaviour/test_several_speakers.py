@@ -13,11 +13,10 @@ from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.settings import LLMMethodSettings
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.history_windows import history_text, history_windows, said_by, window
-from apportion.rlhf.compare.anonymize import disguised
+from apportion.rlhf.compare.generate import share_contexts
 from apportion.rlhf.compare.judge import requests_for
-from apportion.rlhf.compare.pairs import Pair
+from apportion.rlhf.compare.pairs import Pair, anonymize_pair
 from apportion.rlhf.compare.responses import context_text, messages_of
-from apportion.rlhf.compare.shared_contexts import share_contexts
 from apportion.rlhf.compare.win_rate import history_of
 from apportion.rlhf.policy.contexts import ContextTurn, make_contexts, merge_turns, opening_window, speaker_messages
 from apportion.rlhf.sampling.partner import RecordedPartner
@@ -98,7 +97,9 @@ def test_a_comparison_shows_who_says_what_and_the_reward_model_reads_letters_of_
 
 def test_disguised_people_stay_disguised_in_names_before_words():
     text = context_text(speaker_messages(TABLE.turns[:4], TABLE))
-    shown = disguised(Pair("s", 2, 0, text, "new", "old", "Ask Emil.", "No."), ("Dora", "P0412", "Ann", "Emil"), ())
+    shown = anonymize_pair(
+        Pair("s", 2, 0, text, "new", "old", "Ask Emil.", "No."), ("Dora", "P0412", "Ann", "Emil"), ()
+    )
     assert not any(name in shown.pair.context + shown.pair.left_text for name in ("Dora", "P0412", "Ann", "Emil"))
     assert len({message.speaker for message in messages_of(shown.pair.context)}) == 4
     seen = disguise(TABLE, None, LLMMethodSettings(pseudonyms=True))

@@ -15,8 +15,8 @@ from apportion.corpus.session import Session
 from apportion.foundation.errors import InputError
 from apportion.reward_model.learning.dataset import Dataset, read_turns
 from apportion.reward_model.learning.loop import Training
+from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import predict, train
-from apportion.reward_model.learning.turn_mse import TurnMSE
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.network.embed import embed_session
 from tests.reward_model.test_model import MESSAGES, SAID, random_head

@@ -9,6 +9,8 @@ import pytest
 from apportion.corpus.schema import REWARDS
 from apportion.foundation.errors import InputError
 from apportion.reward_model.score_journal import SessionScores, identity_of, open_journal
+from apportion.reward_model.scoring import scored
+from tests.behaviour.small import write_small_corpus
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
 
@@ -21,23 +23,23 @@ def scores(session_id: str, *rewards: float) -> SessionScores:
 
 
 def interrupted(out: Path, identity: str, *found: SessionScores) -> None:
-    with pytest.raises(KeyboardInterrupt), open_journal(out, identity) as journal:
+    with pytest.raises(KeyboardInterrupt), open_journal(out, identity, SessionScores.from_json) as journal:
         for one in found:
-            journal.add(one)
+            journal.add(one.session_id, one.to_json())
         raise KeyboardInterrupt
 
 
 def test_what_was_scored_is_there_again_to_the_bit(tmp_path: Path) -> None:
     first, second = scores("a", 0.1 + 0.2, -1e-300), SessionScores("b", REWARDS.arrow.empty_table(), silent=True)
     interrupted(tmp_path / "s.parquet", "x", first, second)
-    with open_journal(tmp_path / "s.parquet", "x") as journal:
+    with open_journal(tmp_path / "s.parquet", "x", SessionScores.from_json) as journal:
         assert journal.done == {"a": first, "b": second}
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_journal_of_something_else_is_thrown_away(tmp_path: Path) -> None:
     interrupted(tmp_path / "s.parquet", "x", scores("a", 1.0))
-    with open_journal(tmp_path / "s.parquet", "y") as journal:
+    with open_journal(tmp_path / "s.parquet", "y", SessionScores.from_json) as journal:
         assert not journal.done
 
 
@@ -47,7 +49,7 @@ def test_a_journal_of_something_else_is_thrown_away(tmp_path: Path) -> None:
         b'["b", fal',
         b"nonsense\n",
         b'["b"]\n',
-        b'["b", 0, 0, 0, [{"session_id": "c"}]]\n',
+        b'["b", [0, 0, 0, [{"session_id": "c"}]]]\n',
         b"[]",
         b"\xff\xfe\r\n",
         b"3\n",
@@ -59,7 +61,7 @@ def test_what_a_kill_or_a_stranger_left_is_cut_off(rest: bytes, tmp_path: Path) 
     with (tmp_path / ".s.parquet.unfinished").open("ab") as file:
         file.write(rest)
     interrupted(out, "x", scores("b", 2.0))
-    with open_journal(out, "x") as journal:
+    with open_journal(out, "x", SessionScores.from_json) as journal:
         assert journal.done == {"a": scores("a", 1.0), "b": scores("b", 2.0)}
 
 
@@ -106,3 +108,20 @@ def test_the_identity_holds_all_that_scores_depend_on(tmp_path: Path) -> None:
     other_weights = identity()
     (Path(backbone) / "extra.bin").write_bytes(b"x")
     assert len({plain, other_corpus, other_weights, identity()}) == 4
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    random_head(small(save_tiny(folder / "bert"))).save_pretrained(folder / "llm-seed2")
+    return folder / "llm-seed2"
+
+
+def test_errors_call_the_choice_as_the_caller_does(model, tmp_path):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=3)
+    for options, problem in (({}, "^rating 'joy': not in"), ({"called": "--{}".format}, "^--rating 'joy': not in")):
+        with (
+            pytest.raises(InputError, match=problem),
+            scored(model, corpus, tmp_path / "s.jsonl", lambda *_: None, rating="joy", **options),
+        ):
+            pass

@@ -13,8 +13,8 @@ import torch
 
 from apportion.reward_model.learning.dataset import Dataset, read_turns
 from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import train
-from apportion.reward_model.learning.turn_mse import TurnMSE
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import ignore, planted, small, values_of

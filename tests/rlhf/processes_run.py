@@ -15,8 +15,7 @@ from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings
-from apportion.rlhf.ppo.checkpoints import Checkpoints
-from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.ppo.ppo import PPO, Checkpoints
 from apportion.rlhf.sampling.rollout import Rollout
 from apportion.rlhf.training.metrics import Metrics
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy

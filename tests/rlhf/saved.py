@@ -6,10 +6,9 @@ from pathlib import Path
 
 import torch
 
-from apportion.rlhf.policy.context_config import write_window
+from apportion.rlhf.policy.folder import write_policy, write_window
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import attach_adapter
-from apportion.rlhf.policy.writing import write_policy
 from tests.rlhf.toy import SMALL, small_policy
 
 

@@ -14,7 +14,7 @@ from apportion.rlhf.plugins import PARTNERS, REWARDS, Plugin
 from apportion.rlhf.sampling.partner import RecordedPartner, answers
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.job import Job
-from apportion.rlhf.training.reward import lent_reward
+from apportion.rlhf.training.reward import load_reward
 from tests.rlhf.test_alignment import SPLITS
 from tests.rlhf.toy import SMALL, chats, no_history
 
@@ -89,7 +89,7 @@ def test_what_is_chosen_where_nothing_is_said_is_no_part_of_a_key():
 def test_a_package_s_reward_trains_without_a_reward_model(tmp_path, installed):
     chosen = settings(reward="short", reward_settings={"length": 6})
     job = Job(chats(4), SPLITS, None, chosen, 7, tmp_path / "policy")
-    reward = lent_reward(job)
+    reward = load_reward(job)
     assert (type(reward).__name__, reward.seed, reward.length) == ("Short", 7, 6)
     _, samples = align(job)
     assert samples["reward_after"].to_pylist() == [

@@ -14,7 +14,6 @@ from apportion.rlhf.align import align
 from apportion.rlhf.preflight import TINY_LAYERS, check_alignment
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.job import Job
-from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.saved import save_model
 from tests.rlhf.toy import SMALL, chats, small_policy, splits
@@ -108,7 +107,7 @@ def test_a_tokenizer_larger_than_the_embeddings_is_told_where_the_model_is_loade
 
 
 def test_the_layers_of_tiny_are_those_that_it_has():
-    model = build_tiny(chats(2), SMALL, 0, Metrics()).model
+    model = build_tiny(chats(2), SMALL, 0).model
     linear = {name.rpartition(".")[2] for name, layer in model.named_modules() if isinstance(layer, torch.nn.Linear)}
     assert linear == set(TINY_LAYERS)
     with pytest.raises(InputError, match=r"lora.targets: the policy has no linear layer 'c_attn'"):

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from apportion.rlhf.align import align
-from apportion.rlhf.launch.launcher import align_together
+from apportion.rlhf.launch.launcher import align_distributed
 from apportion.rlhf.training.job import Job
 from tests.rlhf.toy import SMALL, chats, quiet, small_policy, splits
 
@@ -71,8 +71,8 @@ def aligned_in_two_goes(folder: Path, config: str) -> tuple[list[int], dict[str,
     """`aligned_together` ended after its first step and started again: the steps of the second go, and the adapters."""
     policy = named_policy(folder / "policy")
     settings = {"policy": policy, "accelerate": config, "lr": 1e-3, "lr_schedule": "constant"}
-    align_together(job(folder, steps=1, **settings), quiet, ())
+    align_distributed(job(folder, steps=1, **settings), quiet, ())
     assert (folder / "kept" / "step-000001").is_dir()
     told: list[int] = []
-    align_together(job(folder, **settings), lambda done, total, text: told.append(done), ())
+    align_distributed(job(folder, **settings), lambda done, total, text: told.append(done), ())
     return told, load_file(folder / "out" / "adapter_model.safetensors")

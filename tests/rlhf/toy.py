@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import torch
+from peft import PeftModel
 from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM
 
 from apportion.corpus.schema import SPLITS
 from apportion.corpus.session import Episode, Rating, Turn
+from apportion.foundation.registry import load_named
 from apportion.rlhf.policy.contexts import DialogueContext, make_contexts
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings
 from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.tiny_policy import train_tokenizer
+from apportion.rlhf.training_data import TrainingData
 
 QUESTIONS = ("where is the train", "when does it leave", "is it late again", "may I take a dog along")
 ANSWERS = ("at nine", "with pleasure on track four", "no", "yes of course")
@@ -102,6 +106,11 @@ def contexts(policy: Policy, count: int = 4) -> tuple[DialogueContext, ...]:
     return make_contexts(
         chats(count), policy.tokenizer, no_history, context_turns=3, max_context_tokens=SMALL.max_context_tokens
     ).contexts
+
+
+def train(data: TrainingData, run: Run) -> PeftModel:
+    """What the trainer of ``run.settings.algorithm`` makes."""
+    return load_named(run.settings.trainer.train, "trainer", "")(data, run)
 
 
 def quiet(done: int, total: int, text: str) -> None:

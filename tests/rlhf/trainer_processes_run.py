@@ -19,14 +19,14 @@ from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers import groups as group_training
 from apportion.rlhf.trainers import running as trainer_run
-from apportion.rlhf.trainers.groups import train_groups
-from apportion.rlhf.trainers.step_callback import StepCallback
+from apportion.rlhf.trainers.running import StepCallback
 from apportion.rlhf.trainers.supervised import train_supervised
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.rng_state import own_randomness
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.rng_state import seeded_rng
+from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.processes_run import by_sum, recited
-from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy
+from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy, train
 
 SETTINGS = SMALL.model_copy(
     update={
@@ -106,17 +106,17 @@ def run(way: str, processes: Processes, checkpoints: Path | None = None) -> tupl
     told = Run(shared_by(WAYS[way], processes.size), 0, checkpoints=checkpoints, processes=processes)
     policy = small_policy()
     with (
-        own_randomness(0),
+        seeded_rng(0),
         patch.object(group_training._GRPO, "_generate_single_turn", lambda *asked: (recite(*asked), None)),
         patch.object(group_training._RLOO, "_generate_single_turn", recite),
         patch.object(dialogue, "sample_replies", recite_turns),
         patch.object(trainer_run, "StepCallback", Weighing),
     ):
         if way == "sft":
-            model = train_supervised(policy, contexts(policy), chats(4), told)
+            model = train_supervised(TrainingData(policy, contexts(policy), by_numbers, None, chats(4)), told)
         else:
             partner = RecordedPartner(chats(4), no_history) if told.settings.max_turns > 1 else None
-            model = train_groups(policy, contexts(policy), by_numbers, told, partner)
+            model = train(TrainingData(policy, contexts(policy), by_numbers, partner), told)
     assert is_sharded(model) == bool(sharding_asked(processes))
     named = model.named_parameters()
     weights = {name: weight.detach().clone().contiguous() for name, weight in named if weight.requires_grad}

@@ -1,4 +1,4 @@
-"""Run by two processes in test_zero.py: what a policy that is sharded holds, says and learns, beside a whole one."""
+"""Run by two processes in test_sharding.py: what a sharded policy holds, says and learns, beside a whole one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from accelerate import Accelerator
 
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import attach_adapter
-from apportion.rlhf.policy.sharding import claim_accelerate_flags, is_sharded
-from apportion.rlhf.policy.zero import shard
+from apportion.rlhf.policy.sharding import claim_accelerate_flags, is_sharded, shard
 from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.sampling.rollout import sample_replies
 from tests.rlhf.toy import contexts, small_policy

@@ -64,9 +64,8 @@ def instances_command(
     """
     from apportion.llm_client.model_spec import ModelSpec
     from apportion.rlhf.stackelberg.instances import asking
-    from apportion.rlhf.stackelberg.instances.base import BaseQuestions
+    from apportion.rlhf.stackelberg.instances.asking import BaseQuestions, IntentQuestions
     from apportion.rlhf.stackelberg.instances.instance import write_intents
-    from apportion.rlhf.stackelberg.instances.intents import IntentQuestions
     from apportion.rlhf.stackelberg.instances.sources import turns_of
 
     chosen, called = ModelSpec(**model), option_names()
@@ -115,12 +114,12 @@ def _check_unasked() -> None:
 def _answered(
     asked: list[Questions], instances: tuple[Instance, ...], chosen: ModelSpec, cache: Path, quiet: bool
 ) -> Answered:
-    from apportion.rlhf.stackelberg.instances.asking import TOO_LONG, ask_in_turn
+    from apportion.rlhf.stackelberg.instances.asking import TOO_LONG, ask_about_instances
 
     with chosen.asker(asked[0].settings, cache, option_names(), TOO_LONG) as asker:
         asker.check()
         with shown_progress("refine instances", "turns", quiet) as progress:
-            return ask_in_turn(asked, instances, asker.complete, chosen.concurrency, progress)
+            return ask_about_instances(asked, instances, asker.complete, chosen.concurrency, progress)
 
 
 def _written(

@@ -48,13 +48,14 @@ def persuasion_command(
     undesired ones, and how much nearer they come than at epoch 0, with a 95 % interval over sessions.
     """
     from apportion.llm_client.model_spec import ModelSpec
-    from apportion.rlhf.stackelberg.persuasion_eval.asking import FILE, Asked, persuade
-    from apportion.rlhf.stackelberg.persuasion_eval.table import persuasion_text
+    from apportion.rlhf.stackelberg.persuasion_eval.table import FILE, PersuasionQuery, persuade, persuasion_text
 
     chosen, called = ModelSpec(**model), option_names()
     if (follower is None) == (not chosen.asks):
         raise click.UsageError("give --follower (a model of this machine) or --model (one at a server), and not both.")
-    asked = Asked(refiner, turns, follower, chosen, temperature, embedding, embedding_allow_host, count, seed, called)
+    asked = PersuasionQuery(
+        refiner, turns, follower, chosen, temperature, embedding, embedding_allow_host, count, seed, called
+    )
     with shown_progress("persuasion", "rows", as_json) as progress:
         found = persuade(asked, progress)
     if as_json:

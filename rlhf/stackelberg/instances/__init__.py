@@ -1,6 +1,5 @@
 """Speaking turns as instances (section 3.1), and what their leaders want to hear (section 3.2).
 
-From the ground up: `instance` (one turn, as texts), `following` (the turns of one session, and who follows), `sources`
-(those of corpora and files, drawn as in section 4.1), `intents` (Eq. 1: what is asked, and how a reply is read), `base`
-(Eq. 2: u_base asked for), `asking` (for all turns: priced, previewed, kept).
+From the ground up: `instance` (one turn, as texts), `sources` (the turns of sessions, corpora and files, drawn as in
+section 4.1), `asking` (what a language model is asked of them, Eq. 1 and 2: priced, previewed, kept).
 """

@@ -22,29 +22,14 @@ _TEXTS = ("name", "game", "leader", "follower", "leader_sees", "follower_sees", 
 class Instance:
     """A speaking turn as an instance of section 3.1; texts alone, so that nothing has to be played again to learn.
 
-    Parameters
-    ----------
-    name : str
-        ``GAME/SESSION#TURN``: the session of the corpus, and the turn that is led with.
-    game : str
-        The environment's kind.
-    leader, follower : str
-        Who speaks and who speaks next, each as the leader calls them.
-    leader_sees : str
-        (R, G_t, D_t, r_t): what the leader knows right before it speaks, in words.
-    follower_sees : str
-        (R, G_t+1, D_t and the speech, r_t+1): what the follower knows right after it, with ``mark`` wherever the speech
-        stands in it. It holds the follower's true role: for the Measurer, in training, and nobody else.
-    mark : str
-        Stands for the candidate in ``follower_sees``; in no other place.
-    said : str
-        u_base: what the leader said in the corpus.
-    answered : str
-        What the follower did next, as the corpus has it; empty where nobody heard it.
-    backends : tuple of str
-        Who played the leader and the follower, as logs call them.
-    desired, undesired : tuple of str
-        K answers each of Eq. 1; empty before anybody was asked.
+    ``name``: ``GAME/SESSION#TURN``: the session of the corpus, and the turn that is led with. ``leader``, ``follower``:
+    who speaks and who speaks next, each as the leader calls them. ``leader_sees``: (R, G_t, D_t, r_t): what the leader
+    knows right before it speaks, in words. ``follower_sees``: (R, G_t+1, D_t and the speech, r_t+1): what the follower
+    knows right after it, with ``mark`` wherever the speech stands in it. It holds the follower's true role: for the
+    Measurer, in training, and nobody else. ``mark``: stands for the candidate in ``follower_sees``; in no other place.
+    ``said``: u_base: what the leader said in the corpus. ``answered``: what the follower did next, as the corpus has
+    it; empty where nobody heard it. ``backends``: who played the leader and the follower, as logs call them.
+    ``desired``, ``undesired``: k answers each of Eq. 1; empty before anybody was asked.
     """
 
     name: str
@@ -63,11 +48,6 @@ class Instance:
     def after(self, candidate: str) -> str:
         """What the follower reads after the leader has said ``candidate`` in place of what it said."""
         return self.follower_sees.replace(self.mark, in_json(candidate))
-
-    @property
-    def before_candidate(self) -> str:
-        """The part of `after` that is the same for every candidate."""
-        return self.follower_sees.partition(self.mark)[0]
 
 
 def in_json(speech: str) -> str:
@@ -96,13 +76,7 @@ def write_intents(path: Path, instances: Iterable[Instance]) -> None:
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """The instances in a file of `write_instances`.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, a line is no instance, or two have one name.
-    """
+    """The instances in a file of `write_instances`."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError) as error:
@@ -121,13 +95,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def with_intents(instances: Sequence[Instance], called: str) -> tuple[Instance, ...]:
-    """Those of ``instances`` that have intents.
-
-    Raises
-    ------
-    InputError
-        None has; ``called`` says where they come from.
-    """
+    """Those of ``instances`` that have intents."""
     ready = tuple(instance for instance in instances if instance.desired and instance.undesired)
     if not ready:
         raise InputError(

@@ -1,5 +1,4 @@
 """Whether followers answer what leaders wanted (appendix D.3).
 
-From the ground up: `followers` (who answers), `embedding` (vectors of texts), `table` (cosines, epoch by epoch),
-`asking` (as a person asks for it).
+From the ground up: `followers` (who answers, and vectors of texts), `table` (cosines, epoch by epoch).
 """

@@ -1,4 +1,4 @@
-"""Who answers a leader in the follower's own prompt, outside of a game: a model of this machine, or one at a server."""
+"""Followers that answer outside of a game, and vectors of what they answer: by models here or at a server."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from apportion.environments.concurrent_rollouts import mapped
+from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished
-from apportion.llm_client.request import ChatRequest
+from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.transport.embeddings import EMBEDDINGS, vector_of
 from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.stackelberg.instances.instance import Instance
 from apportion.rlhf.stackelberg.questions import speech_chat, spoken_words
@@ -18,8 +22,8 @@ from apportion.rlhf.stackelberg.questions import speech_chat, spoken_words
 if TYPE_CHECKING:
     from apportion.rlhf.policy.loading import Policy
 
-AT_ONCE = 8
-"""Answers that a local model gives together."""
+
+ANSWERS_AT_ONCE = 8
 
 
 class Follower(Protocol):
@@ -27,7 +31,6 @@ class Follower(Protocol):
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
         """What the follower of each turn answers to what was ``said`` in it (N of each)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -39,33 +42,24 @@ class LocalFollower:
     seed: int = 0
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
-        """As `Follower.answers`.
+        """As `Follower.answers`."""
+        from apportion.rlhf.sampling.rollout import sample_seeded
+        from apportion.rlhf.stackelberg.dialogues import prompt_context
 
-        Raises
-        ------
-        UnitError
-            Probabilities that are no finite numbers.
-        """
-        from apportion.rlhf.policy.contexts import DialogueContext, render, speaker_messages
-        from apportion.rlhf.sampling.seeded_sampling import drawn_replies
-        from apportion.rlhf.stackelberg.dialogues import prompt_episode
-
-        contexts = []
-        for one, words in zip(instances, said, strict=True):
-            episode = prompt_episode(one.name, speech_chat(one.after(words)))
-            messages = speaker_messages(episode.turns, episode)
-            prompt = render(messages, self.policy.tokenizer, reply_follows=True)
-            contexts.append(DialogueContext(one.name, 1, messages, prompt, ""))
+        contexts = [
+            prompt_context(self.policy, one.name, speech_chat(one.after(words)))
+            for one, words in zip(instances, said, strict=True)
+        ]
         found: list[str] = []
-        for start in range(0, len(contexts), AT_ONCE):
-            part: list[Any] = contexts[start : start + AT_ONCE]
+        for start in range(0, len(contexts), ANSWERS_AT_ONCE):
+            part: list[Any] = contexts[start : start + ANSWERS_AT_ONCE]
             seed = [self.seed, start]
-            found += map(spoken_words, drawn_replies(self.policy, self.policy.model, part, self.window, seed))
+            found += map(spoken_words, sample_seeded(self.policy, self.policy.model, part, self.window, seed))
         return found
 
 
 @dataclass(frozen=True)
-class AskedFollower:
+class PromptedFollower:
     """A language model at a server; every reply is kept before it is used."""
 
     settings: LLMSettings
@@ -74,13 +68,7 @@ class AskedFollower:
     concurrency: int = 1
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
-        """As `Follower.answers`; a reply that was declined or cut off is no answer.
-
-        Raises
-        ------
-        InputError, StoppedError, UnitError
-            As `apportion.llm_client.session.LLMSession.complete`.
-        """
+        """As `Follower.answers`; a reply that was declined or cut off is no answer."""
         requests = self.requests(instances, said)
         with ThreadPoolExecutor(max(1, min(self.concurrency, len(requests)))) as pool:
             try:
@@ -107,3 +95,70 @@ class AskedFollower:
         except ReplyMistakeError:
             return ""
         return spoken_words(reply.text)
+
+
+MINILM = "minilm"
+MAX_TOKENS = 256
+TEXTS_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class TextEmbedding:
+    """Mean over the tokens of a text of a model's last hidden states (`apportion.reward_model.network.backbones`).
+
+    ``model``: ``minilm``, or the name or folder of a Hugging Face model. ``max_tokens``: of a text; what is longer is
+    cut.
+    """
+
+    model: str = MINILM
+    max_tokens: int = MAX_TOKENS
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """Vectors [shape=(N, d)]."""
+        import numpy as np
+
+        from apportion.reward_model.network.backbones import frozen_backbone
+
+        backbone = frozen_backbone(self.model, self.max_tokens)
+        half = backbone.width // 2
+        parts = []
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            # A window is a history and a reply; the second half of its embedding is the reply's own.
+            made = backbone.embed([("", text) for text in texts[start : start + TEXTS_AT_ONCE]])
+            parts.append(made[:, half:].numpy().astype(np.float64))
+        stacked: Floats = np.concatenate(parts)
+        return stacked
+
+
+@dataclass(frozen=True)
+class ServedEmbedding:
+    """A server's embeddings, a text a request; each vector is kept before it is used.
+
+    ``complete``: asks it (`apportion.llm_client.session.LLMSession.complete`).
+    """
+
+    settings: LLMSettings
+    complete: Complete
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """Vectors [shape=(N, d)]."""
+        import numpy as np
+
+        made = mapped(self._vector, list(texts), self.settings.concurrency)
+        lengths = sorted({len(vector) for vector in made})
+        if len(lengths) > 1:
+            raise UnitError(
+                f"the embeddings of {self.settings.model!r} have {lengths} numbers; they must be of one length. Name "
+                "another model."
+            )
+        stacked: Floats = np.array(made, dtype=np.float64)
+        return stacked
+
+    def _vector(self, text: str) -> list[float]:
+        request = ChatRequest(
+            self.settings.model, (ChatMessage("user", text),), measures=EMBEDDINGS, subject="the vector of an answer"
+        )
+        try:
+            return vector_of(self.complete(request))
+        except ValueError as error:
+            raise UnitError(f"{request.subject}: {error}") from None

@@ -111,7 +111,7 @@ def test_the_table_has_the_columns_of_scores_and_the_models_rewards(
     assert "scored 3 turns of 2 sessions: mean" in told
     assert "left out: 1 session (s4) without such a rating; --target" in told
     assert "left out: 1 session (s3) in which the target says nothing" in told
-    assert f"wrote {out}" in told and "next: read" in told and "apportion run --only align" in told
+    assert f"wrote {out}" in told and "next: read" in told and "apportion run CONFIG --only align" in told
     assert {path.name for path in out.parent.iterdir()} == {"scores.parquet", ".scores.parquet.made"}
 
 
@@ -291,7 +291,7 @@ def test_killed_it_goes_on_to_the_same_table(
     killed = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL and not out.exists(), killed.stderr
     code, told, _ = run(capsys, model, folder, "--out", out, "--json")
-    assert code == 0 and json.loads(told)["taken_up"] == 5
+    assert code == 0 and json.loads(told)["resumed"] == 5
     assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 

@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.reward_model.learning.objective import Batch
-from apportion.reward_model.learning.training_state import read_state
-from apportion.reward_model.learning.turn_mse import TurnMSE
+from apportion.reward_model.learning.loop import read_state
+from apportion.reward_model.learning.objective import Batch, TurnMSE
 from tests.reward_model import training_runs
 from tests.reward_model.training_runs import settings_for, trained
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +16,14 @@ from torch import Tensor
 
 from apportion.foundation.errors import InputError, UnitError
 from apportion.reward_model.learning.dataset import Dataset, read_turns
-from apportion.reward_model.learning.loop import EpochRow, Training
-from apportion.reward_model.learning.objective import Batch
+from apportion.reward_model.learning.loop import EpochRow, Training, read_state, write_state
+from apportion.reward_model.learning.objective import Batch, TurnMSE
 from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
-from apportion.reward_model.learning.turn_mse import TurnMSE
 from apportion.reward_model.model import RewardModel
+from apportion.reward_model.settings import RewardModelSettings
+from tests.behaviour.command import environment
 from tests.reward_model.tiny import ignore, planted, signal_embeddings, small, values_of
+from tests.reward_model.training_runs import settings_for, trained
 
 EPISODES = planted(30)
 
@@ -187,3 +192,95 @@ def test_a_device_that_is_not_there_is_named(bert: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(InputError, match="device = 'cuda': torch sees no CUDA device"):
         made(small(bert, device="cuda"), None)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def killed(settings: RewardModelSettings, state: Path, epoch: int) -> None:
+    command = [sys.executable, "-m", "tests.reward_model.training_runs", settings.model_dump_json()]
+    done = subprocess.run([*command, str(state), str(epoch)], env=environment(), capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+@pytest.mark.slow
+def test_a_killed_training_goes_on_and_ends_with_the_same_bits(bert: Path, tmp_path: Path) -> None:
+    settings = settings_for(bert, dropout=0.3)
+    whole, history = trained(settings)
+    state = tmp_path / "deep" / "training.pt"
+    killed(settings, state, 2)
+    told: list[str] = []
+    again, resumed = trained(settings, state, lambda done, total, text: told.append(text))
+    assert told[0] == "going on after epoch 2" and len(told) == 3
+    assert resumed == history
+    assert all(torch.equal(value, again.state_dict()[name]) for name, value in whole.state_dict().items())
+    whole.save_pretrained(tmp_path / "one")
+    again.save_pretrained(tmp_path / "two")
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two")]
+    assert weights[0] == weights[1]
+
+
+def test_a_finished_training_is_not_run_again_and_early_stopping_is_remembered(bert: Path, tmp_path: Path) -> None:
+    settings = settings_for(bert, lr=0.5, patience=1, epochs=30)
+    model, history = trained(settings, tmp_path / "t.pt")
+    assert len(history) < 30
+    told: list[str] = []
+    again, same = trained(settings, tmp_path / "t.pt", lambda done, total, text: told.append(text))
+    assert told == [f"going on after epoch {len(history)}"] and same == history
+    assert all(torch.equal(value, again.state_dict()[name]) for name, value in model.state_dict().items())
+
+
+def test_the_state_of_another_training_is_not_gone_on_from(bert: Path, tmp_path: Path) -> None:
+    trained(settings_for(bert, epochs=2), tmp_path / "t.pt")
+    told: list[str] = []
+    trained(settings_for(bert, epochs=2, dropout=0.2), tmp_path / "t.pt", lambda done, total, text: told.append(text))
+    assert told[0].startswith("epoch 1:")
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "pickle", "list"])
+def test_a_damaged_state_starts_the_training_anew_and_nothing_in_it_is_run(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.pt"
+    write_state(path, {"fingerprint": "x", "history": [(1, 0.5, None)], "weights": torch.zeros(3)})
+    kept = read_state(path, "x")
+    assert kept is not None and kept["history"] == [(1, 0.5, None)]
+    assert read_state(path, "y") is None and read_state(tmp_path / "none.pt", "x") is None
+
+    class Bomb:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return (pytest.fail, ("the pickle was run",))
+
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:100])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    else:
+        torch.save(Bomb() if damage == "pickle" else ["x"], path)
+    assert read_state(path, "x") is None
+    assert [file.name for file in tmp_path.iterdir()] == ["t.pt"]
+
+
+def test_a_signal_in_the_embeddings_is_learnt_and_generalises() -> None:
+    settings = small(epochs=40, patience=40)
+    model, data = made(settings)
+    history = train(Training(model, TurnMSE(), data, (range(20), range(20, 25)), settings, 0), ignore)
+    assert history[0].validation_loss is not None
+    rewards, truth = predict(model, data), np.array(values_of(EPISODES))
+    held_out = slice(data.history_windows.offsets[25], None)
+    assert np.mean((rewards - truth)[held_out] ** 2) < 0.2 * np.var(truth[held_out])
+
+
+def test_the_history_is_a_table_of_steps() -> None:
+    table = history_table([EpochRow(1, 0.5, 0.25)])
+    assert table.to_pylist() == [
+        {"step": 1, "metric": "train loss", "value": 0.5},
+        {"step": 1, "metric": "validation loss", "value": 0.25},
+    ]
+
+
+def test_no_training_session_is_said() -> None:
+    settings = small()
+    model, data = made(settings)
+    with pytest.raises(UnitError, match="no training session"):
+        train(Training(model, TurnMSE(), data, ([], [1]), settings, 0), ignore)

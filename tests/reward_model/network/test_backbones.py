@@ -4,13 +4,24 @@ import json
 from pathlib import Path
 
 import huggingface_hub.constants
+import numpy as np
 import pytest
 import torch
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, BartForConditionalGeneration
 
 from apportion.foundation.errors import InputError
-from apportion.reward_model.network.backbones import TEXTS_AT_ONCE, backbone_of_folder, frozen_backbone, load_backbone
-from tests.reward_model.tiny import CONFIGS, save_tiny
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.network.backbones import (
+    TEXTS_AT_ONCE,
+    backbone_of_folder,
+    frozen_backbone,
+    load_backbone,
+    pack,
+    reading_backbone,
+)
+from apportion.reward_model.network.texts import embed_texts
+from apportion.reward_model.settings import RewardModelSettings
+from tests.reward_model.tiny import CAUSAL, CONFIGS, save_tiny, tokenizer
 
 PAIRS = [("A: hotel ?\n", "yes good"), ("", "no"), ("A: train ?\nB: at nine\nA: good ?\n", "bad bad bad .")]
 
@@ -175,3 +186,94 @@ def test_a_model_that_is_no_text_model_is_refused(bert: Path, monkeypatch: pytes
 
     with pytest.raises(InputError, match="no single hidden size"):
         _built("picture", Model(), None, 32, "windowed")
+
+
+@pytest.mark.parametrize("kind", CAUSAL)
+def test_causal_models_can_be_read_in_one_pass(kind: str, tmp_path: Path) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32, "one_pass")
+    assert (backbone.scoring, backbone.width) == ("one_pass", 16)
+    assert load_backbone(str(tmp_path), 32).width == 32
+
+
+@pytest.mark.parametrize("kind", sorted(set(CONFIGS) - set(CAUSAL)))
+def test_bidirectional_models_are_refused_because_they_would_leak_the_future(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"scoring = 'one_pass': .* is bidirectional.*said after it.*'windowed'"):
+        load_backbone(str(save_tiny(tmp_path, kind)), 32, "one_pass")
+
+
+def test_the_embedded_encoder_is_refused_too() -> None:
+    with pytest.raises(InputError, match=r"'minilm' .* is bidirectional"):
+        frozen_backbone("minilm", 128, "one_pass")
+
+
+TEXTS = ["good train", "bad", "", "no good train at all bad"]
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "gpt2"])
+def test_a_packed_network_reads_the_same_but_for_rounding(tmp_path, kind):
+    folder = str(save_tiny(tmp_path, kind))
+    packed = pack(load_backbone(folder, 32))
+    plain = embed_texts(load_backbone(folder, 32), TEXTS)
+    np.testing.assert_allclose(embed_texts(packed, TEXTS), plain, rtol=1e-4, atol=1e-5)
+
+
+def test_without_onednn_the_network_stays_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    backbone = load_backbone(str(save_tiny(tmp_path)), 32)
+    assert pack(backbone) is backbone
+    assert not any("forward" in vars(layer) for layer in backbone.encoder.modules())
+
+
+def test_layers_of_another_precision_are_left_alone(tmp_path):
+    backbone = pack(load_backbone(str(save_tiny(tmp_path)), 32).to(torch.bfloat16))
+    assert not any("forward" in vars(layer) for layer in backbone.encoder.modules())
+
+
+def test_it_is_loaded_once_a_process_and_never_trained(tmp_path):
+    folder = str(save_tiny(tmp_path))
+    backbone = reading_backbone(folder, 32)
+    assert reading_backbone(folder, 32) is backbone
+    assert not any(weight.requires_grad for weight in backbone.parameters())
+
+
+NAMES = ("facebook/bart-large", "kabita-choudhary/finetuned-bart-for-conversation-summary")
+REVISION = "0" * 40
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of the hub's client, which has no network."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    return tmp_path / "hub"
+
+
+def stand_in(cache: Path, name: str, seed: int) -> float:
+    """A very small BART with random weights, where the hub's client keeps what it has fetched; the sum of a weight."""
+    folder = cache / f"models--{name.replace('/', '--')}"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text(REVISION)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = BartForConditionalGeneration(CONFIGS["bart"]())
+    model.save_pretrained(folder / "snapshots" / REVISION)
+    tokenizer().save_pretrained(folder / "snapshots" / REVISION)
+    return float(next(iter(model.get_encoder().state_dict().values())).sum())
+
+
+def test_the_papers_backbones_are_loaded_by_name_as_summarizers_are_saved(cache: Path) -> None:
+    sums = {name: stand_in(cache, name, seed) for seed, name in enumerate(NAMES)}
+    for name in NAMES:
+        settings = RewardModelSettings(backbone=name, max_tokens=32, freeze_backbone=False)
+        backbone = load_backbone(settings.backbone, settings.max_tokens)
+        model = RewardModel.new(settings, backbone.width, 0, backbone)
+        assert type(backbone.encoder).__name__ == "BartEncoder"
+        assert float(next(iter(backbone.encoder.state_dict().values())).sum()) == pytest.approx(sums[name])
+        assert model.score_windows([("A : train ?", "yes")])[0] == 0.0  # The untrained head gives the mean.
+    assert sums[NAMES[0]] != pytest.approx(sums[NAMES[1]])
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_name_that_the_hub_does_not_give_is_named() -> None:
+    with pytest.raises(InputError, match=f"backbone '{NAMES[0]}'"):
+        load_backbone(NAMES[0], 32)

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pytest
 
 import apportion.rlhf.compare
-from apportion.corpus.schema import KEY, RESPONSES
+from apportion.corpus.schema import RESPONSES
 from apportion.foundation.errors import InputError
-from apportion.rlhf.compare import JudgeSettings, Judging, LanguageModelJudge, Pair, read_pairs
-from apportion.rlhf.compare.blind import blinded
+from apportion.rlhf.compare import JudgeSettings, Judging, LanguageModelJudge, read_pairs
 from apportion.rlhf.compare.responses import write_rows
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
@@ -62,25 +61,6 @@ def test_errors_call_things_as_the_caller_does(responses):
     gone = JudgeSettings(recorded=responses.with_name("gone.jsonl"))
     with pytest.raises(InputError, match=r"^model: the recorded replies .* cannot be read"):
         LanguageModelJudge.of(pairs, responses, gone).estimate()
-
-
-def test_blind_responses_are_read_with_their_key(responses, tmp_path):
-    pairs = read_pairs(responses)
-    letters, key = blinded(pa.Table.from_pylist(_rows(responses), schema=RESPONSES.arrow), seed=1)
-    write_rows(letters, tmp_path / "b.csv", RESPONSES)
-    write_rows(key, tmp_path / "b.key.csv", KEY)
-    with pytest.raises(InputError, match=r"blind responses, .* Give their key with key \S*b\.key\.csv"):
-        read_pairs(tmp_path / "b.csv")
-    opened = read_pairs(tmp_path / "b.csv", tmp_path / "b.key.csv")
-    assert {_texts(pair) for pair in opened} == {_texts(pair) for pair in pairs}
-
-
-def _texts(pair: Pair) -> frozenset[tuple[str, str]]:
-    return frozenset({(pair.left, pair.left_text), (pair.right, pair.right_text)})
-
-
-def _rows(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_the_names_for_others_are_there():

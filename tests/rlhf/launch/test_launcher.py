@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -19,8 +20,8 @@ from apportion.corpus.session import Background
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import InputError, UnitError
 from apportion.rlhf.launch import launcher as launch
-from apportion.rlhf.launch.config import config_file
-from apportion.rlhf.launch.job import SharedJob
+from apportion.rlhf.launch.launcher import SHIPPED, check_config, config_file
+from apportion.rlhf.launch.worker import SharedJob
 from apportion.rlhf.policy.prompts import prompt_episodes
 from apportion.rlhf.policy.sharding import FLAGS, check_sharding, claim_accelerate_flags, sharding_asked
 from apportion.rlhf.settings import AlignSettings
@@ -115,9 +116,9 @@ def test_a_problem_in_the_processes_is_told_as_in_one(tmp_path: Path, monkeypatc
         (tmp_path / f"{name}.py").write_text("raise SystemExit('taken from the current folder')")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="no such folder"):
-        launch.align_together(job(tmp_path, policy="./nowhere"), quiet, ())
+        launch.align_distributed(job(tmp_path, policy="./nowhere"), quiet, ())
     with pytest.raises(InputError, match="'tiny' is too small to be dealt out"):
-        launch.align_together(job(tmp_path, accelerate="fsdp"), quiet, ())
+        launch.align_distributed(job(tmp_path, accelerate="fsdp"), quiet, ())
 
 
 def test_a_stage_of_zero_that_leaves_frozen_weights_whole_starts_nothing(
@@ -129,7 +130,7 @@ def test_a_stage_of_zero_that_leaves_frozen_weights_whole_starts_nothing(
     monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: name)
     monkeypatch.setattr(launch, "launch_command", lambda settings, folder: pytest.fail("it was started"))
     with pytest.raises(InputError, match="zero_stage = 2, but only stage 3"):
-        launch.align_together(job(tmp_path, Path("/nowhere"), accelerate=str(own), policy="some/model"), quiet, ())
+        launch.align_distributed(job(tmp_path, Path("/nowhere"), accelerate=str(own), policy="some/model"), quiet, ())
     assert not (tmp_path / "kept").exists()
 
 
@@ -144,7 +145,7 @@ def test_processes_that_end_for_another_reason_are_told(tmp_path: Path, monkeypa
         jobs.append(len(list((tmp_path / "kept").glob("job-*"))))
 
     with pytest.raises(UnitError, match=r"one of the processes ended \(exit code 1; boom\).*lower mini_batch_size"):
-        launch.align_together(job(tmp_path, Path("/nowhere")), progress, ())
+        launch.align_distributed(job(tmp_path, Path("/nowhere")), progress, ())
     assert told == [(1, 2, "a")]
     # The corpus' text lies where a finished run clears up, and nowhere else.
     assert jobs == [1] and not list((tmp_path / "kept").iterdir())
@@ -155,7 +156,7 @@ def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(launch, "launch_command", lambda settings, folder: [sys.executable, "-m", "planted"])
     with pytest.raises(UnitError, match="No module named planted"):
-        launch.align_together(job(tmp_path, Path("/nowhere")), quiet, ())
+        launch.align_distributed(job(tmp_path, Path("/nowhere")), quiet, ())
 
 
 ELASTIC = """
@@ -168,12 +169,12 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 
 
 def test_the_line_that_tells_why_a_process_ended_is_found() -> None:
-    assert launch.last_words(ELASTIC).startswith("[rank1]: torch.OutOfMemoryError")
+    assert launch.failure_line(ELASTIC).startswith("[rank1]: torch.OutOfMemoryError")
     killed = "  exitcode  : -9 (pid: 7)\n  traceback : Signal 9 (SIGKILL) received by PID 7\n=====\n"
-    assert launch.last_words(killed) == "traceback : Signal 9 (SIGKILL) received by PID 7"
+    assert launch.failure_line(killed) == "traceback : Signal 9 (SIGKILL) received by PID 7"
     others = "RuntimeError: reset by peer\n  traceback : Signal 15 (SIGTERM) received by PID 8\n"
-    assert launch.last_words(others) == "RuntimeError: reset by peer"
-    assert launch.last_words("a\n\nb\n") == "b" and launch.last_words("") == "without a word"
+    assert launch.failure_line(others) == "RuntimeError: reset by peer"
+    assert launch.failure_line("a\n\nb\n") == "b" and launch.failure_line("") == "without a word"
 
 
 def test_what_interrupts_the_parent_ends_the_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +192,7 @@ def test_what_interrupts_the_parent_ends_the_processes(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(subprocess, "Popen", start)
     with pytest.raises(KeyboardInterrupt):
-        launch.align_together(job(tmp_path, Path("/nowhere")), interrupted, ())
+        launch.align_distributed(job(tmp_path, Path("/nowhere")), interrupted, ())
     assert started[0].returncode is not None
 
 
@@ -251,6 +252,88 @@ def test_settings_with_which_processes_would_wait_for_ever_are_refused(changes, 
         check_sharding(SMALL.model_copy(update=changes), 2)
 
 
-def test_more_processes_than_replies_are_refused() -> None:
-    with pytest.raises(ValueError, match="processes 9 is more than batch_size 8"):
-        AlignSettings(batch_size=8, mini_batch_size=8, processes=9)
+def check(accelerate: object) -> None:
+    check_config(AlignSettings(processes=2, accelerate=str(accelerate)))
+
+
+def test_a_shipped_config_is_taken_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: name)
+    for name in SHIPPED:
+        check(name)
+        assert config_file(AlignSettings(accelerate=name)).name == f"{name}.yaml"
+
+
+def test_ones_own_may_be_yaml_or_json(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("distributed_type: FSDP\nnum_machines: 1\nnum_processes: 2\n")
+    (tmp_path / "a.json").write_text(
+        json.dumps({"distributed_type": "MULTI_CPU", "num_processes": 2, "compute_environment": "LOCAL_MACHINE"})
+    )
+    check(tmp_path / "a.yaml")
+    check(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("distributed_type: FSDP\nnum_processes: 2\nturbo: true\n", r"cannot read it: .*unknown keys \(\['turbo'\]\)"),
+        ("num_processes: 2\n", "cannot read it: .*`distributed_type` must be specified"),
+        ("distributed_type: WARP\nnum_processes: 2\n", "cannot read it: .*WARP"),
+        ("", "cannot read it"),
+        ("- 1\n- 2\n", "cannot read it"),
+        ("a: [", "cannot read it"),
+        ("distributed_type: 'NO'\nnum_processes: 1\n", "distributed_type is NO, and one of MULTI_GPU, MULTI_CPU, FSDP"),
+        ("distributed_type: FSDP\nnum_machines: 2\nnum_processes: 2\n", "num_machines is 2; .* on this machine"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "own.yaml").write_text(text)
+    with pytest.raises(InputError, match=problem) as told:
+        check(tmp_path / "own.yaml")
+    assert "own.yaml" in str(told.value)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"/no/file': no such file\. Give data_parallel, fsdp, deepspeed, or the file"):
+        check("/no/file")
+    with pytest.raises(InputError, match="no such file"):
+        check(tmp_path)
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "rloo", "sft"])
+def test_trls_trainers_shard_weights_by_fsdp_alone(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: name)
+    match = f"'deepspeed': distributed_type is DEEPSPEED, which {algorithm} cannot use. Set it to 'fsdp'"
+    with pytest.raises(InputError, match=match):
+        check_config(AlignSettings(algorithm=algorithm, processes=2, accelerate="deepspeed"))
+    for name in ("data_parallel", "fsdp"):
+        check_config(AlignSettings(algorithm=algorithm, processes=2, accelerate=name))
+
+
+@pytest.mark.parametrize(("stage", "told"), [("2", "2"), ("'1'", "1"), ("null", "None")])
+def test_a_stage_of_zero_that_leaves_frozen_weights_whole_is_refused(tmp_path: Path, stage: str, told: str) -> None:
+    text = config_file(AlignSettings(accelerate="deepspeed")).read_text()
+    (tmp_path / "own.yaml").write_text(text.replace("zero_stage: 3", f"zero_stage: {stage}"))
+    with pytest.raises(InputError, match=rf"zero_stage = {told}, but only stage 3"):
+        check(tmp_path / "own.yaml")
+
+
+def test_a_deepspeed_file_is_left_to_the_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: name)
+    file = "deepspeed_config_file: zero.json\n  zero3_init_flag: false\n"
+    text = "distributed_type: DEEPSPEED\nnum_machines: 1\nnum_processes: 2\ndeepspeed_config:\n  " + file
+    (tmp_path / "own.yaml").write_text(text)
+    check(tmp_path / "own.yaml")
+
+
+def test_vllm_reads_whole_policies() -> None:
+    vllm = {"algorithm": "grpo", "generation": "vllm", "policy": "some/model", "device": "cuda", "processes": 2}
+    with pytest.raises(InputError, match="'fsdp': generation = 'vllm' needs the whole policy in each process"):
+        check_config(AlignSettings.model_validate({**vllm, "accelerate": "fsdp"}))
+    check_config(AlignSettings.model_validate(vllm))
+
+
+def test_deepspeed_has_to_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apportion.foundation.optional_packages.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"'deepspeed': .* needs deepspeed. .*pip install 'apportion\[deepspeed\]'"):
+        check("deepspeed")
+    check("fsdp")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 from transformers import T5Config, T5Model
 
 from apportion.foundation.errors import InputError
-from apportion.rlhf.policy.loading import Policy, cannot_load, check_device, check_whole, load_policy
+from apportion.rlhf.policy.loading import Policy, cannot_load, check_device, check_whole, load_policy, without_dropout
 from apportion.rlhf.policy_settings import Placement
 from tests.rlhf.hub import hub
 from tests.rlhf.toy import SMALL, small_policy
@@ -59,37 +60,42 @@ def test_a_name_that_no_folder_can_have(name):
         check_whole(name)
 
 
-def test_pickled_weights_are_refused(saved):
-    (saved / "model.safetensors").unlink()
-    torch.save({}, saved / "pytorch_model.bin")
-    with pytest.raises(InputError, match="no safetensors weights, and pickled ones are not loaded"):
-        load(saved)
+def _pickled(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
 
 
-def test_a_model_without_a_chat_template(saved):
-    (saved / "chat_template.jinja").unlink()
-    with pytest.raises(InputError, match=r"no chat template.*chat or instruct variant"):
+def _encoder_decoder(folder: Path) -> None:
+    for name in ("config.json", "model.safetensors", "generation_config.json"):
+        (folder / name).unlink()
+    T5Model(T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2)).save_pretrained(folder)
+
+
+NO_CAUSAL = "not a causal language model that transformers can load"
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (_pickled, "no safetensors weights, and pickled ones are not loaded"),
+        (lambda folder: (folder / "chat_template.jinja").unlink(), r"no chat template.*chat or instruct variant"),
+        (_encoder_decoder, NO_CAUSAL),
+        (lambda folder: (folder / "config.json").write_text("not json"), NO_CAUSAL),
+        (
+            lambda folder: (folder / "config.json").write_text('{"model_type": "llama", "hidden_size": "wide"}'),
+            NO_CAUSAL,
+        ),
+    ],
+)
+def test_a_folder_that_is_no_policy(saved, damage, told):
+    damage(saved)
+    with pytest.raises(InputError, match=told):
         load(saved)
 
 
 def test_a_window_longer_than_the_model_reads(saved):
     with pytest.raises(InputError, match=r"at most 128 tokens; max_context_tokens \+ max_new_tokens = 206"):
         load(saved, max_context_tokens=200)
-
-
-def test_a_model_that_is_no_causal_language_model(saved):
-    for file in (saved / "config.json", saved / "model.safetensors", saved / "generation_config.json"):
-        file.unlink()
-    T5Model(T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2)).save_pretrained(saved)
-    with pytest.raises(InputError, match="not a causal language model that transformers can load"):
-        load(saved)
-
-
-@pytest.mark.parametrize("config", ["not json", '{"model_type": "llama", "hidden_size": "wide"}'])
-def test_a_damaged_configuration(saved, config):
-    (saved / "config.json").write_text(config)
-    with pytest.raises(InputError, match="not a causal language model that transformers can load"):
-        load(saved)
 
 
 def test_a_long_cause_is_cut_between_words(saved):
@@ -159,3 +165,32 @@ def test_a_chat_template_that_lacks_a_role(saved, template):
     (saved / "chat_template.jinja").write_text(template)
     with pytest.raises(InputError, match=LACKING[template]):
         load(saved)
+
+
+SIZES = {"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+MODELS = {
+    "OPT": {
+        **SIZES, "ffn_dim": 32, "word_embed_proj_dim": 32, "dropout": 0.5, "attention_dropout": 0.5, "layerdrop": 0.5,
+    },
+    "Llama": {**SIZES, "intermediate_size": 32, "attention_dropout": 0.5},
+    "GPT2": {
+        "vocab_size": 50, "n_embd": 32, "n_layer": 2, "n_head": 2,
+        "resid_pdrop": 0.5, "embd_pdrop": 0.5, "attn_pdrop": 0.5,
+    },
+    "GPTNeoX": {**SIZES, "intermediate_size": 32, "hidden_dropout": 0.5, "attention_dropout": 0.5},
+    "Bloom": {"vocab_size": 50, "hidden_size": 32, "n_layer": 2, "n_head": 2, "hidden_dropout": 0.5},
+    "Phi": {**SIZES, "intermediate_size": 32, "resid_pdrop": 0.5, "embd_pdrop": 0.5, "attention_dropout": 0.5},
+    "Gemma2": {**SIZES, "intermediate_size": 32, "num_key_value_heads": 1, "head_dim": 16, "attention_dropout": 0.5},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_in_training_says_what_it_says_in_evaluation(kind: str) -> None:
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_config(getattr(transformers, f"{kind}Config")(**MODELS[kind]))
+    tokens = torch.arange(24).reshape(2, 12)
+    expected = model.eval()(tokens).logits
+    assert not torch.allclose(model.train()(tokens).logits, expected, atol=1e-3)
+    without_dropout(model)
+    for _ in range(3):
+        torch.testing.assert_close(model(tokens).logits, expected)

@@ -10,8 +10,8 @@ from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings
+from apportion.rlhf.ppo.objective import token_rewards
 from apportion.rlhf.ppo.ppo import PPO
-from apportion.rlhf.ppo.token_rewards import token_rewards
 from apportion.rlhf.settings import AlarmSettings
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
@@ -68,7 +68,7 @@ def test_without_divergence_cost_the_policy_learns_to_say_what_is_rewarded():
         return [float(reply.startswith("w")) for reply in replies]
 
     size = TinySettings(hidden=64, layers=2, vocabulary=320, warmup_steps=60, warmup_batch=4)
-    policy = build_tiny(chats(4), SMALL.model_copy(update={"tiny": size}), 3, Metrics())
+    policy = build_tiny(chats(4), SMALL.model_copy(update={"tiny": size}), 3)
     ppo = trainer(reward, policy, beta=0.0, batch_size=24, mini_batch_size=12, lr_schedule="constant")
     steps = [ppo.step(number) for number in range(1, 41)]
     first, last = (sum(step["reward"] for step in part) / 5 for part in (steps[:5], steps[-5:]))

@@ -19,9 +19,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, LlamaForSequenceClassifi
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.ppo.actor_critic import ActorCritic, ReplyStats
-from apportion.rlhf.ppo.advantages import estimate_advantages, whiten
-from apportion.rlhf.ppo.losses import policy_loss, value_loss
-from apportion.rlhf.ppo.token_rewards import token_rewards
+from apportion.rlhf.ppo.objective import estimate_advantages, policy_loss, token_rewards, value_loss, whiten
 from apportion.rlhf.sampling.rollout import Rollout
 
 RECORDED = Path(__file__).resolve().parent / "recorded" / "trl_1_12_0_ppo.safetensors"
@@ -122,7 +120,7 @@ def check_replay(recording: Recording, actor: SeparateCritic, optimizer: torch.o
     white = whiten(advantages, mask) * ((count - 1) / count) ** 0.5
     torch.testing.assert_close(white[mask], seen["advantages"][mask], **CLOSE)
 
-    minibatches = sorted({name.split(".")[0] for name in seen if name.startswith("mini_batch_size")})
+    minibatches = sorted({name.split(".")[0] for name in seen if name.startswith("minibatch")})
     assert len(minibatches) == ppo["num_ppo_epochs"] * ppo["num_mini_batches"]
     for place in minibatches:
         recorded = recording.part(f"{update}{place}.")

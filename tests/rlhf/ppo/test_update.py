@@ -4,12 +4,18 @@ import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import get_scheduler
 
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.ppo.ppo import PPO
+from apportion.rlhf.ppo.update import Experience, micro_batches, minibatches, share_of_lr
 from apportion.rlhf.sampling.partner import RecordedPartner
+from apportion.rlhf.sampling.rollout import Rollout
+from apportion.rlhf.settings import AlignSettings
 from tests.rlhf.ppo.test_ppo import by_length, no_reward, trainer
 from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, no_history, small_policy
 
@@ -126,3 +132,69 @@ def test_a_gradient_that_is_no_finite_number_is_not_followed():
     with pytest.raises(UnitError, match=r"PPO step 3: the gradient's norm is nan.*Lower lr"):
         ppo.step(3)
     assert torch.equal(weight, before)
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
+@pytest.mark.parametrize("warmup", [None, 4])
+def test_it_rises_and_falls_as_that_of_the_trainers(schedule, warmup):
+    settings = AlignSettings(steps=12, lr_schedule=schedule, warmup=warmup)
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    name = "constant_with_warmup" if schedule == "constant" else schedule
+    theirs = get_scheduler(name, optimizer, num_warmup_steps=warmup or 0, num_training_steps=12)
+    for done in range(13):
+        assert share_of_lr(settings, done) == pytest.approx(theirs.get_last_lr()[0], abs=1e-12)
+        optimizer.step()
+        theirs.step()
+
+
+def rollout(lengths: list[tuple[int, int]]) -> Rollout:
+    """Prompts and replies of the given lengths, tokens counted up from 1, 0 as padding."""
+    prompt, reply = (max(length[part] for length in lengths) for part in (0, 1))
+    tokens = torch.zeros(len(lengths), prompt + reply, dtype=torch.int64)
+    for row, (before, after) in enumerate(lengths):
+        tokens[row, prompt - before : prompt + after] = torch.arange(1, before + after + 1)
+    mask = torch.tensor([[column < after for column in range(reply)] for _, after in lengths])
+    return Rollout(tokens, (tokens != 0).long(), mask)
+
+
+LENGTHS = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=9)
+
+
+@given(LENGTHS, st.integers(1, 9), st.integers(1, 9), st.booleans())
+def test_every_response_comes_once_a_pass_whatever_the_sizes(lengths, minibatch, micro, buckets):
+    made, size = rollout(lengths), min(minibatch, len(lengths))
+    settings = SMALL.model_copy(
+        update={
+            "batch_size": len(lengths),
+            "mini_batch_size": size,
+            "micro_batch_size": micro,
+            "group_by_length": buckets,
+        }
+    )
+    parts = [part for rows in minibatches(made, settings) for part in micro_batches(made, rows, settings)]
+    assert sorted(torch.cat(parts).tolist()) == list(range(len(lengths)))
+    assert all(len(part) <= min(micro, size) for part in parts)
+
+
+def test_buckets_hold_responses_of_like_length():
+    made = rollout([(1, 1), (5, 4), (1, 2), (4, 4), (1, 1), (5, 5)])
+    settings = SMALL.model_copy(update={"batch_size": 6, "mini_batch_size": 3, "group_by_length": True})
+    found = {frozenset(rows.tolist()) for rows in minibatches(made, settings)}
+    assert found == {frozenset({0, 2, 4}), frozenset({1, 3, 5})}
+
+
+@given(LENGTHS, st.data())
+def test_cutting_drops_padding_alone(lengths, data):
+    made = rollout(lengths)
+    chosen = torch.tensor(data.draw(st.lists(st.integers(0, len(lengths) - 1), min_size=1, max_size=4)))
+    whole, cut = made.rows(chosen), made.rows(chosen, cut=True)
+    for row in range(len(chosen)):
+        assert (
+            whole.tokens[row][whole.attention[row] == 1].tolist() == cut.tokens[row][cut.attention[row] == 1].tolist()
+        )
+        assert whole.replies[row][whole.mask[row]].tolist() == cut.replies[row][cut.mask[row]].tolist()
+    longest = [max(lengths[index][part] for index in chosen.tolist()) for part in (0, 1)]
+    assert [cut.tokens.shape[1] - cut.mask.shape[1], cut.mask.shape[1]] == longest
+    numbers = torch.rand(made.mask.shape)
+    experience = Experience(made, numbers, numbers, numbers, numbers).rows(chosen, cut=True)
+    assert experience.logp.shape == cut.mask.shape and torch.equal(experience.returns, numbers[chosen, : longest[1]])

@@ -7,7 +7,7 @@ from apportion.foundation.errors import InputError
 from apportion.rlhf.policy.contexts import ContextTurn, render
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings
-from apportion.rlhf.sampling.multi_turn import interjection, sample_dialogues
+from apportion.rlhf.sampling.multi_turn import partner_turn_tokens, sample_dialogues
 from tests.rlhf.toy import SMALL, contexts, small_policy
 
 
@@ -41,7 +41,7 @@ def test_a_response_is_turns_of_the_policy_with_the_others_words_in_between():
         texts = rollout.texts[3 * row : 3 * row + 3]
         read = rollout.tokens[row][rollout.attention[row] == 1].tolist()
         assert read[: len(context.prompt)] == list(context.prompt)
-        between = [interjection(policy, f"no {said}") for said in (1, 2)]
+        between = [partner_turn_tokens(policy, f"no {said}") for said in (1, 2)]
         expected, own = list(context.prompt), []
         ends = rollout.turn_ends[rollout.turn_ends[:, 0] == row, 1].tolist()
         start = 0
@@ -74,7 +74,7 @@ def test_what_lies_between_two_turns_is_the_templates_own():
     policy = small_policy()
     said = (ContextTurn("user", "q"), ContextTurn("assistant", "r"))
     whole = render((*said, ContextTurn("user", "no")), policy.tokenizer, reply_follows=True)
-    assert whole == (*render(said, policy.tokenizer, reply_follows=False), *interjection(policy, "no"))
+    assert whole == (*render(said, policy.tokenizer, reply_follows=False), *partner_turn_tokens(policy, "no"))
 
 
 def test_a_template_without_an_end_mark_is_refused():
@@ -83,4 +83,4 @@ def test_a_template_without_an_end_mark_is_refused():
         "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}{% endfor %}"
     )
     with pytest.raises(InputError, match=r"does not end an assistant's turn with an end mark.*max_turns = 1"):
-        interjection(policy, "no")
+        partner_turn_tokens(policy, "no")

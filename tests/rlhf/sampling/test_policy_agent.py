@@ -40,7 +40,7 @@ def game(tmp_path):
 def saying(monkeypatch, words: str) -> PolicyAgent:
     """An agent that always says these words; what it reads is kept in `contexts`."""
     policy = small_policy()
-    monkeypatch.setattr(policy_agent, "drawn_replies", lambda policy, model, contexts, *rest: [words] * len(contexts))
+    monkeypatch.setattr(policy_agent, "sample_seeded", lambda policy, model, contexts, *rest: [words] * len(contexts))
     return PolicyAgent("policy", policy, policy.model, ROOM)
 
 

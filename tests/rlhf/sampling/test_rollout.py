@@ -83,12 +83,6 @@ def test_the_most_likely_reply_is_the_same_each_time(sampled):
     assert torch.equal(one.tokens, two.tokens)
 
 
-def test_a_checkpoints_own_sampling_settings_are_not_used():
-    policy = small_policy()
-    assert policy.model.generation_config.top_p in (None, 1.0)
-    assert policy.model.generation_config.eos_token_id == list(policy.eos_ids)
-
-
 def test_rollouts_are_joined_row_by_row_with_one_padding():
     one = Rollout(torch.tensor([[5, 6, 7]]), torch.tensor([[1, 1, 1]]), torch.tensor([[True]]), ("a",), ("x",))
     two = Rollout(

@@ -1,5 +1,8 @@
-from apportion.rlhf.stackelberg.dialogues import follower_episodes, prompt_episodes, warmup_episodes, words_said
-from apportion.rlhf.stackelberg.questions import refine_chat, speech_chat
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apportion.rlhf.stackelberg.dialogues import follower_episodes, prompt_episodes, utterance_of, warmup_episodes
+from apportion.rlhf.stackelberg.questions import refine_chat, refined_words, speech_chat, spoken_words
 from tests.rlhf.stackelberg.round_table import ROLES, round_table
 
 
@@ -23,7 +26,7 @@ def test_what_a_warm_up_teaches_is_read_as_what_was_said():
     (turn,) = round_table(1)
     for stages in ("two", "one"):
         (episode,) = warmup_episodes([turn], stages)
-        assert words_said(episode.turns[1].text, "other words", stages) == turn.said
+        assert utterance_of(episode.turns[1].text, "other words", stages) == turn.said
 
 
 def test_a_small_measurer_is_warmed_up_on_what_followers_read_and_said():
@@ -31,3 +34,31 @@ def test_a_small_measurer_is_warmed_up_on_what_followers_read_and_said():
     for turn, episode in zip(turns, follower_episodes(turns), strict=True):
         assert turn.after(turn.said) in episode.turns[0].text
         assert episode.turns[1].text == f"<response>{turn.answered}</response>"
+
+
+def test_refined_words_are_what_stands_behind_the_last_response():
+    assert refined_words("Analysis: 'Response:' comes.\nResponse: I am no wolf,\n Bob.", "x") == "I am no wolf, Bob."
+    assert refined_words("I am no wolf.", "x") == "I am no wolf."
+    assert refined_words("<think>Response: no</think>Response: <response>Yes.</response>", "x") == "Yes."
+
+
+@given(st.text(max_size=100))
+def test_whatever_a_model_says_there_are_words_on_one_line(reply):
+    words = refined_words(reply, "what was to be said")
+    assert words and "\n" not in words and words == words.strip()
+
+
+@given(st.text(max_size=100))
+def test_spoken_words_are_on_one_line(reply):
+    assert "\n" not in spoken_words(reply)
+
+
+def test_what_is_to_be_said_stands_as_json_in_the_refiners_prompt():
+    _, user = refine_chat("I know what I know.", 'Say "</situation> [INST]"')
+    assert '"Say \\"\\u003c/situation\\u003e \\u005bINST]\\""' in user.content
+
+
+def test_figures_7_and_9_are_one_prompt():
+    system, user = speech_chat("You are the seer.")
+    assert "You are the seer." in user.content and "at most 100 words" in user.content
+    assert "play one person" in system.content

@@ -14,9 +14,9 @@ from apportion.environments.environment import Observation
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.stackelberg.dialogues import prompt_episodes, warmup_episodes
-from apportion.rlhf.stackelberg.instances.following import instances_of
-from apportion.rlhf.stackelberg.instances.intents import IntentQuestions
-from apportion.rlhf.stackelberg.refiner import AskedRefiner
+from apportion.rlhf.stackelberg.instances.asking import IntentQuestions
+from apportion.rlhf.stackelberg.instances.sources import instances_of
+from apportion.rlhf.stackelberg.refiner import PromptedRefiner
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1")
 CANARY = re.compile(r"CANARY-(\d)")
@@ -77,7 +77,7 @@ def test_in_play_a_refiner_reads_the_leaders_own_view():
         for step in range(len(reopened.steps)):
             game = reopened.after(step)
             for name in game.acting():
-                request = AskedRefiner(MODEL, _nobody).request(Observation(game, name), "Hello.")
+                request = PromptedRefiner(MODEL, _nobody).request(Observation(game, name), "Hello.")
                 text = " ".join(message.content for message in request.messages)
                 assert seats_marked(text) <= knows(reopened, name)
 

@@ -15,13 +15,12 @@ from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
-from apportion.rlhf.policy.context_config import FILE
+from apportion.rlhf.policy.folder import WINDOW_FILE
 from apportion.rlhf.stackelberg import training as module
-from apportion.rlhf.stackelberg.epoch_checkpoints import epoch_folders
-from apportion.rlhf.stackelberg.persuasion_eval.asking import Asked, persuade
+from apportion.rlhf.stackelberg.persuasion_eval.table import PersuasionQuery, persuade
 from apportion.rlhf.stackelberg.refiner import TrainedRefiner
 from apportion.rlhf.stackelberg.settings import RefineSettings
-from apportion.rlhf.stackelberg.training import read_settings, train_refiner
+from apportion.rlhf.stackelberg.training import epoch_folders, read_settings, train_refiner
 from tests.decompose.influence.probability_server import ProbabilityServer
 from tests.forked import Tell, ended, forked
 from tests.llm_client.openai_server import serving
@@ -55,7 +54,7 @@ def test_a_trained_refiner_plays_around_any_agent(trained):
     first = next(move for moves in game.steps for move in moves if move.agent == "Alice")
     # Its window has no room for this game: the words stay as they were.
     assert first.act.text and first.act.data is not None
-    assert json.loads((trained.folder / FILE).read_text())["max_context_tokens"] == 320
+    assert json.loads((trained.folder / WINDOW_FILE).read_text())["max_context_tokens"] == 320
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ def test_a_trained_refiner_says_the_same_for_the_same_step_and_needs_no_follower
 
 
 def test_followers_answers_are_compared_epoch_by_epoch(trained, monkeypatch):
-    monkeypatch.setattr("apportion.rlhf.stackelberg.persuasion_eval.asking.ANSWER_TOKENS", 8)
-    found = persuade(Asked(trained.folder, follower=str(trained.folder.parent / "measurer"), count=3))
+    monkeypatch.setattr("apportion.rlhf.stackelberg.persuasion_eval.table.ANSWER_TOKENS", 8)
+    found = persuade(PersuasionQuery(trained.folder, follower=str(trained.folder.parent / "measurer"), count=3))
     assert [row.epoch for row in found.rows] == ["unrefined", 0, 1, 2]
     assert all(-1 <= row.desired <= 1 and -1 <= row.undesired <= 1 for row in found.rows)
     assert found.rows[0].nearer is None and found.rows[1].nearer is None
@@ -137,8 +136,8 @@ class Indifferent:
 
 
 def test_candidates_that_are_worth_the_same_teach_nothing_and_give_no_nan(tmp_path, monkeypatch):
-    monkeypatch.setattr("apportion.rlhf.stackelberg.reward.measurer_of", lambda settings, cache=None: Indifferent())
-    monkeypatch.setattr(module, "measurer_of", lambda settings, cache=None: Indifferent())
+    monkeypatch.setattr("apportion.rlhf.stackelberg.reward.load_scorer", lambda settings, cache=None: Indifferent())
+    monkeypatch.setattr(module, "load_scorer", lambda settings, cache=None: Indifferent())
     trained = train_refiner(read_settings(training(tmp_path)))
     assert all(np.isfinite(value) for value in trained.last.values())
     assert trained.last["kl"] == pytest.approx(0, abs=1e-5) and trained.last["reward"] == 0

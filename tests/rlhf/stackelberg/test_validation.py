@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.rlhf.stackelberg.epoch_checkpoints import EpochKeeper, epoch_folders
+from apportion.rlhf.stackelberg.training import EpochKeeper, epoch_folders
 from apportion.rlhf.stackelberg.validation import session_of, split
 from tests.rlhf.stackelberg.round_table import round_table
 

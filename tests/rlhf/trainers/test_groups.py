@@ -3,6 +3,8 @@ from __future__ import annotations
 import math
 import random
 import shutil
+from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
@@ -13,15 +15,15 @@ from apportion.rlhf.policy.contexts import make_contexts
 from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.settings import AlarmSettings
 from apportion.rlhf.trainers import groups as group_training
-from apportion.rlhf.trainers.checkpoints import tensor_files
-from apportion.rlhf.trainers.groups import train_groups
-from apportion.rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.group_reward import spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.running import tensor_files
 from apportion.rlhf.training.alarms import sameness
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_alignment import by_length, digest, run
-from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, episode, no_history, quiet, small_policy
+from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, episode, no_history, quiet, small_policy, train
 
 TENSORS = tensor_files(1)
 METRICS = {"reward", "kl", "response_tokens", "entropy", "repetition", "sameness", "policy_loss", "clip_fraction"}
@@ -62,10 +64,10 @@ def stop_after(step: int):
 def assembled(monkeypatch, reward, partner=None, asked=None, **changes):
     """A trainer that is ready, and has not been trained."""
     made = []
-    monkeypatch.setattr(group_training, "carry_out", lambda trainer, *others, **options: made.append(trainer))
+    monkeypatch.setattr(group_training, "run_trainer", lambda run, make: made.append(make(Path(mkdtemp()))))
     policy = small_policy()
     settings = SMALL.model_copy(update={**WAYS["grpo"], **changes})
-    train_groups(policy, asked or contexts(policy), reward, Run(settings, 0), partner)
+    train(TrainingData(policy, asked or contexts(policy), reward, partner), Run(settings, 0))
     return made[0]
 
 
@@ -110,7 +112,7 @@ def test_before_any_update_no_token_leaves_the_clip_range(way, saver):
     settings = SMALL.model_copy(update={**WAYS[way], **still, **saver})
     partner = RecordedPartner(chats(4), no_history) if settings.max_turns > 1 else None
     measured = Metrics()
-    train_groups(policy, contexts(policy), by_length, Run(settings, 0, measured), partner)
+    train(TrainingData(policy, contexts(policy), by_length, partner), Run(settings, 0, measured))
     assert measured.at(1)["clip_fraction"] == 0.0
 
 

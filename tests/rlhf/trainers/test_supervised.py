@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.rlhf.alignment import in_steps
+from apportion.rlhf.alignment import epoch_steps
 from apportion.rlhf.policy.contexts import make_contexts
 from apportion.rlhf.trainers.supervised import IGNORED, supervised_examples, train_supervised
-from apportion.rlhf.training.run import Run
+from apportion.rlhf.training.job import Run
+from apportion.rlhf.training.reward import NoReward
+from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.test_alignment import run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, small_policy
 
@@ -89,7 +91,7 @@ def test_the_loss_is_of_the_targets_tokens_alone_and_falls():
             losses += [-float(logp[place - 1, ids[0, place]]) for place in kept]
             entropies += [-float((logp[place - 1].exp() * logp[place - 1]).sum()) for place in kept]
     told = Run(settings, 0)
-    train_supervised(policy, contexts(policy), chats(4), told)
+    train_supervised(TrainingData(policy, contexts(policy), NoReward(), None, chats(4)), told)
     first, last = told.metrics.at(1)["loss"], told.metrics.at(30)["loss"]
     # Two micro-batches a step: tokens weigh alike all the same.
     assert first == pytest.approx(math.fsum(losses) / len(losses), rel=1e-4)
@@ -102,7 +104,7 @@ def test_nothing_said_is_nothing_to_learn():
     silent = [episode("s", [("ann", "hi"), ("bot", " ")])]
     found = make_contexts(silent, policy.tokenizer, no_history, context_turns=3, max_context_tokens=64)
     with pytest.raises(UnitError, match=r"nothing for sft to learn. Add sessions"):
-        train_supervised(policy, found.contexts, silent, Run(SFT, 0))
+        train_supervised(TrainingData(policy, found.contexts, NoReward(), None, silent), Run(SFT, 0))
 
 
 def test_a_run_learns_from_all_sessions_but_the_test_ones(tmp_path):
@@ -122,14 +124,16 @@ def test_epochs_are_as_many_steps_as_the_turns_with_words_fill():
     asked = contexts(policy, 3)
     sft = SMALL.model_copy(update={"algorithm": "sft", "epochs": 3, "batch_size": 4})
     # Nine turns, three passes of 27: seven batches of four.
-    assert len(asked) == 9 and in_steps(sft, asked, chats_of).steps == 7
+    assert len(asked) == 9 and epoch_steps(sft, asked, chats_of).steps == 7
     silent = [
         replace(one, turns=tuple(replace(t, text=" ") if t.turn == 1 else t for t in one.turns)) for one in chats_of
     ]
-    assert in_steps(sft, asked, silent).steps == 5
-    assert in_steps(sft.model_copy(update={"epochs": None}), asked, chats_of) == sft.model_copy(update={"epochs": None})
+    assert epoch_steps(sft, asked, silent).steps == 5
+    assert epoch_steps(sft.model_copy(update={"epochs": None}), asked, chats_of) == sft.model_copy(
+        update={"epochs": None}
+    )
     ppo = SMALL.model_copy(update={"epochs": 3})
-    assert in_steps(ppo, asked, chats_of) == ppo
+    assert epoch_steps(ppo, asked, chats_of) == ppo
 
 
 def test_a_run_of_epochs_measures_and_tells_all_of_its_steps(tmp_path):

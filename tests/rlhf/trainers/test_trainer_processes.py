@@ -20,8 +20,8 @@ from apportion.rlhf.align import align
 from apportion.rlhf.launch import launcher as launch
 from apportion.rlhf.policy import sharding
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
-from apportion.rlhf.trainers.checkpoints import TrainerCheckpoints
 from apportion.rlhf.trainers.group_reward import GroupReward
+from apportion.rlhf.trainers.running import TrainerCheckpoints
 from tests.forked import Tell, ended, forked
 from tests.made_once import made_once
 from tests.rlhf.test_alignment import digest
@@ -190,7 +190,7 @@ def test_two_processes_align_and_the_first_one_tells_and_writes(tmp_path_factory
 def aligned(tell: Tell, folder: Path, reward: Path, changes: dict[str, Any], hold: int = 0) -> None:
     if hold:
         oddly(pytest.MonkeyPatch(), "hold", hold)
-    launch.align_together(job(folder, reward, **changes), lambda done, total, text: tell(done), ())
+    launch.align_distributed(job(folder, reward, **changes), lambda done, total, text: tell(done), ())
 
 
 @pytest.mark.slow
@@ -218,7 +218,7 @@ def test_a_reward_that_is_no_number_in_one_process_ends_all_with_its_message(tmp
     oddly(monkeypatch, "nan", 3)
     match = r"GRPO step 3: the reward model gave nan for the reply .*checkpoint, of 1 step, .*step-000001"
     with pytest.raises(UnitError, match=match):
-        launch.align_together(job(tmp_path, **{**GROUPS, "steps": 4}), quiet, ())
+        launch.align_distributed(job(tmp_path, **{**GROUPS, "steps": 4}), quiet, ())
     assert (tmp_path / "kept" / "step-000001" / "adapter_model.safetensors").is_file()
     assert not (tmp_path / "out").exists()
 
@@ -227,4 +227,4 @@ def test_a_reward_that_is_no_number_in_one_process_ends_all_with_its_message(tmp
 def test_an_alarm_ends_all_processes_with_its_message(tmp_path: Path) -> None:
     alarms = AlarmSettings(patience=1, max_kl=1e-9)
     with pytest.raises(UnitError, match=r"GRPO step \d: stopped, the policy games its reward. KL blow-up"):
-        launch.align_together(job(tmp_path, **{**GROUPS, "steps": 6, "alarms": alarms, "lr": 0.1}), quiet, ())
+        launch.align_distributed(job(tmp_path, **{**GROUPS, "steps": 6, "alarms": alarms, "lr": 0.1}), quiet, ())

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import ContextTurn, render
-from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny, train_tokenizer
 from tests.rlhf.toy import ANSWERS, QUESTIONS, SMALL, chats, episode
 
@@ -23,7 +22,7 @@ def test_any_text_can_be_written_and_read_back():
 
 def test_equal_seeds_build_equal_policies():
     def weights(seed: int) -> list[torch.Tensor]:
-        return list(build_tiny(chats(4), SMALL, seed, Metrics()).model.state_dict().values())
+        return list(build_tiny(chats(4), SMALL, seed).model.state_dict().values())
 
     one, two, other = weights(0), weights(0), weights(1)
     assert all(torch.equal(a, b) for a, b in zip(one, two, strict=True))
@@ -32,9 +31,9 @@ def test_equal_seeds_build_equal_policies():
 
 def test_warming_up_learns_the_dialogues():
     longer = SMALL.model_copy(update={"tiny": SMALL.tiny.model_copy(update={"warmup_steps": 60, "warmup_batch": 4})})
-    history = Metrics()
-    policy = build_tiny(chats(4), longer, 0, history)
-    assert history.at(60)["warmup_loss"] < 0.3 * history.at(1)["warmup_loss"]
+    losses = {}
+    policy = build_tiny(chats(4), longer, 0, losses.__setitem__)
+    assert losses[60] < 0.3 * losses[1]
     prompt = torch.tensor([render([ContextTurn("user", QUESTIONS[1])], policy.tokenizer, reply_follows=True)])
     said = policy.model.eval().generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=20)
     assert policy.tokenizer.decode(said[0, prompt.shape[1] :], skip_special_tokens=True) in ANSWERS
@@ -45,17 +44,17 @@ def test_warming_up_learns_the_dialogues():
 @example(10)
 def test_any_number_of_steps_warms_up(steps):
     few = SMALL.model_copy(update={"tiny": SMALL.tiny.model_copy(update={"warmup_steps": steps})})
-    history = Metrics()
-    build_tiny(chats(2), few, 0, history)
-    assert math.isfinite(history.at(steps)["warmup_loss"])
+    losses = {}
+    build_tiny(chats(2), few, 0, losses.__setitem__)
+    assert math.isfinite(losses[steps])
 
 
 @pytest.mark.parametrize("lines", [[], [("ann", " "), ("bot", "")]])
 def test_no_text_to_warm_up_on_is_an_error(lines):
     with pytest.raises(UnitError, match="no text outside the test sessions"):
-        build_tiny([episode("s", lines)], SMALL, 0, Metrics())
+        build_tiny([episode("s", lines)], SMALL, 0)
 
 
 def test_only_the_target_ever_speaks_is_an_error():
     with pytest.raises(UnitError, match="no dialogue outside the test sessions answers anybody"):
-        build_tiny([episode("s", [("bot", "hello")])], SMALL, 0, Metrics())
+        build_tiny([episode("s", [("bot", "hello")])], SMALL, 0)

@@ -6,8 +6,8 @@ from apportion.cli import main
 from apportion.llm_client.cache.recorded import Recorder, RecordingHeader
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.instances.asking import IntentQuestions
 from apportion.rlhf.stackelberg.instances.instance import read_instances, write_instances
-from apportion.rlhf.stackelberg.instances.intents import IntentQuestions
 from tests.rlhf.stackelberg.round_table import round_table
 
 GOOD = {"desired": ["a", "b", "c"], "undesired": ["d", "e", "f"]}

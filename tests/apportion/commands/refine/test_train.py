@@ -15,7 +15,7 @@ def run(capsys, *arguments):
 
 @pytest.mark.slow
 def test_train_and_persuasion_name_what_they_wrote(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("apportion.rlhf.stackelberg.persuasion_eval.asking.ANSWER_TOKENS", 8)
+    monkeypatch.setattr("apportion.rlhf.stackelberg.persuasion_eval.table.ANSWER_TOKENS", 8)
     config = training(tmp_path)
     code, told, _ = run(capsys, "refiner", config)
     assert code == 0 and "epoch 0: reward" in told and f"wrote {tmp_path / 'refiner'}" in told

@@ -1,14 +1,137 @@
 import json
 
-from apportion.llm_client.model_spec import ModelSpec
-from apportion.llm_client.request import ChatReply
-from apportion.llm_client.settings import LLMSettings
-from apportion.rlhf.stackelberg.instances.asking import ask_in_turn, preview, price, unnamed
-from apportion.rlhf.stackelberg.instances.intents import IntentQuestions
-from tests.rlhf.stackelberg.round_table import round_table
+import pytest
 
-QUESTIONS = IntentQuestions(LLMSettings(model="m", base_url="http://localhost:1/v1"))
-GOOD = json.dumps({"desired": ["a", "b", "c"], "undesired": ["d", "e", "f"]})
+from apportion.foundation.errors import InputError
+from apportion.llm_client.model_spec import ModelSpec
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply
+from apportion.llm_client.session import NoUsableReplyError
+from apportion.llm_client.settings import LLMSettings
+from apportion.rlhf.stackelberg.instances.asking import (
+    BaseQuestions,
+    IntentQuestions,
+    ask_about_instances,
+    preview,
+    price,
+    read_answers,
+    read_speech,
+    unnamed,
+)
+from tests.rlhf.stackelberg.round_table import ROLES, round_table
+
+MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1", temperature=1.0)
+GOOD = {"desired": ["I agree.", "Yes.", "I vote for 3."], "undesired": ["No.", "Never.", "I vote for 1."]}
+
+
+def reply(document) -> ChatReply:
+    return ChatReply(document if isinstance(document, str) else json.dumps(document), "m")
+
+
+def test_a_reply_gives_k_answers_of_each_kind_on_one_line():
+    desired, undesired = read_answers(reply({**GOOD, "desired": ["I\nagree. ", "Yes.", "I vote for 3."]}), 3)
+    assert desired == ("I agree.", "Yes.", "I vote for 3.") and undesired == tuple(GOOD["undesired"])
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({**GOOD, "desired": GOOD["desired"][:2]}, '"desired" has 2 answers; give exactly 3'),
+        ({**GOOD, "undesired": [*GOOD["undesired"], "Four."]}, '"undesired" has 4 answers'),
+        ({**GOOD, "desired": ["a", " ", "b"]}, "has an empty answer"),
+        ({**GOOD, "desired": ["a", "a", "b"]}, "the same answer twice"),
+        ({**GOOD, "desired": ["No.", "a", "b"]}, "one answer is both"),
+        ({**GOOD, "desired": ["a", "b", "c" * 3_000]}, "over 2,000 characters"),
+        ({**GOOD, "desired": "a"}, "is no list of texts"),
+        ({**GOOD, "thought": "hm"}, 'not an object with "desired" and "undesired" and nothing else'),
+        ("hello", "not one JSON object"),
+    ],
+)
+def test_a_reply_that_cannot_be_used_says_why(document, told):
+    with pytest.raises(ReplyMistakeError, match=told):
+        read_answers(reply(document), 3)
+
+
+def test_two_of_three_are_told_and_asked_again():
+    (turn,) = round_table(1, intents=False)
+    asked = []
+
+    def complete(request):
+        asked.append(request)
+        return reply(GOOD if len(asked) > 1 else {**GOOD, "undesired": GOOD["undesired"][:2]})
+
+    named = IntentQuestions(MODEL).ask(turn, complete)
+    assert named.desired == tuple(GOOD["desired"]) and named.undesired == tuple(GOOD["undesired"])
+    assert len(asked) == 2 and '"undesired" has 2 answers; give exactly 3' in asked[1].messages[-1].content
+
+
+def test_a_model_that_never_gives_three_is_no_answer():
+    (turn,) = round_table(1, intents=False)
+    with pytest.raises(NoUsableReplyError, match="no usable reply of m in 3 attempts"):
+        IntentQuestions(MODEL).ask(turn, lambda request: reply({**GOOD, "desired": ["a", "b"]}))
+
+
+def test_apart_asks_k_times_for_one_of_each():
+    (turn,) = round_table(1, intents=False)
+    questions = IntentQuestions(MODEL, 3, "apart")
+    requests = questions.requests(turn)
+    assert [request.sample for request in requests] == [0, 1, 2] and len({one.key() for one in requests}) == 3
+    named = questions.ask(
+        turn, lambda request: reply({"desired": [f"Yes {request.sample}."], "undesired": [f"No {request.sample}."]})
+    )
+    assert named.desired == ("Yes 0.", "Yes 1.", "Yes 2.") and named.undesired == ("No 0.", "No 1.", "No 2.")
+
+
+def test_a_request_holds_what_the_leader_knows_and_not_the_followers_role():
+    for turn in round_table(12, intents=False):
+        (request,) = IntentQuestions(MODEL).requests(turn)
+        text = " ".join(message.content for message in request.messages)
+        assert turn.leader_sees in text and "player 2 speaks next" in text
+        assert not any(f"You are player 2, the {role}" in text for role in ROLES) and turn.mark not in text
+
+
+def test_no_answers_at_all_are_no_intents():
+    with pytest.raises(InputError, match="k = 0: one desired"):
+        IntentQuestions(MODEL, 0)
+
+
+BASE = BaseQuestions(LLMSettings(model="m", base_url="http://localhost:1/v1", temperature=1.0))
+
+
+def test_a_model_says_what_stands_in_place_of_the_corpus_words():
+    (turn,) = round_table(1)
+    said = BASE.ask(turn, lambda request: ChatReply("<response>I doubt\nplayer 3.</response>", "m"))
+    assert (said.said, said.answered, said.backends) == ("I doubt player 3.", "", ("m", "scripted"))
+    assert said.desired == turn.desired and said.follower_sees == turn.follower_sees
+
+
+def test_it_is_asked_with_what_the_leader_knows():
+    for turn in round_table(8):
+        (request,) = BASE.requests(turn)
+        text = " ".join(message.content for message in request.messages)
+        assert turn.leader_sees in text and not any(f"player 2, the {role}" in text for role in ROLES)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("<response> </response>", "says nothing"), ("word " * 101, "has 101 words; at most 100")]
+)
+def test_a_reply_that_cannot_be_said_is_told_and_asked_again(text, told):
+    with pytest.raises(ReplyMistakeError, match=told):
+        read_speech(ChatReply(text, "m"))
+    (turn,) = round_table(1)
+    replies = iter([text, "<response>Fine.</response>"])
+    asked = []
+
+    def complete(request):
+        asked.append(request)
+        return ChatReply(next(replies), "m")
+
+    assert BASE.ask(turn, complete).said == "Fine."
+    assert "between <response> and </response>" in asked[1].messages[-1].content
+
+
+NAMING = IntentQuestions(LLMSettings(model="m", base_url="http://localhost:1/v1"))
+REPLY = json.dumps({"desired": ["a", "b", "c"], "undesired": ["d", "e", "f"]})
 
 
 def test_turns_that_have_intents_are_not_asked_about_again():
@@ -17,17 +140,17 @@ def test_turns_that_have_intents_are_not_asked_about_again():
 
     def complete(request):
         asked.append(request.subject)
-        return ChatReply(GOOD, "m")
+        return ChatReply(REPLY, "m")
 
-    named = ask_in_turn([QUESTIONS], turns, complete, 2)
+    named = ask_about_instances([NAMING], turns, complete, 2)
     assert len(asked) == 2 and named.failed == ()
     assert [one.desired for one in named.instances] == [turns[0].desired, ("a", "b", "c"), ("a", "b", "c")]
 
 
 def test_a_turn_without_a_usable_reply_is_left_out_and_told():
     turns = round_table(3, intents=False)
-    named = ask_in_turn(
-        [QUESTIONS], turns, lambda request: ChatReply("no" if turns[1].name in request.subject else GOOD, "m")
+    named = ask_about_instances(
+        [NAMING], turns, lambda request: ChatReply("no" if turns[1].name in request.subject else REPLY, "m")
     )
     assert [one.name for one in named.instances] == [turns[0].name, turns[2].name]
     ((name, why),) = named.failed
@@ -36,8 +159,8 @@ def test_a_turn_without_a_usable_reply_is_left_out_and_told():
 
 def test_what_would_be_asked_is_counted_and_shown_without_asking(tmp_path):
     turns = (*round_table(1), *round_table(2, seed=1, intents=False))
-    priced = price([(QUESTIONS, unnamed(turns))], ModelSpec(model="m"), tmp_path / "replies.sqlite", str)
+    priced = price([(NAMING, unnamed(turns))], ModelSpec(model="m"), tmp_path / "replies.sqlite", str)
     # Both leaders read the same: equal requests count once.
     assert (priced.requests, priced.answered) == (1, 0) and not (tmp_path / "replies.sqlite").exists()
-    shown = preview([(QUESTIONS, unnamed(turns))], 1, str)
+    shown = preview([(NAMING, unnamed(turns))], 1, str)
     assert len(shown.requests) == 1 and shown.requests[0].subject.endswith(turns[1].name)

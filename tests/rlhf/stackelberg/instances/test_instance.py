@@ -38,11 +38,6 @@ def test_a_speech_of_thousands_of_words_is_cut():
     assert turn.after("a" * 30_000) == turn.after("a" * LONGEST_SPEECH)
 
 
-def test_what_comes_before_the_candidate_is_the_same_for_all():
-    (turn,) = round_table(1)
-    assert turn.after("One.").startswith(turn.before_candidate) and turn.mark not in turn.before_candidate
-
-
 def rows(**changes):
     (turn,) = round_table(1)
     return {**{name: getattr(turn, name) for name in Instance.__dataclass_fields__}, **changes}

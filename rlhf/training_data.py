@@ -1,0 +1,37 @@
+"""What every trainer learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apportion.corpus.session import Episode
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.loading import Policy
+from apportion.rlhf.sampling.partner import Partner
+from apportion.rlhf.training.reward import Reward
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a trainer learns from.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy at the start; its model receives the adapters.
+    contexts : sequence of DialogueContext
+        What is answered; each once before any comes again.
+    reward : Reward
+        Scores the replies.
+    partner : Partner or None
+        The other side of responses of several turns; None where a response is one turn.
+    episodes : sequence of Episode
+        The sessions outside the test split, with what people said.
+    """
+
+    policy: Policy
+    contexts: Sequence[DialogueContext]
+    reward: Reward
+    partner: Partner | None = None
+    episodes: Sequence[Episode] = ()
