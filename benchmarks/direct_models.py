@@ -42,6 +42,7 @@ from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.trained_network import learned
 from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.method import CorpusMethod, ObjectiveMethod, SessionMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project
 from apportion.decompose.reactions.extract import read_session
@@ -99,7 +100,7 @@ class Material:
                 [judge_session(method, session, NAME, None, settings, asker).judgements for session in self.sessions]
             )
             for method in OTHERS
-            if METHODS[method].kind == "judge"
+            if isinstance(METHODS[method], SessionMethod)
         }
 
     @cached_property
@@ -182,12 +183,12 @@ def of_fold(
     declared = METHODS["uniform" if method == PEOPLE else method]
     if method == PEOPLE:
         judged = material.by_people
-    elif declared.is_objective:
+    elif isinstance(declared, ObjectiveMethod):
         found = learned(declared, lessons, how, _quiet)
         judged = turn_values(found.history_windows, "raw_reward", found.rewards(scores_known=True), method, seed)
         direct = found.rewards(scores_known=False)
         scores["direct"] = turn_values(found.history_windows, "reward", direct, method, seed)
-    elif declared.kind == "fit":
+    elif isinstance(declared, CorpusMethod):
         judged = fit_decomposer(method, lessons, how, _quiet).judgements
     else:
         judged = material.judged[method]

@@ -32,6 +32,7 @@ from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.method import CorpusMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project
 from apportion.decompose.reactions.extract import read_session
@@ -109,7 +110,7 @@ def predictions(method: str, seed: int, material: Material, held: TestSet) -> tu
         splits = splits_of([episode.session_id for episode in held.episodes], fold)
         episodes = SplitEpisodes(material.episodes, splits)
         judged = material.uniform
-        if METHODS[method].kind == "fit":
+        if isinstance(METHODS[method], CorpusMethod):
             lessons = TrainingData(episodes, material.embeddings, reactions=material.reactions)
             judged = fit_decomposer(method, lessons, TrainingConfig(settings, model, seed), _quiet).judgements
         rewards, projection = project(judged, episodes, "relative", METHODS[method])

@@ -33,7 +33,15 @@ from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
     from apportion.decompose.conversation import Decomposition, TurnReward, decompose_dialogue
-    from apportion.decompose.method import Method
+    from apportion.decompose.method import (
+        LLMMethod,
+        LogprobMethod,
+        Method,
+        ObjectiveMethod,
+        RolloutMethod,
+        Section,
+        SessionMethod,
+    )
     from apportion.decompose.projection import project
     from apportion.decompose.session_methods.llm import requests_for
     from apportion.decompose.session_methods.llm_requests import RequestMeta
@@ -46,9 +54,15 @@ if TYPE_CHECKING:
 __all__ = [
     "DecomposeSettings",
     "Decomposition",
+    "LLMMethod",
     "LLMSession",
+    "LogprobMethod",
     "Method",
+    "ObjectiveMethod",
     "RequestMeta",
+    "RolloutMethod",
+    "Section",
+    "SessionMethod",
     "TurnReward",
     "TurnScore",
     "decompose_dialogue",
@@ -64,6 +78,12 @@ _HOMES = {
     "Decomposition": "apportion.decompose.conversation",
     "TurnScore": "apportion.decompose.turn_score",
     "Method": "apportion.decompose.method",
+    "LLMMethod": "apportion.decompose.method",
+    "LogprobMethod": "apportion.decompose.method",
+    "ObjectiveMethod": "apportion.decompose.method",
+    "RolloutMethod": "apportion.decompose.method",
+    "Section": "apportion.decompose.method",
+    "SessionMethod": "apportion.decompose.method",
     "RequestMeta": "apportion.decompose.session_methods.llm_requests",
     "TurnReward": "apportion.decompose.conversation",
     "decompose_dialogue": "apportion.decompose.conversation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator, model_validator
 
+from apportion.decompose.method import SessionMethod
 from apportion.decompose.methods import METHODS
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.settings import Settings
@@ -48,7 +49,7 @@ class MixSettings(Settings):
     @field_validator("sources")
     @classmethod
     def _known_and_unique(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        judging = [name for name, method in METHODS.items() if method.kind == "judge"]
+        judging = [name for name, method in METHODS.items() if isinstance(method, SessionMethod)]
         allowed = [*MADE_HERE, *judging]
         for name in names:
             if name not in allowed:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.decompose.methods import Method
+from apportion.decompose.method import Attribution, Method, Raw, Scale, ScoreUnits
 from apportion.decompose.prompt_building.reply import LARGEST
 from apportion.decompose.shapley.min_max import HIGHEST, are_equal, min_max
 from apportion.foundation.arrays import Floats, filled
@@ -49,7 +49,7 @@ class Projection:
     rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``soft``
     says that the values are the rewards as they come (s = 1); ``soft share`` and ``soft fraction`` that nothing was
     added to s * a; ``foretold`` that nobody gave a score, and s is 1/T; ``min-max`` that each
-    episode's values were brought to 0 to 10 (`Method.min_max`), with ``equal``
+    episode's values were brought to 0 to 10 (`Raw.min_max`), with ``equal``
     those whose values were all the same. ``spread`` is s where it is one number. ``residuals`` are R~ - s * sum of j,
     one an episode (R~ - sum of j of ``min-max``); where the method hands out the score itself
     (`Method.hands_out_score`), R - sum of j. ``unjudged`` are the episodes of
@@ -114,9 +114,8 @@ def project(
     gives rewards the spread within dialogues that (R - training mean)/T has between them:
     s = sd over training episodes of (R - mean)/T, over the pooled sd of j within training episodes; 0 where j never
     varies, and never so large that a turn would lie 10,000 of these sd from its dialogue's mean, which only held-out
-    judgements far beyond the training's can. A turn without a value counts as ``method.null`` says: zero, or the mean
-    of its episode's values. An episode without any value has no mean: nothing is known of its turns, and it gets no
-    rewards.
+    judgements far beyond the training's can. A turn without a value counts as ``method.scale.null`` says: zero, or the
+    mean of its episode's values. An episode without any value gets no rewards.
 
     An attribution says how much a turn had to do with the outcome, whichever way it went. Of a score less the mean it
     would make nothing in a dialogue at the mean, and the most blame for the decisive turn of one below it; so their
@@ -128,7 +127,7 @@ def project(
     The ``soft`` constraint adds nothing and stretches nothing: reward_t = j_t, or s * a_t of attributions, and the
     residual tells how far their sum misses R~ (Eq. 4 of LLM-GELI, which only asks for it). Values that hand out the
     score itself leave nothing out of it, so that their ``score_offset`` is 0 then. So it is for a local signal alone
-    (``method.unprojected``, Eq. 5 on the raw signal), whatever ``constraint`` and ``target`` say.
+    (`Raw`, Eq. 5 on the raw signal), whatever ``constraint`` and ``target`` say.
 
     Where nobody gave any score, the mean judgement of a dialogue stands for it, in the method's own units:
     reward_t = j_t/T (``foretold``).
@@ -174,9 +173,9 @@ def project(
     if not any(episode.is_rated for episode in episodes.all):
         return _foretold(judgements, ordered)
     mean = math.fsum(scores) / len(scores)
-    offset = _lowest(episodes.all) if method.attribution else mean
+    offset = _lowest(episodes.all) if isinstance(method.scale, Attribution) else mean
     offset = offset if target == "relative" else 0.0
-    spread = 1.0 if method.reward_units else _spread(ordered, mean, episodes.sessions("train"))
+    spread = 1.0 if isinstance(method.scale, ScoreUnits) else _spread(ordered, mean, episodes.sessions("train"))
     return _applied(judgements, ordered, offset, spread, method, constraint)
 
 
@@ -203,16 +202,18 @@ def apply_constants(
 def _applied(
     judgements: pa.Table, ordered: _Table, offset: float, spread: float, method: Method, constraint: Constraint
 ) -> tuple[pa.Table, Projection]:
-    if method.unprojected:
+    scale = method.scale
+    raw, brought = isinstance(scale, Raw), isinstance(scale, Raw) and scale.min_max
+    if raw:
         constraint = "soft"
     soft = constraint == "soft"
-    if soft and (method.hands_out_score or method.unprojected):
+    if soft and (method.hands_out_score or raw):
         offset = 0.0
     scores = np.array([episode.score for episode in ordered.judged], dtype=np.float64)
     totals = scores - offset
-    rule, scales = _scales(ordered, totals, spread, method, constraint)
+    rule, scales = _scales(ordered, totals, spread, scale, constraint)
     equal: tuple[EpisodeKey, ...] = ()
-    if method.min_max:
+    if brought:
         rule, scales, rewards, equal = _min_max(ordered)
     elif soft:
         rewards = scales[ordered.episode] * ordered.value
@@ -221,11 +222,11 @@ def _applied(
         rewards = shares + scales[ordered.episode] * ordered.centred()  # Eq. 4, LLM-GELI: they sum to R~
 
     asked = scores if method.hands_out_score else totals
-    residuals = asked - (1.0 if method.min_max else scales) * ordered.sums(ordered.value)
+    residuals = asked - (1.0 if brought else scales) * ordered.sums(ordered.value)
     projection = Projection(
         score_offset=offset,
         rule=rule,
-        spread=None if method.attribution else 1.0 if soft else spread,
+        spread=None if isinstance(scale, Attribution) else 1.0 if soft else spread,
         residuals=tuple(
             Residual(*episode.key, residual=float(residual))
             for episode, residual in zip(ordered.judged, residuals, strict=True)
@@ -259,15 +260,13 @@ def _min_max(table: _Table) -> tuple[Rule, Floats, Floats, tuple[EpisodeKey, ...
     return "min-max", scales, rewards, tuple(equal)
 
 
-def _scales(
-    table: _Table, totals: Floats, spread: float, method: Method, constraint: Constraint
-) -> tuple[Rule, Floats]:
+def _scales(table: _Table, totals: Floats, spread: float, scale: Scale, constraint: Constraint) -> tuple[Rule, Floats]:
     """Where s comes from, and s of each episode (E,) float64."""
     soft = constraint == "soft"
-    if method.attribution is None and soft:
-        return "soft", np.ones(len(table.judged))
-    if method.attribution is None:
-        return "own" if method.reward_units else "spread", np.full(len(table.judged), spread)
+    if not isinstance(scale, Attribution):
+        if soft:
+            return "soft", np.ones(len(table.judged))
+        return "own" if isinstance(scale, ScoreUnits) else "spread", np.full(len(table.judged), spread)
     below = np.flatnonzero(table.value < 0)
     if below.size:
         episode = table.judged[int(table.episode[below[0]])]
@@ -275,8 +274,8 @@ def _scales(
             f"session {episode.session_id}: attribution {table.value[below[0]]:g}; attributions are 0 or more. Make "
             "them again with `apportion decompose`."
         )
-    if method.attribution == "fraction":
-        return "soft fraction" if soft else "fraction", totals / (method.highest or 1.0)  # r = a/3 * G, Sotopia-RL
+    if scale.how == "fraction":
+        return "soft fraction" if soft else "fraction", totals / (scale.highest or 1.0)  # r = a/3 * G, Sotopia-RL
     sums = table.sums(table.value)
     # Below that, they are zeros with the rounding of a mean over samples.
     counted = sums > 1e-9
@@ -296,7 +295,7 @@ def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) 
     present = set(keys)
     held = tuple(episode for episode in episodes if episode.key in present)
     _check_turns(held, keys, turns)
-    valued = {key for key, value in zip(keys, values, strict=True) if value is not None or method.null == "zero"}
+    valued = {key for key, value in zip(keys, values, strict=True) if value is not None or method.scale.null == "zero"}
     judged = tuple(episode for episode in held if episode.key in valued)
     rows = [places[episode.key, turn] for episode in judged for turn in episode.target_turns]
     numbers = np.array([math.nan if values[row] is None else values[row] for row in rows], dtype=np.float64)
@@ -305,7 +304,7 @@ def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) 
     counts = np.array([len(episode.target_turns) for episode in judged], dtype=np.int64)
     index = np.repeat(np.arange(len(judged), dtype=np.int64), counts)
     unjudged = tuple(episode.key for episode in held if episode.key not in valued)
-    return _Table(judged, np.array(rows, dtype=np.int64), index, filled(numbers, index, method.null), unjudged)
+    return _Table(judged, np.array(rows, dtype=np.int64), index, filled(numbers, index, method.scale.null), unjudged)
 
 
 def _check_single(judgements: pa.Table) -> None:

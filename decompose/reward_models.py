@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from apportion.decompose.methods import METHODS, Method, find_method
+from apportion.decompose.method import Method, ObjectiveMethod
+from apportion.decompose.methods import METHODS, find_method
 from apportion.foundation.errors import InputError
 
 SUFFIX = "-direct"
@@ -41,7 +42,7 @@ def reward_models(methods: Sequence[str], objective: Literal["distilled", "direc
     """
     names: list[str] = []
     for name in methods:
-        learns = objective != "distilled" and METHODS[name].is_objective
+        learns = objective != "distilled" and isinstance(METHODS[name], ObjectiveMethod)
         names += [name] if not learns or objective == "both" else []
         names += [_direct(name)] if learns else []
     return tuple(names)

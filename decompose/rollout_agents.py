@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apportion.decompose.methods import PLAYING, Method
+from apportion.decompose.method import RolloutMethod
+from apportion.decompose.methods import PLAYING
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.role_assignment import RoleAssignment
 from apportion.llm_client.model_spec import ModelSpec
@@ -13,7 +14,7 @@ CALLED = f"decompose.{PLAYING}"
 """The section, for errors."""
 
 
-def cast_of(method: Method, settings: DecomposeSettings) -> RoleAssignment:
+def cast_of(method: RolloutMethod, settings: DecomposeSettings) -> RoleAssignment:
     """The cast of a method that simulates: of ours as [decompose.savoir] says, of a package's who made the session.
 
     Agents and judges ask the server of decompose.llm: the model behind their @, or the one that is configured there.
@@ -23,7 +24,7 @@ def cast_of(method: Method, settings: DecomposeSettings) -> RoleAssignment:
     chosen = ModelSpec(llm.model, reasoning_effort=llm.reasoning_effort, extra_body=llm.extra_body or None)
     if llm.max_tokens is not None:
         chosen = replace(chosen, max_tokens=llm.max_tokens)
-    if method.section != PLAYING:
+    if not method.reads(PLAYING):
         return RoleAssignment(chosen=chosen)
     own = settings.savoir
     cast = RoleAssignment(own.agents.target, own.agents.partner, own.judge, own.temperature, chosen)

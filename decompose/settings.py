@@ -18,7 +18,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from apportion.decompose.influence_settings import InfluenceSettings
-from apportion.decompose.methods import METHODS, Method, section_classes, unknown_method
+from apportion.decompose.method import LLMMethod, Method, RolloutMethod, StudentMethod
+from apportion.decompose.methods import METHODS, section_classes, unknown_method
 from apportion.decompose.mix_settings import BlendSettings, MixSettings
 from apportion.decompose.presets import PRESETS
 from apportion.decompose.savoir_settings import SavoirSettings
@@ -294,17 +295,19 @@ class DecomposeSettings(PresetSettings):
     @property
     def judging(self) -> tuple[str, ...]:
         """The methods, and those that they are taught by."""
-        return tuple(dict.fromkeys(name for own in self.methods for name in (own, METHODS[own].taught_by) if name))
+        methods = (METHODS[name] for name in self.methods)
+        taught = ((m, m.teacher) if isinstance(m, StudentMethod) else (m,) for m in methods)
+        return tuple(dict.fromkeys(method.name for pair in taught for method in pair))
 
     @property
     def some_judge(self) -> tuple[str, ...]:
         """Those of ``judging`` that judge chosen sessions alone; none where all sessions are judged."""
-        return tuple(n for n in self.judging if METHODS[n].judges_some) if self.llm.judge_sessions is not None else ()
+        return tuple(n for n in self.judging if METHODS[n].judges_subset) if self.llm.judge_sessions is not None else ()
 
     @property
     def audited_method(self) -> str | None:
         """The method that the audit asks by; None where no method asks a language model about a session as it is."""
-        asking = [name for name in self.methods if METHODS[name].is_audited]
+        asking = [name for name in self.methods if isinstance(METHODS[name], LLMMethod)]
         return self.audit.method or (asking[-1] if asking else None)
 
     def section_of(self, method: Method) -> Any:
@@ -317,17 +320,17 @@ class DecomposeSettings(PresetSettings):
         """
         if method.section is None:
             return None
-        brought = method.settings_class()
-        known = method.section in OUR_SECTIONS if brought is None else method.section not in type(self).model_fields
+        brought, name = method.settings_class(), method.section.name
+        known = name in OUR_SECTIONS if brought is None else name not in type(self).model_fields
         if not known:
             raise InputError(
-                f"method {method.name!r}: section {method.section!r} with settings {method.settings!r}. Without "
+                f"method {method.name!r}: section {name!r} with settings {method.section.settings!r}. Without "
                 f"settings it is one of ours, {', '.join(OUR_SECTIONS)}; with settings another name, a class as "
                 "module:Class. The method's declaration must be corrected."
             )
-        given = getattr(self, method.section, None)
+        given = getattr(self, name, None)
         section: Any = brought() if given is None and brought is not None else given
-        return section.model_copy(update=dict(method.fixed)) if method.fixed else section
+        return section.model_copy(update=dict(method.section.fixed)) if method.section.fixed else section
 
     @model_validator(mode="wrap")
     @classmethod
@@ -364,7 +367,7 @@ class DecomposeSettings(PresetSettings):
         if problems:
             raise ValueError(" ".join(problems))
         for name in names:
-            if lacking := METHODS[name].lacks(names):
+            if lacking := METHODS[name].missing(names):
                 raise ValueError(f"{name} reads what {lacking} has judged; add {lacking}")
         return names
 
@@ -375,10 +378,10 @@ class DecomposeSettings(PresetSettings):
             raise ValueError(
                 f"audit.method = {audited!r} is not among decompose.methods ({', '.join(self.methods)}); add it there"
             )
-        if audited is not None and METHODS[audited].simulates:
+        if audited is not None and isinstance(METHODS[audited], RolloutMethod):
             raise ValueError(f"audit.method = {audited!r} plays sessions on, and a changed one was never played")
         if audited is not None and not METHODS[audited].asks:
-            asking = ", ".join(name for name in METHODS if METHODS[name].is_audited)
+            asking = ", ".join(name for name in METHODS if isinstance(METHODS[name], LLMMethod))
             raise ValueError(f"audit.method = {audited!r} asks no language model; {asking} do")
         return self
 

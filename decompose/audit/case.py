@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, Session
-from apportion.decompose.methods import Method
+from apportion.decompose.method import SessionMethod
 from apportion.decompose.prompt_building.pseudonymize import PseudonymMap
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.settings import DecomposeSettings
@@ -22,7 +22,7 @@ class PerturbedEpisode:
     the turn that an instruction was put in for, ``renamed`` how people were renamed, for the way back.
     """
 
-    method: Method
+    method: SessionMethod
     session: Session
     descriptors: pa.Table | None
     settings: DecomposeSettings
@@ -58,7 +58,7 @@ def shifted(request: ChatRequest, samples: int) -> ChatRequest:
 
 
 def cases_of(
-    method: Method,
+    method: SessionMethod,
     session: Session,
     rating_name: str | None,
     descriptors: pa.Table | None,

@@ -10,7 +10,7 @@ from apportion.corpus.schema import AUDIT, EPISODE_KEY
 from apportion.corpus.session import Session
 from apportion.decompose.audit.case import PerturbedEpisode, cases_of, shifted
 from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from apportion.decompose.methods import Method
+from apportion.decompose.method import SessionMethod
 from apportion.decompose.session_methods.runner import judge_episode
 from apportion.decompose.settings import DecomposeSettings
 from apportion.llm_client.request import ChatReply, ChatRequest
@@ -33,7 +33,7 @@ class _LaterSamples(LLMSession):
 
 def judge_session(
     perturbation: str,
-    method: Method,
+    method: SessionMethod,
     session: Session,
     rating_name: str | None,
     descriptors: pa.Table | None,
@@ -63,7 +63,7 @@ def judge_session(
 
 def audit_requests(
     perturbation: str,
-    method: Method,
+    method: SessionMethod,
     session: Session,
     rating_name: str | None,
     descriptors: pa.Table | None,
@@ -79,7 +79,7 @@ def audit_requests(
 
 def audit_cases(
     perturbation: str,
-    method: Method,
+    method: SessionMethod,
     session: Session,
     rating_name: str | None,
     descriptors: pa.Table | None,

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from apportion.decompose.corpus_methods.trained_network import learned
 from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import find_method
 from apportion.foundation.errors import InputError
 from apportion.foundation.progress import Progress
@@ -62,7 +63,7 @@ def train_directly(
         No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
-    if not declared.is_objective:
+    if not isinstance(declared, ObjectiveMethod):
         raise InputError(
             f"method {method!r} is no objective that a reward model could be trained on directly. Distil its rewards."
         )

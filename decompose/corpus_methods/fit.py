@@ -8,7 +8,8 @@ from apportion.decompose.cache_key import configured
 from apportion.decompose.corpus_methods.stacked import mixed
 from apportion.decompose.corpus_methods.trained_network import learned
 from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
-from apportion.decompose.methods import Method, find_method
+from apportion.decompose.method import ReactionMethod, StackedMethod, StudentMethod
+from apportion.decompose.methods import find_method
 from apportion.decompose.reactions.model import FittedReactionModel
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
@@ -45,11 +46,11 @@ def fit_decomposer(
         No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
-    if declared.taught_by is not None:
+    if isinstance(declared, StudentMethod):
         return _taught(declared, lessons, how)
-    if declared.mixes:
+    if isinstance(declared, StackedMethod):
         return mixed(declared, lessons, how)
-    if declared.uses_reactions:
+    if isinstance(declared, ReactionMethod):
         return _from_reactions(declared, lessons, how)
     found = learned(declared, lessons, how, progress, state)
     rewards = found.rewards(scores_known=True)
@@ -57,7 +58,7 @@ def fit_decomposer(
     return FittedReactionModel(judgements, history_table(found.history))
 
 
-def _from_reactions(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
+def _from_reactions(method: ReactionMethod, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
     """A closed fit: its code takes the reactions and gives judgements and history itself."""
     if lessons.reactions is None:
         raise UnitError(
@@ -71,13 +72,13 @@ def _from_reactions(method: Method, lessons: TrainingData, how: TrainingConfig) 
     return fitted
 
 
-def _taught(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
+def _taught(method: StudentMethod, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
     """A closed fit to what the method that teaches it has judged, and to no score."""
     if lessons.reactions is None or lessons.judgements is None:
-        what = "no reaction was read" if lessons.reactions is None else f"{method.taught_by} has judged no session"
+        what = "no reaction was read" if lessons.reactions is None else f"{method.teacher.name} has judged no session"
         raise UnitError(f"method {method.name!r}: {what}. Look in the quarantine table for the cause.")
     fit = method.resolve()
-    null = configured(find_method(method.taught_by or ""), how.settings).null
+    null = configured(method.teacher, how.settings).scale.null
     read = lessons.reactions, lessons.judgements
     taught: FittedReactionModel = fit(
         method.name, lessons.episodes, *read, how.seed, null, lessons.features, lessons.asked

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.decompose.llm_session import asker_of
-from apportion.decompose.methods import Method
+from apportion.decompose.method import SessionMethod
 from apportion.decompose.session_methods.runner import judge_episode
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.arrays import Floats
@@ -22,7 +22,7 @@ from apportion.reward_model.learning.distillation import mean_and_scale
 
 
 def local_values(
-    method: Method,
+    method: SessionMethod,
     windows: HistoryWindows,
     episodes: Sequence[Episode],
     features: pa.Table | None,
@@ -61,7 +61,7 @@ def local_values(
     if not known.size:
         raise UnitError(
             f"no training turn has a value of {method.name!r} to learn from: "
-            + ("no recording shows the rater's face" if method.uses_features else "no rater replies to any")
+            + ("no recording shows the rater's face" if method.reads_features else "no rater replies to any")
             + ". Leave methods that mix with it out of decompose.methods."
         )
     mean, sd = mean_and_scale(known)
@@ -70,7 +70,7 @@ def local_values(
 
 
 def without_values(
-    method: Method, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
+    method: SessionMethod, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
 ) -> frozenset[EpisodeKey]:
     """The episodes of which ``method`` has nothing to say, so that their turns have no local value to learn from."""
     judged = {key for key, _ in _judged(method, episodes, features, settings)}
@@ -78,10 +78,10 @@ def without_values(
 
 
 def _judged(
-    method: Method, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
+    method: SessionMethod, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
 ) -> Mapping[tuple[EpisodeKey, int], float]:
     """The judgements of ``method`` by episode and turn, where it has one."""
-    behaviour = _by_session(features) if method.uses_features and features is not None else {}
+    behaviour = _by_session(features) if method.reads_features and features is not None else {}
     judged: dict[tuple[EpisodeKey, int], float] = {}
     with asker_of(settings) as asker:
         for episode in episodes:

@@ -12,7 +12,8 @@ from apportion.decompose.cache_key import configured
 from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.component import Component, turn_opinions
 from apportion.decompose.ensembling.student import student_source
-from apportion.decompose.methods import METHODS, Method, find_method
+from apportion.decompose.method import BlendedMethod, StackedMethod, StudentMethod
+from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.prompt_building.prompt import shows_score, tells_quality
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import FittedReactionModel, learn
@@ -25,7 +26,7 @@ OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "i
 """Judging methods that look at the rater alone, and at nothing that the target said."""
 
 
-def mixed(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
+def mixed(method: StackedMethod, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
     """The values of a method that ``mixes``, as `apportion.decompose.ensembling.combine.mix` describes them.
 
     Raises
@@ -34,11 +35,12 @@ def mixed(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedR
         What it is made of by its name is not there, or no source knows any session.
     """
     section = how.settings.section_of(method)
-    if method.whole is not None and method.local is not None:
-        _check_both(method, lessons)
-        names, routed = (method.whole, method.local), True
+    if isinstance(method, BlendedMethod):
+        reaction, judge = method.reaction.name, method.judge.name
+        _check_both(method.name, judge, lessons)
+        names, routed = (reaction, judge), True
         weight = section.weight
-        given = None if weight is None else {method.whole: 1.0 - weight, method.local: weight}
+        given = None if weight is None else {reaction: 1.0 - weight, judge: weight}
     else:
         names, given, routed = section.sources, section.weights, section.routed
     rated = next(iter(lessons.episodes.all), None)
@@ -64,14 +66,14 @@ def sources_of(names: tuple[str, ...], lessons: TrainingData, how: TrainingConfi
     return [source for source in found if source is not None]
 
 
-def _check_both(method: Method, lessons: TrainingData) -> None:
+def _check_both(method: str, judge: str, lessons: TrainingData) -> None:
     if lessons.reactions is None:
         raise UnitError(
-            f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
+            f"method {method!r}: no reaction was read of any session. Look in the quarantine table for the cause."
         )
     if lessons.judgements is None:
         raise UnitError(
-            f"method {method.name!r}: {method.local} has judged no session. Look in the quarantine table for the cause."
+            f"method {method!r}: {judge} has judged no session. Look in the quarantine table for the cause."
         )
 
 
@@ -135,7 +137,7 @@ def _judged(name: str, lessons: TrainingData, how: TrainingConfig) -> Component 
     if not table.num_rows:
         return None
     method = configured(find_method(name), how.settings)
-    values = turn_opinions(table, lessons.episodes.all, method.null)
+    values = turn_opinions(table, lessons.episodes.all, method.scale.null)
     asked = how.settings.section_of(method) is how.settings.llm
     shown = asked and any(shows_score(how.settings.llm.prompt, of) for of in lessons.episodes.all[:1])
     return Component(name, values, reads_replies=name in OF_REPLIES, shown_score=shown)
@@ -145,11 +147,11 @@ def _student(reactions: Reactions, lessons: TrainingData, how: TrainingConfig) -
     """What the language model's judgements of some sessions tell of the replies; None where it judged too few."""
     import pyarrow.compute as pc
 
-    method = find_method("llm-student")
-    if lessons.judgements is None:
+    method = METHODS["llm-student"]
+    if lessons.judgements is None or not isinstance(method, StudentMethod):
         return None
-    table = lessons.judgements.filter(pc.field("method") == method.taught_by)
-    null = configured(find_method(str(method.taught_by)), how.settings).null
+    table = lessons.judgements.filter(pc.field("method") == method.teacher.name)
+    null = configured(method.teacher, how.settings).scale.null
     judged = turn_opinions(table, lessons.episodes.all, null)
     try:
         source, _ = student_source(method.name, reactions, judged, lessons.episodes.sessions("train"), lessons.asked)

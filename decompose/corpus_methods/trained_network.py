@@ -14,7 +14,7 @@ from apportion.corpus.session import Episode
 from apportion.decompose.corpus_methods.local_values import local_values
 from apportion.decompose.corpus_methods.network import Task, network_of, rewards_of
 from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
-from apportion.decompose.methods import Method, find_method
+from apportion.decompose.method import CorpusMethod, Method, MixedObjective
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError, UnitError
@@ -75,10 +75,10 @@ def learned(
     returns = scores - offset
     lengths = np.diff(windows.offsets).astype(np.float64)
     turn_rewards = None
-    if method.local is not None and train_rows:
+    if isinstance(method, MixedObjective) and train_rows:
         shares = (returns / lengths)[train_rows]
         turn_rewards = local_values(
-            find_method(method.local), windows, lessons.episodes.all, lessons.features, train_rows, shares, how.settings
+            method.local, windows, lessons.episodes.all, lessons.features, train_rows, shares, how.settings
         )
     of_training = returns[train_rows], lengths[train_rows]
     network = network_of(objective, Task(reading, how.model, how.seed, *of_training, expected, offset))
@@ -88,10 +88,10 @@ def learned(
 
 
 def _objective(method: Method, settings: DecomposeSettings) -> Objective:
-    if method.kind != "fit":
+    if not isinstance(method, CorpusMethod):
         raise InputError(f"method {method.name!r} is not learned on a corpus: it judges one session at a time.")
     load = method.resolve()
-    parts: list[object] = [] if method.whole is None else [_objective(find_method(method.whole), settings)]
+    parts: list[object] = [_objective(method.whole, settings)] if isinstance(method, MixedObjective) else []
     if method.section is not None:
         parts.append(settings.section_of(method))
     objective: Objective = load(*parts)

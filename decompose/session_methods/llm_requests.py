@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from apportion.corpus.session import Session
-from apportion.decompose.methods import Method
+from apportion.decompose.method import Method, RolloutMethod
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.episode_restorer import Rollable
 from apportion.llm_client.request import ChatRequest
@@ -32,7 +32,7 @@ class RequestMeta:
 
 
 class Requests(Protocol):
-    """What ``Method.requests`` names, of a method that asks a language model."""
+    """What a method's ``requests`` names."""
 
     def __call__(
         self, session: Session, rating_name: str | None, behaviour: pa.Table | None, settings: DecomposeSettings
@@ -40,7 +40,7 @@ class Requests(Protocol):
         """Every first request that judging ``session`` makes, sent or not; what follows a bad reply is not foreseen.
 
         ``behaviour`` is what `apportion.decompose.session_methods.runner.JudgeSession` gets, None also where it is not
-        measured yet. A method that ``simulates`` gets a fifth argument, the session opened to be played on, and may ask
+        measured yet. A `RolloutMethod` gets a fifth argument, the session opened to be played on, and may ask
         nothing yet.
         """
 
@@ -55,7 +55,7 @@ def session_requests(
 ) -> list[tuple[ChatRequest, RequestMeta]]:
     """Every first request that judging ``session`` by ``method`` makes; none where it asks no language model.
 
-    ``played`` is for a method that simulates: the session, None where no environment made it.
+    ``played`` is for a `RolloutMethod`: the session, None where no environment made it.
 
     Raises
     ------
@@ -64,10 +64,10 @@ def session_requests(
     UnitError
         Nothing can be asked about this session.
     """
-    requests: Any = method.resolve_requests()
-    if requests is None or (method.simulates and played is None):
+    requests, rolls_out = method.resolve_requests(), isinstance(method, RolloutMethod)
+    if requests is None or (rolls_out and played is None):
         return []
     listed: list[tuple[ChatRequest, RequestMeta]] = requests(
-        session, rating_name, behaviour, settings, *([played] if method.simulates else [])
+        session, rating_name, behaviour, settings, *([played] if rolls_out else [])
     )
     return listed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apportion.corpus.session import Episode
-from apportion.decompose.methods import Method
+from apportion.decompose.method import Method
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.episode_restorer import TerminalState
 

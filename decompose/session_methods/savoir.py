@@ -136,7 +136,7 @@ def savoir(
 def savoir_paper(
     episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession, played: Rollable
 ) -> list[TurnScore]:
-    """Algorithm 1 with appendix D's coalitions, before its last step, which is `Method.min_max`."""
+    """Algorithm 1 with appendix D's coalitions, before its last step, which is `Raw.min_max`."""
     credited = _Credited.of(episode, settings, played)
     return credited.judgements(lambda: credited.shapley("appendix-d"))
 

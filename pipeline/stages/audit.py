@@ -22,6 +22,7 @@ from apportion.pipeline.stages.shared import (
     method_of,
     recorded_digest,
     requests_at_once,
+    session_method_of,
     wants_descriptors_or_features,
 )
 
@@ -30,13 +31,13 @@ def _audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's turns judged once more, with the question changed in one way."""
     from apportion.decompose.audit.query import judge_session
 
-    method = method_of(inputs.unit)
+    method = session_method_of(inputs.unit)
     judgements = judge_session(
         _perturbation_of(inputs.unit),
         method,
         inputs.session,
         config.rating,
-        inputs.table("describe", "descriptors") if method.uses_descriptors else None,
+        inputs.table("describe", "descriptors") if method.reads_descriptors else None,
         config.decompose,
         work.tools,
     )
@@ -73,7 +74,7 @@ def _is_asked(config: Config, perturbation: str, session: Session) -> bool:
     """Whether there is anything to ask about this session under this perturbation."""
     declared = PERTURBATIONS[perturbation]
     method = config.decompose.audited_method
-    described = method is not None and METHODS[method].uses_descriptors and bool(session.media)
+    described = method is not None and METHODS[method].reads_descriptors and bool(session.media)
     return declared.applies(config.decompose, str(config.rating)) and (described or not declared.needs_descriptors)
 
 
@@ -125,7 +126,7 @@ def _stability_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 def _null(config: Config) -> Null:
     """What a null of the audited method counts as."""
     name = config.decompose.audited_method
-    return "mean" if name is None else configured(METHODS[name], config.decompose).null
+    return "mean" if name is None else configured(METHODS[name], config.decompose).scale.null
 
 
 def _has_audit(config: Config, unit: Unit, session: Session | None) -> bool:

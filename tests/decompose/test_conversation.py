@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import apportion.decompose as package
 from apportion.decompose import DecomposeSettings, Decomposition, LLMSession, TurnReward, decompose_dialogue
-from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.method import SessionMethod
+from apportion.decompose.methods import METHODS
 from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import InputError, UnitError
 from tests.decompose.session_methods.test_llm import good
@@ -190,7 +191,7 @@ def lengths(episode, descriptors, settings, asker):
 
 
 def test_a_method_that_does_not_say_its_scale_needs_a_spread(monkeypatch):
-    brought = Method("lengths", "judge", "Lengths", "tests.decompose.test_conversation:lengths")
+    brought = SessionMethod("lengths", "Lengths", "tests.decompose.test_conversation:lengths")
     monkeypatch.setattr(type(METHODS), "_ours", {**METHODS._ours, "lengths": brought})
     with pytest.raises(InputError, match=r"method 'lengths' does not say how wide its scale is .*give spread="):
         decompose_dialogue(CHAT, 2, scale=(1, 5), method="lengths")

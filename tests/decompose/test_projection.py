@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.decompose.methods import Method, find_method
+from apportion.decompose.method import Attribution, Projected, ScoreUnits, SessionMethod
+from apportion.decompose.methods import find_method
 from apportion.decompose.projection import project
 from apportion.decompose.prompt_building.reply import parse_reply
 from apportion.foundation.errors import InputError, UnitError
@@ -17,7 +18,7 @@ from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from tests.decompose.sessions import judgements, of_length, splits
 
 IN_UNITS = {
-    (reward_units, null): Method("x", "judge", "X", "x:x", reward_units=reward_units, null=null)
+    (reward_units, null): SessionMethod("x", "X", "x:x", scale=(ScoreUnits if reward_units else Projected)(null=null))
     for reward_units in (True, False)
     for null in ("zero", "mean")
 }
@@ -48,7 +49,7 @@ def test_sums_are_exact_for_any_judgements(data):
     table, projection = project(shuffled, SplitEpisodes(episodes, trained), target, method)
 
     # What a method could say nothing of at all has no rewards.
-    silent = {e.session_id for e in episodes if method.null == "mean" and set(values[e]) == {None}}
+    silent = {e.session_id for e in episodes if method.scale.null == "mean" and set(values[e]) == {None}}
     assert {key[0] for key in projection.unjudged} == silent
     keys = [(row["session_id"], row["turn"], row["raw_reward"]) for row in table.to_pylist()]
     judged = [row for row in given_.to_pylist() if row["session_id"] not in silent]
@@ -203,7 +204,7 @@ def test_values_that_cannot_be_summed_are_named(value):
 
 
 SHARE, FRACTION = (
-    Method("x", "judge", "X", "x:x", null="zero", attribution=rule, highest=3.0) for rule in ("share", "fraction")
+    SessionMethod("x", "X", "x:x", scale=Attribution(rule, 3.0, null="zero")) for rule in ("share", "fraction")
 )
 
 

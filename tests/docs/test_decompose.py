@@ -5,7 +5,7 @@ import pytest
 
 from apportion import decompose, llm_client
 from apportion.corpus.session import Episode, Rating, Session, Turn
-from apportion.decompose import Method
+from apportion.decompose import Method, RolloutMethod
 from tests.behaviour.simulating_method import Haggled
 from tests.decompose.session_methods.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -29,7 +29,7 @@ def test_the_page_s_python_runs(capsys):
     exec(asking, names)
     assert names["KINDNESS"].asks
     exec(playing, names)
-    assert names["PLAYED"].simulates and judged_by_the_page(names["judge"]) == [3.0, 5.0]
+    assert isinstance(names["PLAYED"], RolloutMethod) and judged_by_the_page(names["judge"]) == [3.0, 5.0]
 
 
 def judged_by_the_page(judge):

@@ -14,6 +14,7 @@ from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.end_to_end import DirectModel, train_directly
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import project
 from apportion.decompose.settings import DecomposeSettings, RRDSettings
@@ -27,7 +28,7 @@ from tests.decompose.corpus_methods.test_fit import EPISODES, faces_of
 from tests.reward_model.tiny import ignore, save_tiny, signal_embeddings, small, splits_of, values_of
 
 SETTINGS = DecomposeSettings(rrd=RRDSettings(k=3))
-OBJECTIVES = sorted(name for name, method in METHODS.items() if method.is_objective)
+OBJECTIVES = sorted(name for name, method in METHODS.items() if isinstance(method, ObjectiveMethod))
 OF_TURNS = [name for name in OBJECTIVES if not METHODS[name].recurrent]
 
 

@@ -14,6 +14,7 @@ from apportion.corpus.session import Episode, Turn
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import project
 from apportion.decompose.settings import DecomposeSettings, RRDSettings
@@ -24,7 +25,7 @@ EPISODES = planted(80)
 SETTINGS = DecomposeSettings(rrd=RRDSettings(k=3))
 
 
-LEARNED = sorted(name for name, method in METHODS.items() if method.kind == "fit" and not method.uses_reactions)
+LEARNED = sorted(name for name, method in METHODS.items() if isinstance(method, ObjectiveMethod))
 """By the training loop; a closed fit has tests of its own."""
 
 

@@ -19,6 +19,7 @@ from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.stacked import sources_of, travelled
 from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.standardize import standardised
+from apportion.decompose.method import Section
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.pretrained import TrainingProvenance, write_prior
@@ -191,7 +192,7 @@ def test_the_student_that_ships_is_a_source_where_replies_are_read_as_it_needs()
 def test_a_broken_file_of_the_student_that_ships_is_told_and_not_left_out(tmp_path: Path, monkeypatch) -> None:
     broken = tmp_path / "reactions-en.safetensors"
     broken.write_bytes(b"half a file")
-    shipped = replace(METHODS["reactions-en"], fixed=(("prior", broken),))
+    shipped = replace(METHODS["reactions-en"], section=Section("reaction", (("prior", broken),)))
     monkeypatch.setattr(stacked, "METHODS", {**METHODS, "reactions-en": shipped})
     with pytest.raises(InputError, match=r"reactions-en\.safetensors.*not a readable safetensors file"):
         fitted("mix", None, read=padded(READ, 384))

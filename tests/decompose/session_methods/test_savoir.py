@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.method import RolloutMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import apply_constants
 from apportion.decompose.session_methods import episode_score, savoir
@@ -25,7 +26,7 @@ from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import UnitError
 from tests.decompose.sessions import judgements as table_of
 
-PLAYING = tuple(name for name, method in METHODS.items() if method.simulates)
+PLAYING = tuple(name for name, method in METHODS.items() if isinstance(method, RolloutMethod))
 TASKS = tuple(task for task in bundled_tasks.tasks(pairs=1) if task.scenario.terms and task.scenario.terms.deal)
 
 

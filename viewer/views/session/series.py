@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from apportion.corpus.session import EpisodeKey
+from apportion.decompose.method import Raw
 from apportion.decompose.methods import METHODS
 from apportion.foundation.tables.numbers import NOISE
 from apportion.pipeline.report.bars import colour_class
@@ -189,4 +190,4 @@ def _largest(worths: Iterable[TurnValue]) -> float:
 
 
 def _unprojected(name: str) -> bool:
-    return name in METHODS and METHODS[name].unprojected
+    return name in METHODS and isinstance(METHODS[name].scale, Raw)
