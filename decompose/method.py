@@ -139,30 +139,21 @@ class Method:
     def resolve(self) -> Any:
         """The object that ``load`` names.
 
-        Raises
-        ------
-        InputError
-            The module or the attribute cannot be imported.
+        Raises InputError: The module or the attribute cannot be imported.
         """
         return self._named(self.load)
 
     def resolve_requests(self) -> Any:
         """What lists its first requests (`decompose.session_methods.llm_requests.Requests`); None where it asks none.
 
-        Raises
-        ------
-        InputError
-            The module or the attribute cannot be imported.
+        Raises InputError: The module or the attribute cannot be imported.
         """
         return None if self.requests is None else self._named(self.requests)
 
     def settings_class(self) -> type[Settings] | None:
         """The class of a section that a package brings; None where the section is one of ours, or there is none.
 
-        Raises
-        ------
-        InputError
-            It cannot be imported, or is no `apportion.foundation.settings.Settings`.
+        Raises InputError: It cannot be imported, or is no `apportion.foundation.settings.Settings`.
         """
         if self.section is None or self.section.settings is None:
             return None

@@ -240,10 +240,8 @@ def section_classes() -> dict[str, type[Settings]]:
 def find_method(name: str) -> Method:
     """The method of this name.
 
-    Raises
-    ------
-    InputError
-        No such method (with the nearest name and all that are allowed), or a package's method cannot be loaded.
+    Raises InputError: No such method (with the nearest name and all that are allowed), or a package's method cannot be
+    loaded.
     """
     problem = unknown_method(name)
     if problem:

@@ -191,10 +191,7 @@ def apply_constants(
 
     ``spread`` is s; attributions, which have an s of each episode, and the ``soft`` constraint do not use it.
 
-    Raises
-    ------
-    UnitError
-        As `project`.
+    Raises UnitError: As `project`.
     """
     return _applied(judgements, _ordered(judgements, list(episodes), method), score_offset, spread, method, constraint)
 

@@ -35,10 +35,7 @@ def reward_models(methods: Sequence[str], objective: Literal["distilled", "direc
     >>> reward_models(("llm", "rrd"), "direct")
     ('llm', 'rrd-direct')
 
-    Raises
-    ------
-    InputError
-        A package's method has the name of one of them.
+    Raises InputError: A package's method has the name of one of them.
     """
     names: list[str] = []
     for name in methods:
@@ -51,10 +48,7 @@ def reward_models(methods: Sequence[str], objective: Literal["distilled", "direc
 def taught_by(name: str) -> RewardModelRef:
     """What the reward model ``name`` learns from; a method of that very name goes before a suffix.
 
-    Raises
-    ------
-    InputError
-        It names no method.
+    Raises InputError: It names no method.
     """
     if name not in METHODS and name.endswith(SUFFIX):
         return RewardModelRef(find_method(name.removesuffix(SUFFIX)), direct=True)

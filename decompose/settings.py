@@ -313,10 +313,8 @@ class DecomposeSettings(PresetSettings):
     def section_of(self, method: Method) -> Any:
         """The settings that ``method`` reads, a package's own at their defaults where none are given; None for none.
 
-        Raises
-        ------
-        InputError
-            The method declares a section that is neither one of ours nor described by a class of its own.
+        Raises InputError: The method declares a section that is neither one of ours nor described by a class of its
+        own.
         """
         if method.section is None:
             return None

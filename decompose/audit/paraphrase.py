@@ -16,10 +16,7 @@ def paraphrase_of(prompt: str, rating_name: str, *, has_rater: bool = True) -> s
 
     ``has_rater`` as `apportion.decompose.prompt_building.prompt.prompt_for` takes it.
 
-    Raises
-    ------
-    InputError
-        ``prompt`` cannot be used.
+    Raises InputError: ``prompt`` cannot be used.
     """
     asked = prompt_for(prompt, rating_name, has_rater=has_rater).path
     path = FOLDER / "paraphrase" / f"{asked.stem}.txt"

@@ -55,12 +55,8 @@ def train_directly(
     others
         As of `apportion.decompose.corpus_methods.fit.fit_decomposer`.
 
-    Raises
-    ------
-    InputError
-        The method is no objective, or nothing can work before a setting is changed.
-    UnitError
-        No training session, a score or loss that is not finite, no local value for any training turn.
+    Raises InputError: The method is no objective, or nothing can work before a setting is changed. UnitError: No
+    training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
     if not isinstance(declared, ObjectiveMethod):

@@ -38,12 +38,8 @@ def fit_decomposer(
     Fitted
         Judgements in units of the score, of every episode with target turns; its history's steps are epochs.
 
-    Raises
-    ------
-    InputError
-        No such method, one that is not fitted, or nothing can work before a setting is changed.
-    UnitError
-        No training session, a score or loss that is not finite, no local value for any training turn.
+    Raises InputError: No such method, one that is not fitted, or nothing can work before a setting is changed.
+    UnitError: No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
     if isinstance(declared, StudentMethod):

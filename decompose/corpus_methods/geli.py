@@ -44,10 +44,7 @@ class GELI:
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """One term an episode (B), in the squared units of the global part.
 
-        Raises
-        ------
-        ValueError
-            The batch has no turn rewards, or lacks what the global part needs.
+        Raises ValueError: The batch has no turn rewards, or lacks what the global part needs.
         """
         if batch.turn_rewards is None:
             raise ValueError("GELI needs a batch with turn rewards")

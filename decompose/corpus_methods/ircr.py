@@ -24,10 +24,7 @@ class IRCR(EveryTurn):
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """Squared errors of the N turns, in squared units of reward.
 
-        Raises
-        ------
-        ValueError
-            The batch has no returns.
+        Raises ValueError: The batch has no returns.
         """
         if batch.returns is None:
             raise ValueError("IRCR needs a batch with returns")

@@ -48,10 +48,7 @@ def local_values(
     Tensor
         float64 [shape=(N,)], NaN where the method had nothing to say.
 
-    Raises
-    ------
-    UnitError
-        No training turn has a judgement.
+    Raises UnitError: No training turn has a judgement.
     """
     by_key = {episode.key: episode for episode in episodes}
     judged = _judged(method, [by_key[key] for key in windows.keys], features, settings)

@@ -21,10 +21,7 @@ class RRD:
     (mean_T r - R~/T)^2 plus the variance of the sampled mean, a pull towards equal rewards; ``settings.corrected``
     takes an unbiased estimate of that variance away. From K = T on, both are the full loss.
 
-    Raises
-    ------
-    InputError
-        ``corrected`` with k = 1: one turn has no variance.
+    Raises InputError: ``corrected`` with k = 1: one turn has no variance.
     """
 
     settings: RRDSettings
@@ -52,10 +49,7 @@ class RRD:
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """One term an episode (B), in squared units of reward; a corrected term may be below zero.
 
-        Raises
-        ------
-        ValueError
-            The batch has no returns.
+        Raises ValueError: The batch has no returns.
         """
         if batch.returns is None:
             raise ValueError("RRD needs a batch with returns")

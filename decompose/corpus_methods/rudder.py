@@ -49,10 +49,7 @@ class RUDDER:
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """One term an episode (B), in squared units of the score.
 
-        Raises
-        ------
-        ValueError
-            The batch has no returns.
+        Raises ValueError: The batch has no returns.
         """
         returns = _returns(batch)
         errors = (predicted - returns[batch.episode]) ** 2

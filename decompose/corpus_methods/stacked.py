@@ -29,10 +29,7 @@ OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "i
 def mixed(method: StackedMethod, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
     """The values of a method that ``mixes``, as `apportion.decompose.ensembling.combine.mix` describes them.
 
-    Raises
-    ------
-    UnitError
-        What it is made of by its name is not there, or no source knows any session.
+    Raises UnitError: What it is made of by its name is not there, or no source knows any session.
     """
     section = how.settings.section_of(method)
     if isinstance(method, BlendedMethod):

@@ -56,12 +56,8 @@ def learned(
 ) -> TrainedDecomposer:
     """Train the network of ``method``, an objective, as `decompose.corpus_methods.fit.fit_decomposer` describes.
 
-    Raises
-    ------
-    InputError
-        The method is no objective, or nothing can work before a setting is changed.
-    UnitError
-        No training session, a score or loss that is not finite, no local value for any training turn.
+    Raises InputError: The method is no objective, or nothing can work before a setting is changed. UnitError: No
+    training session, a score or loss that is not finite, no local value for any training turn.
     """
     objective = _objective(method, how.settings)
     reading = read_turns(lessons.episodes.all, lessons.embeddings, how.model)

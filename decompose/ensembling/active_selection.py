@@ -43,10 +43,7 @@ def choose_sessions(
     tuple of str
         Sorted; all that qualify where there are no more than ``count``. Who replies fewer than twice does not.
 
-    Raises
-    ------
-    UnitError
-        No session qualifies, or none trains.
+    Raises UnitError: No session qualifies, or none trains.
     """
     unsure = uncertainty(reactions, learn(reactions, training, settings), training)
     scores = _scores(reactions)

@@ -51,10 +51,7 @@ def mix(
         Judgements in standard deviations, null for a turn that no source with a weight knows; in its history each
         source's weight and R^2; in ``sources`` (schema SOURCES) also their intervals and reasons.
 
-    Raises
-    ------
-    UnitError
-        No source knows any episode.
+    Raises UnitError: No source knows any episode.
     """
     if not any(source.knows(episode.key) for source in sources for episode in episodes.all):
         raise UnitError(

@@ -82,10 +82,8 @@ def learn_student(
     asked : int, optional
         How many sessions were chosen to be judged for all; None where all are to be.
 
-    Raises
-    ------
-    UnitError
-        Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements never vary.
+    Raises UnitError: Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements
+    never vary.
     """
     offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
     trains = np.array([episode.session_id in training for episode in reactions.episodes], dtype=np.bool_)
@@ -173,10 +171,7 @@ def student_source(
     A session that taught it has what a student says that had not read the session's own judgements, so that neither
     they nor a score that the language model was shown stand in its values.
 
-    Raises
-    ------
-    UnitError
-        As `learn_student`.
+    Raises UnitError: As `learn_student`.
     """
     student = learn_student(reactions, judged, training, asked)
     said = np.where(reactions.replied, student.values(reactions), np.nan)
@@ -224,10 +219,7 @@ def fit_student(
         Judgements in the language model's units, null for a turn that nobody replied to. Its history says how many
         sessions taught it, and how much of left-out ones' judgements it explains.
 
-    Raises
-    ------
-    UnitError
-        As `learn_student`.
+    Raises UnitError: As `learn_student`.
     """
     reactions = arrange(table, episodes.all, features)
     judged = turn_opinions(judgements, episodes.all, null)

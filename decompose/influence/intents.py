@@ -30,10 +30,7 @@ class Intent:
 def read_intents(path: Path) -> Mapping[tuple[str, int], Intent]:
     """The intents in a JSON Lines file, by session and turn; a turn without a row has none.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, a line is no intent, or two are about one turn.
+    Raises InputError: The file cannot be read, a line is no intent, or two are about one turn.
     """
     try:
         return _read(path, remembered_digest(path))

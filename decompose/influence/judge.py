@@ -59,12 +59,8 @@ def judge(
 ) -> list[TurnScore]:
     """The influence of each target turn (T), in nats, by a model on this machine; None where no reply follows.
 
-    Raises
-    ------
-    InputError
-        No model is named, or it cannot be loaded; a file of intents that cannot be read.
-    UnitError
-        A turn's context is longer than the model reads.
+    Raises InputError: No model is named, or it cannot be loaded; a file of intents that cannot be read. UnitError: A
+    turn's context is longer than the model reads.
     """
     chosen = settings.influence
     model = named_model(chosen)
@@ -81,12 +77,8 @@ def judge_served(
 ) -> list[TurnScore]:
     """The same by ``decompose.llm.model`` at its server, which has to tell how probable a prompt's tokens are.
 
-    Raises
-    ------
-    InputError
-        The server does not tell it, or cannot be asked at all; a file of intents that cannot be read.
-    UnitError
-        A turn's context is longer than the model reads, or the server failed.
+    Raises InputError: The server does not tell it, or cannot be asked at all; a file of intents that cannot be read.
+    UnitError: A turn's context is longer than the model reads, or the server failed.
     """
     chosen, shown = settings.influence, disguise(episode, None, settings.llm)
     questions = questions_of(shown.episode, chosen, shown.renaming)

@@ -31,10 +31,8 @@ class LocalMeasurer:
     context_tokens : int or None
         The most tokens that a prompt and its reply may have together; None leaves it to the model.
 
-    Raises
-    ------
-    InputError
-        No chat template, one that cannot show a user's message, or fewer positions than ``context_tokens``.
+    Raises InputError: No chat template, one that cannot show a user's message, or fewer positions than
+    ``context_tokens``.
     """
 
     def __init__(
@@ -64,10 +62,8 @@ class LocalMeasurer:
     def measure_all(self, asked: Sequence[tuple[Sequence[Prompt], Sequence[str]]]) -> list[LogprobResult]:
         """`measure` of several, which share what they have in common, too; ``computed`` is of all of them.
 
-        Raises
-        ------
-        InputError, UnitError, TooLongError
-            As `Measurer.measure`; the error's ``asked`` is the place (from 0) of the one that it is about.
+        Raises InputError, UnitError, TooLongError: As `Measurer.measure`; the error's ``asked`` is the place (from 0)
+        of the one that it is about.
         """
         before = self._reader.computed
         sequences: list[Sequenced] = []
@@ -92,10 +88,7 @@ class LocalMeasurer:
     def sequences(self, prompt: Prompt, replies: Sequence[str]) -> list[Sequenced]:
         """The tokens of ``prompt`` with each of ``replies``, as the model reads them.
 
-        Raises
-        ------
-        TooLongError
-            More tokens than the model reads.
+        Raises TooLongError: More tokens than the model reads.
         """
         return self._sequences(0, self._text.before(prompt), replies)
 
@@ -130,11 +123,8 @@ def load_measurer(
 ) -> LocalMeasurer:
     """The measurer ``name``: a folder, or a name on the Hugging Face hub.
 
-    Raises
-    ------
-    InputError
-        No such model, no network, no safetensors, code of its own, no causal language model, no tokenizer, no chat
-        template, no such device, or fewer positions than ``context_tokens``.
+    Raises InputError: No such model, no network, no safetensors, code of its own, no causal language model, no
+    tokenizer, no chat template, no such device, or fewer positions than ``context_tokens``.
     """
     import torch
     from transformers import AutoModelForCausalLM

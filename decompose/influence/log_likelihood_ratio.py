@@ -30,10 +30,7 @@ def shifts(
     per_token : bool
         Take a reply's mean over its tokens, as the paper's released code does, in place of their sum (Eq. 6).
 
-    Raises
-    ------
-    InputError, UnitError, TooLongError
-        As `apportion.decompose.influence.scorer.LogprobScorer.measure`.
+    Raises InputError, UnitError, TooLongError: As `apportion.decompose.influence.scorer.LogprobScorer.measure`.
     """
     return shift_of(measurer.measure(prompts, [*desired, *undesired]), len(desired), per_token=per_token)
 
@@ -53,10 +50,7 @@ def advantages(rewards: Floats) -> Floats:
     >>> advantages(np.array([1.0, 3.0])).tolist(), advantages(np.array([0.1, 0.1, 0.1])).tolist()
     ([-1.0, 1.0], [0.0, 0.0, 0.0])
 
-    Raises
-    ------
-    UnitError
-        No reward, or one that is not finite.
+    Raises UnitError: No reward, or one that is not finite.
     """
     if not rewards.size or not np.isfinite(rewards).all():
         raise UnitError(f"rewards {rewards.tolist()[:8]}: advantages take at least one, all of them finite.")

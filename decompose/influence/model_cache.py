@@ -12,10 +12,7 @@ from apportion.foundation.files import model_digest
 def opened(chosen: InfluenceSettings) -> LocalMeasurer:
     """The measurer that ``chosen.model`` names.
 
-    Raises
-    ------
-    InputError
-        See `apportion.decompose.influence.local_scorer.load_measurer`.
+    Raises InputError: See `apportion.decompose.influence.local_scorer.load_measurer`.
     """
     assert chosen.model is not None
     return _opened(chosen.model, model_digest(chosen.model), chosen.device, chosen.dtype, chosen.context_tokens)

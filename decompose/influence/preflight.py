@@ -12,10 +12,7 @@ from apportion.foundation.errors import InputError
 def check_influence(settings: DecomposeSettings) -> None:
     """What can be known without a model's weights and without asking anybody.
 
-    Raises
-    ------
-    InputError
-        No model is named, or its folder is not there; a file of intents that cannot be read.
+    Raises InputError: No model is named, or its folder is not there; a file of intents that cannot be read.
     """
     chosen = settings.influence
     if INFLUENCE in settings.methods:
@@ -27,10 +24,7 @@ def check_influence(settings: DecomposeSettings) -> None:
 def named_model(chosen: InfluenceSettings) -> str:
     """The model on this machine that measures.
 
-    Raises
-    ------
-    InputError
-        None is named.
+    Raises InputError: None is named.
     """
     if chosen.model is None:
         raise InputError(

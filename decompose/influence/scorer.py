@@ -63,14 +63,8 @@ class LogprobScorer(Protocol):
     def measure(self, prompts: Sequence[Prompt], replies: Sequence[str]) -> LogprobResult:
         """log P(reply | prompt) of each of M ``replies`` after each of N ``prompts`` (Eq. 6).
 
-        Raises
-        ------
-        InputError
-            The model cannot be asked for this at all.
-        UnitError
-            A reply without any text, or a server that failed.
-        TooLongError
-            A prompt with a reply is longer than the model reads.
+        Raises InputError: The model cannot be asked for this at all. UnitError: A reply without any text, or a server
+        that failed. TooLongError: A prompt with a reply is longer than the model reads.
         """
 
 

@@ -84,10 +84,7 @@ class ServedMeasurer:
     def measure(self, prompts: Sequence[Prompt], replies: Sequence[str]) -> LogprobResult:
         """log P(reply | prompt) of each of M ``replies`` after each of N ``prompts``; see `Measurer`.
 
-        Raises
-        ------
-        InputError
-            The server does not give probabilities; asked before anything else, by a few words.
+        Raises InputError: The server does not give probabilities; asked before anything else, by a few words.
         """
         check_replies(prompts, replies)
         if not self._gives:

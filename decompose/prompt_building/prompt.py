@@ -99,10 +99,7 @@ class Prompt:
         known before the first turn stands before the question, unless the prompt puts it elsewhere itself; where the
         environment is the rater, those who talked with the target are named in its place.
 
-        Raises
-        ------
-        InputError
-            ``question`` is not a valid template, or the prompt cannot be filled.
+        Raises InputError: ``question`` is not a valid template, or the prompt cannot be filled.
         """
         behaviour = listener_descriptors(episode, descriptors)
         rating = episode.rating
@@ -154,10 +151,7 @@ class Prompt:
 def load_prompt(name: str) -> Prompt:
     """Read a prompt from its text file: one of ours or of a package by its name, or the user's own by its path.
 
-    Raises
-    ------
-    InputError
-        No such prompt, or its file cannot be used.
+    Raises InputError: No such prompt, or its file cannot be used.
     """
     path = PROMPTS.find(name)
     text = PROMPTS.read(path, _environment())
@@ -174,10 +168,7 @@ def prompt_for(name: str, rating_name: str, *, has_rater: bool = True) -> Prompt
 
     Where nobody who takes part gave the score (``has_rater``), it tells nobody's feeling: the utterances are judged.
 
-    Raises
-    ------
-    InputError
-        As `load_prompt`.
+    Raises InputError: As `load_prompt`.
     """
     if name != DEFAULT:
         return load_prompt(name)
@@ -192,10 +183,7 @@ def tells_quality(rating_name: str) -> bool:
 def shows_score(name: str, episode: Episode) -> bool:
     """Whether the prompt ``name`` tells the model which score was given: with another score it has other words.
 
-    Raises
-    ------
-    InputError
-        As `load_prompt`.
+    Raises InputError: As `load_prompt`.
     """
     prompt = prompt_for(name, episode.rating.name, has_rater=episode.has_rater)
     rating = episode.rating

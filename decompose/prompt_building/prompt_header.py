@@ -22,10 +22,7 @@ def units_and_scale(header: Mapping[str, str]) -> tuple[Units, float | None, flo
     >>> units_and_scale({"units": "attribution", "low": "0", "high": "3"})
     ('attribution', 0.0, 3.0)
 
-    Raises
-    ------
-    ValueError
-        What is wrong with the header, for a person.
+    Raises ValueError: What is wrong with the header, for a person.
     """
     units = header.get("units")
     if units not in get_args(Units):
@@ -42,10 +39,7 @@ def meaning_of_null(header: Mapping[str, str], units: Units) -> Nothing:
     >>> meaning_of_null({}, "judgement"), meaning_of_null({"null": "zero"}, "judgement")
     ('mean', 'zero')
 
-    Raises
-    ------
-    ValueError
-        What is wrong with the header, for a person.
+    Raises ValueError: What is wrong with the header, for a person.
     """
     null = header.get("null", _USUAL[units])
     if null not in get_args(Nothing):

@@ -56,10 +56,7 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     pa.Table
         EPISODE_KEY, ``turn``, ``cues`` (C float64), ``embedding`` (d float32), ``replied``.
 
-    Raises
-    ------
-    InputError
-        The backbone cannot be loaded.
+    Raises InputError: The backbone cannot be loaded.
     """
     from apportion.reward_model.network.prepacked_linear import reading_backbone
     from apportion.reward_model.network.texts import embed_replies, embed_texts
@@ -151,10 +148,7 @@ def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | N
 
     An episode that the table does not hold at all is left out.
 
-    Raises
-    ------
-    UnitError
-        The table holds some turns of an episode and lacks others.
+    Raises UnitError: The table holds some turns of an episode and lacks others.
     """
     places = row_places(table)
     held = {key for key, _ in places}

@@ -38,11 +38,8 @@ def gather(
     licence : str, optional
         Of the corpora, for the card.
 
-    Raises
-    ------
-    InputError
-        A folder that is no corpus or is named twice, no rating, several of which none or more than one is named, no
-        rated session that can be used.
+    Raises InputError: A folder that is no corpus or is named twice, no rating, several of which none or more than one
+    is named, no rated session that can be used.
     """
     resolved = [folder.resolve() for folder in folders]
     twice = next((folder for folder in resolved if resolved.count(folder) > 1), None)

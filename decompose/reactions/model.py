@@ -95,10 +95,7 @@ def fit_reactions(
         Judgements in units of the score, null for a turn that nobody replied to; the steps of the history are the
         powers ``late``, from 1.
 
-    Raises
-    ------
-    UnitError
-        No training session, or a score that is not finite.
+    Raises UnitError: No training session, or a score that is not finite.
     """
     reactions = arrange(table, episodes.all, features)
     model = learn(reactions, episodes.sessions("train"), settings)

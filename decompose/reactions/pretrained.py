@@ -142,10 +142,7 @@ class Prior:
     def values(self, reactions: Reactions) -> Floats:
         """The worth of every turn [shape=(N,)]; the rater's recorded behaviour is not looked at.
 
-        Raises
-        ------
-        OtherReadingError
-            The replies were read otherwise than those that it was learnt from.
+        Raises OtherReadingError: The replies were read otherwise than those that it was learnt from.
         """
         found = reactions.embeddings.shape[1]
         if found != self.card.width:
@@ -170,10 +167,8 @@ class Prior:
     def check_reading(self, reading: Mapping[str, Any], backbone: str) -> None:
         """Refuse a corpus whose replies are read otherwise than those that it was learnt from.
 
-        Raises
-        ------
-        OtherReadingError
-            A setting of the reading differs (which, both values), or the encoder of that name is another one.
+        Raises OtherReadingError: A setting of the reading differs (which, both values), or the encoder of that name is
+        another one.
         """
         if differs := self.card.reads_otherwise(reading):
             raise FeatureVersionError(
@@ -196,10 +191,7 @@ def _shown(reading: Mapping[str, Any]) -> str:
 def write_prior(path: Path, prior: Prior) -> None:
     """Write the model to ``path`` (.safetensors) and its card beside it (.json); equal models give equal bytes.
 
-    Raises
-    ------
-    InputError
-        Another suffix.
+    Raises InputError: Another suffix.
     """
     from safetensors.numpy import save
 
@@ -221,11 +213,8 @@ def card_beside(path: Path) -> Path:
 def read_prior(path: Path) -> Prior:
     """The model in the file ``path``, checked number by number.
 
-    Raises
-    ------
-    InputError
-        No file, too large, not safetensors, no card or one of something else, a card that is damaged or of a later
-        format, tensors that are missing, of another shape or kind, or not finite.
+    Raises InputError: No file, too large, not safetensors, no card or one of something else, a card that is damaged or
+    of a later format, tensors that are missing, of another shape or kind, or not finite.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -285,10 +274,7 @@ def _check_tensors(called: str, tensors: Mapping[str, Any], card: PriorCard) -> 
 def prior_identity(path: Path | None) -> str:
     """sha256 of the model's file: the same for the same model anywhere.
 
-    Raises
-    ------
-    InputError
-        None is named, or it cannot be read.
+    Raises InputError: None is named, or it cannot be read.
     """
     if path is None:
         raise InputError(f"no reaction model is named (decompose.reaction.prior). {MAKE}")

@@ -53,10 +53,7 @@ def learn_student(reactions: Reactions, judged: Floats, sets: Sequence[str]) -> 
     sets : sequence of str, length S
         Which set each episode belongs to; two or more.
 
-    Raises
-    ------
-    InputError
-        Fewer than two sets, judgements of another length or that never vary.
+    Raises InputError: Fewer than two sets, judgements of another length or that never vary.
     """
     columns = np.concatenate([reactions.embeddings, reactions.cues], axis=1)
     if len(judged) != len(columns) or len(sets) != len(reactions.episodes):

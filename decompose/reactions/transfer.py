@@ -51,12 +51,8 @@ def learn_prior(pools: Sequence[PooledCorpora], settings: ReactionSettings, abou
     raters did in recordings is left out, since another corpus has other recordings. The model is that of
     `apportion.decompose.reactions.model.learn`.
 
-    Raises
-    ------
-    InputError
-        No corpus, or one with fewer than ``FEWEST`` scored dialogues or with scores that are all alike.
-    UnitError
-        A score that is not finite.
+    Raises InputError: No corpus, or one with fewer than ``FEWEST`` scored dialogues or with scores that are all alike.
+    UnitError: A score that is not finite.
     """
     if not pools:
         raise InputError("no corpus to learn reactions from. Name at least one.")
@@ -108,10 +104,7 @@ def _columns(reactions: Reactions) -> Floats:
 def prior_for(settings: ReactionSettings) -> Prior:
     """The model that ``settings`` name, once it is known that replies are read as it needs.
 
-    Raises
-    ------
-    InputError
-        None is named, it cannot be read, or replies are read otherwise.
+    Raises InputError: None is named, it cannot be read, or replies are read otherwise.
     """
     if settings.prior is None:
         raise InputError(
@@ -148,10 +141,7 @@ def judge_by_prior(
         Judgements in standard deviations of the scores that taught it, null for a turn that nobody replied to; the
         history is empty, since nothing was learnt here.
 
-    Raises
-    ------
-    InputError
-        As `prior_for`.
+    Raises InputError: As `prior_for`.
     """
     reactions = arrange(table, episodes.all)
     values = opinions(prior_for(settings), reactions)

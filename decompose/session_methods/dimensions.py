@@ -78,12 +78,8 @@ def judge(
 ) -> list[TurnScore]:
     """The weighted mean of each target turn (T): from 0 to 10 where the weights are 1.
 
-    Raises
-    ------
-    InputError
-        No request can succeed: no key, no consent, an unknown prompt.
-    UnitError
-        A dimension has no score, or there was no usable reply.
+    Raises InputError: No request can succeed: no key, no consent, an unknown prompt. UnitError: A dimension has no
+    score, or there was no usable reply.
     """
     dimensions = list(_dimensions(episode, settings))
     judged = [llm.judge(one.episode, descriptors, one.settings, asker) for one in dimensions]

@@ -99,10 +99,8 @@ def label_exactly(
     Labels are the values of `apportion.decompose.session_methods.savoir.savoir` with a budget of all 2^n coalitions.
     Where a low score is the good end, an act that lowers it is worth more.
 
-    Raises
-    ------
-    InputError
-        The folder holds something else, the corpus has such labels, or none of its episodes can be labelled.
+    Raises InputError: The folder holds something else, the corpus has such labels, or none of its episodes can be
+    labelled.
     """
     record = choice.record()
     if out.resolve() == choice.corpus.root.resolve():

@@ -40,10 +40,7 @@ def judge(
     behaviour : pa.Table, optional
         UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
 
-    Raises
-    ------
-    InputError
-        No model is named, or it cannot be read.
+    Raises InputError: No model is named, or it cannot be read.
     """
     chosen = settings.intensity
     model = _model(chosen.model, intensity_identity(chosen.model))

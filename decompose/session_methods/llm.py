@@ -65,12 +65,8 @@ def judge(
 ) -> list[TurnScore]:
     """The model's judgement of each target turn (T), the mean over ``settings.llm.samples`` replies.
 
-    Raises
-    ------
-    InputError
-        No request can succeed: no key, no consent, an unknown prompt.
-    UnitError
-        No usable reply after ``settings.llm.attempts`` tries, or the server failed; what was replied is its evidence.
+    Raises InputError: No request can succeed: no key, no consent, an unknown prompt. UnitError: No usable reply after
+    ``settings.llm.attempts`` tries, or the server failed; what was replied is its evidence.
     """
     if not episode.target_turns:
         return []

@@ -57,12 +57,8 @@ def session_requests(
 
     ``played`` is for a `RolloutMethod`: the session, None where no environment made it.
 
-    Raises
-    ------
-    InputError
-        Nothing can be asked before a setting is changed.
-    UnitError
-        Nothing can be asked about this session.
+    Raises InputError: Nothing can be asked before a setting is changed. UnitError: Nothing can be asked about this
+    session.
     """
     requests, rolls_out = method.resolve_requests(), isinstance(method, RolloutMethod)
     if requests is None or (rolls_out and played is None):

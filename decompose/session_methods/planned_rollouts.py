@@ -46,10 +46,7 @@ def histories_of(method: Method, episode: Episode, settings: DecomposeSettings) 
 
     A method that chooses them by what earlier ones were worth lists what it would ask where all are worth nothing.
 
-    Raises
-    ------
-    UnitError
-        It cannot judge such an episode whatever its plays are worth: a budget that is too small.
+    Raises UnitError: It cannot judge such an episode whatever its plays are worth: a budget that is too small.
     """
     scores: dict[str, float | None] = defaultdict(float, dict.fromkeys(settings.savoir.weights or (), 0.0))
     scores[episode.rating.name] = 0.0

@@ -130,13 +130,8 @@ def judge_episode(
 ) -> list[TurnScore]:
     """One judgement for each target turn (T), in their order; ``behaviour`` is what `JudgeSession` gets.
 
-    Raises
-    ------
-    InputError
-        Nothing can work before a setting is changed.
-    UnitError
-        The method failed, its values are not one finite number or null for each target turn, or it is to play on what
-        no environment made.
+    Raises InputError: Nothing can work before a setting is changed. UnitError: The method failed, its values are not
+    one finite number or null for each target turn, or it is to play on what no environment made.
     """
     if not isinstance(method, RolloutMethod):
         judge: JudgeSession = method.resolve()

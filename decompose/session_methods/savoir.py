@@ -77,10 +77,7 @@ class _Credited:
     def check_budget(self) -> None:
         """Hold the budget to the number of acts; one session of many acts is no reason to stop a run.
 
-        Raises
-        ------
-        UnitError
-            It is too small to tell the acts apart.
+        Raises UnitError: It is too small to tell the acts apart.
         """
         acts, budget = self.acts, self.settings.budget or default_budget(self.acts)
         if 2**acts > budget and budget < 2 * acts + 2:
@@ -92,11 +89,8 @@ class _Credited:
     def judgements(self, compute: Callable[[], ShapleyValues]) -> list[TurnScore]:
         """What each act is worth, its standard error, and what that rests on.
 
-        Raises
-        ------
-        UnitError
-            A history cannot be played on, its utility is missing or not finite, or those drawn do not tell the acts
-            apart.
+        Raises UnitError: A history cannot be played on, its utility is missing or not finite, or those drawn do not
+        tell the acts apart.
         """
         if not self.acts:
             return []

@@ -14,12 +14,7 @@ def leave_one_out(value: Value, players: int, *, drawn_alike: bool = False) -> S
     >>> leave_one_out(lambda said: float(bool(said)), 2).values.tolist()
     [0.0, 0.0]
 
-    Raises
-    ------
-    InputError
-        Players below 0.
-    UnitError
-        A coalition's value is not finite.
+    Raises InputError: Players below 0. UnitError: A coalition's value is not finite.
     """
     check_players(players)
     members = np.vstack([np.zeros((1, players)), 1 - np.eye(players), np.ones((1, players))]).astype(bool)
@@ -35,12 +30,7 @@ def by_prefix(value: Value, players: int, *, drawn_alike: bool = False) -> Shapl
     >>> by_prefix(lambda said: float(bool(said)), 2).values.tolist()
     [1.0, 0.0]
 
-    Raises
-    ------
-    InputError
-        Players below 0.
-    UnitError
-        A coalition's value is not finite.
+    Raises InputError: Players below 0. UnitError: A coalition's value is not finite.
     """
     check_players(players)
     members = np.tri(players + 1, players, -1, dtype=bool)

@@ -95,10 +95,8 @@ def ask(value: Value, members: Bools, *, drawn_alike: bool = False, more: int = 
         Further times that the first and the last of ``members`` are asked about, where ``value`` can be
         (`NoisyValueFunction`).
 
-    Raises
-    ------
-    UnitError
-        A coalition's value is not finite, or no value at all; or they differ in number and are said to draw alike.
+    Raises UnitError: A coalition's value is not finite, or no value at all; or they differ in number and are said to
+    draw alike.
     """
     coalitions = [frozenset(int(player) for player in np.flatnonzero(member)) for member in members]
     distinct = list(dict.fromkeys(coalitions))

@@ -73,10 +73,7 @@ def default_budget(players: int) -> int:
 def check_players(players: int) -> None:
     """Refuse a game with fewer players than none.
 
-    Raises
-    ------
-    InputError
-        Players below 0.
+    Raises InputError: Players below 0.
     """
     if players < 0:
         raise InputError(f"players = {players}: a game has 0 or more players.")
