@@ -33,9 +33,8 @@ from apportion.corpus.session import Episode, Rating, Turn
 from apportion.decompose.session_methods.savoir import savoir
 from apportion.decompose.settings import DecomposeSettings
 from apportion.decompose.shapley.coalitions import Bools, all_coalitions
-from apportion.decompose.shapley.marginal import by_prefix, leave_one_out
 from apportion.decompose.shapley.value_function import NoisyValueFunction, Value
-from apportion.decompose.shapley.values import default_budget, shapley_values
+from apportion.decompose.shapley.values import by_prefix, default_budget, leave_one_out, shapley_values
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.rollout import Rollouts, RolloutUtility
 from apportion.environments.run_episode import play

@@ -31,7 +31,7 @@ from apportion.corpus.schema import SPLITS
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.method import CorpusMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project

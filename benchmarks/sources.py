@@ -31,11 +31,10 @@ from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.stacked import sources_of, travelled
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.active_selection import choose_sessions
-from apportion.decompose.ensembling.combine import mixed
 from apportion.decompose.ensembling.component import Component
-from apportion.decompose.ensembling.stacking import StackingWeights, weigh
+from apportion.decompose.ensembling.stacking import StackingWeights, mixed, weigh
 from apportion.decompose.prompt_building.prompt import tells_quality
 from apportion.decompose.prompt_building.reply import parse_reply
 from apportion.decompose.reactions.extract import arrange

@@ -24,10 +24,9 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import numpy as np
 
 from apportion.corpus.corpus import Corpus
-from apportion.decompose.ensembling.standardize import standardised
+from apportion.decompose.ensembling.component import standardised
 from apportion.decompose.reactions.extract import Reactions, arrange
-from apportion.decompose.reactions.model import CUE_SHARE, EMBEDDING_SHARE, learn
-from apportion.decompose.reactions.pooled_ridge import fit
+from apportion.decompose.reactions.model import CUE_SHARE, EMBEDDING_SHARE, fit, learn
 from apportion.decompose.reactions.pretrained import TrainingProvenance
 from apportion.decompose.reactions.transfer import PooledCorpora, PriorProvenance, learn_prior
 from apportion.decompose.settings import ReactionSettings

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
 from apportion.decompose.cache_key import configured
-from apportion.decompose.llm_session import asker_of
+from apportion.decompose.language_models import asker_of
 from apportion.decompose.method import Attribution, CorpusMethod, Method, Projected, Raw, RolloutMethod, ScoreUnits
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import Projection, apply_constants

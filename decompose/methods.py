@@ -50,8 +50,10 @@ _LLM: dict[str, Any] = {
     "section": Section("llm"),
     "version": 2,
 }
+_BASELINES = "apportion.decompose.session_methods.baselines"
 _JUDGE_BY_PRIOR = "apportion.decompose.reactions.transfer:judge_by_prior"
-_MIX = "apportion.decompose.ensembling.combine:mix"
+_OBJECTIVES = "apportion.decompose.corpus_methods.objectives"
+_MIX = "apportion.decompose.ensembling.stacking:mix"
 
 
 def _signal(name: str, title: str, code: str, section: str, **declared: Any) -> tuple[SessionMethod, SessionMethod]:
@@ -68,12 +70,13 @@ def _rollouts(name: str, title: str, function: str, min_max: bool = False, **dec
 
 
 def _rrd(name: str, title: str, **fixed: Any) -> ObjectiveMethod:
-    load = "apportion.decompose.corpus_methods.rrd:RRD"
-    return ObjectiveMethod(name, title, load, section=Section("rrd", tuple(fixed.items())), scale=ScoreUnits())
+    return ObjectiveMethod(
+        name, title, f"{_OBJECTIVES}:RRD", section=Section("rrd", tuple(fixed.items())), scale=ScoreUnits()
+    )
 
 
 def _geli(name: str, title: str, whole: ObjectiveMethod, local: SessionMethod) -> MixedObjective:
-    load = "apportion.decompose.corpus_methods.geli:GELI"
+    load = f"{_OBJECTIVES}:GELI"
     return MixedObjective(name, title, load, section=Section("geli"), scale=ScoreUnits(), whole=whole, local=local)
 
 
@@ -84,7 +87,10 @@ _AFFECT = _signal("affect", "Visual affect of the rater", "affect:judge", "affec
 _TEXT_LLM = LLMMethod("llm", "LLM-GELI, text", **_LLM)
 _RRD = _rrd("rrd", "Randomized return decomposition")
 _IRCR = ObjectiveMethod(
-    "ircr", "Iterative relative credit refinement", "apportion.decompose.corpus_methods.ircr:IRCR", scale=ScoreUnits()
+    "ircr",
+    "Iterative relative credit refinement",
+    f"{_OBJECTIVES}:IRCR",
+    scale=ScoreUnits(),
 )
 _RUDDER = RecurrentObjective(
     "rudder",
@@ -101,7 +107,7 @@ _REACTION = ReactionMethod(
 )
 
 _OURS: tuple[Method, ...] = (
-    SessionMethod("uniform", "Uniform: every turn the same share", "apportion.decompose.session_methods.uniform:judge"),
+    SessionMethod("uniform", "Uniform: every turn the same share", f"{_BASELINES}:equal_shares"),
     *_SENTIMENT,
     *_signal(
         "sentiment-utterance",
@@ -119,12 +125,7 @@ _OURS: tuple[Method, ...] = (
         inputs=frozenset({Input.VOICE}),
         scale=Projected(1.0),
     ),
-    SessionMethod(
-        "episode-score",
-        "The episode's score on every act",
-        "apportion.decompose.session_methods.episode_score:judge",
-        scale=Raw(),
-    ),
+    SessionMethod("episode-score", "The episode's score on every act", f"{_BASELINES}:episode_score", scale=Raw()),
     _rollouts("savoir", "SAVOIR: Shapley values of acts, played on", "savoir", version=2),
     _rollouts(
         "savoir-paper", "SAVOIR as published: appendix D's coalitions, from 0 to 10", "savoir_paper", min_max=True

@@ -17,12 +17,10 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from apportion.decompose.influence_settings import InfluenceSettings
 from apportion.decompose.method import LLMMethod, Method, RolloutMethod, StudentMethod
+from apportion.decompose.method_settings import BlendSettings, InfluenceSettings, MixSettings, SavoirSettings
 from apportion.decompose.methods import METHODS, section_classes, unknown_method
-from apportion.decompose.mix_settings import BlendSettings, MixSettings
 from apportion.decompose.presets import PRESETS
-from apportion.decompose.savoir_settings import SavoirSettings
 from apportion.foundation.errors import InputError
 from apportion.foundation.presets import Preset, PresetSettings
 from apportion.foundation.settings import Settings

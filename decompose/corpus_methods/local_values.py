@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.decompose.llm_session import asker_of
+from apportion.decompose.language_models import asker_of
 from apportion.decompose.method import SessionMethod
 from apportion.decompose.session_methods.runner import judge_episode
 from apportion.decompose.settings import DecomposeSettings

@@ -9,7 +9,7 @@ import numpy as np
 
 from apportion.corpus.session import EpisodeKey
 from apportion.decompose.cache_key import configured
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.component import Component, turn_opinions
 from apportion.decompose.ensembling.student import student_source
 from apportion.decompose.method import BlendedMethod, StackedMethod, StudentMethod
@@ -27,7 +27,7 @@ OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "i
 
 
 def mixed(method: StackedMethod, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
-    """The values of a method that ``mixes``, as `apportion.decompose.ensembling.combine.mix` describes them.
+    """The values of a method that ``mixes``, as `apportion.decompose.ensembling.stacking.mix` describes them.
 
     Raises UnitError: What it is made of by its name is not there, or no source knows any session.
     """

@@ -1,4 +1,4 @@
-"""A network that has learned an objective from the scores of the training sessions, and the rewards that it gives."""
+"""What a corpus gives to learn from, and the network of an objective, trained on it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from apportion.corpus.session import Episode
+from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.local_values import local_values
 from apportion.decompose.corpus_methods.network import Task, network_of, rewards_of
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
 from apportion.decompose.method import CorpusMethod, Method, MixedObjective
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.arrays import Floats
@@ -24,6 +25,47 @@ from apportion.reward_model.learning.dataset import Dataset, read_turns, rows_of
 from apportion.reward_model.learning.loop import EpochRow, Training
 from apportion.reward_model.learning.objective import Batch, Objective
 from apportion.reward_model.learning.training import predict, train
+from apportion.reward_model.settings import RewardModelSettings
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What a corpus gives to learn from; turn labels are none of it.
+
+    Parameters
+    ----------
+    episodes : SplitEpisodes
+        ``train`` is learnt from, ``validation`` stops the training; all of them are judged.
+    embeddings : pa.Table, optional
+        Of all turns, for a frozen backbone (`apportion.reward_model.network.embed.embed_session`); made where it is
+        None.
+    features : pa.Table, optional
+        UTTERANCE_FEATURES schema, of all sessions; read where the local part of a mixed objective uses them,
+        and as a part of reactions.
+    reactions : pa.Table, optional
+        Of all sessions (`apportion.decompose.reactions.extract.read_session`), for a method that ``uses_reactions``.
+    judgements : pa.Table, optional
+        REWARDS schema: what the local method has judged, for a method that ``uses_judgements``.
+    asked : int, optional
+        How many sessions were chosen to be judged for all (`apportion.decompose.ensembling.active_selection`); None
+        where all are.
+    """
+
+    episodes: SplitEpisodes
+    embeddings: pa.Table | None = None
+    features: pa.Table | None = None
+    reactions: pa.Table | None = None
+    judgements: pa.Table | None = None
+    asked: int | None = None
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Settings of the decomposition and of the network that learns it, and the seed of both."""
+
+    settings: DecomposeSettings
+    model: RewardModelSettings
+    seed: int
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from apportion.decompose.reactions.extract import Reactions
-from apportion.decompose.reactions.model import FIRST, ReactionModel, learn, standardised_features, turn_places
-from apportion.decompose.reactions.pooled_ridge import pooled
+from apportion.decompose.reactions.model import FIRST, ReactionModel, learn, pooled, standardised_features, turn_places
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.errors import UnitError
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.decompose.ensembling.component import Component
-from apportion.decompose.reactions.pooled_ridge import fit
+from apportion.decompose.reactions.model import fit
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.resampling import Sampling, drawn_counts, percentile_interval
 

@@ -22,17 +22,14 @@ import pyarrow as pa
 from apportion.corpus.session import Episode, Session
 from apportion.decompose.influence.chat_text import ChatText, load_tokenizer
 from apportion.decompose.influence.follower import SILENCE, Reply, prompt_of, reply_to
-from apportion.decompose.influence.intents import Intent, read_intents
-from apportion.decompose.influence.log_likelihood_ratio import shift_of
-from apportion.decompose.influence.preflight import named_model
-from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError
+from apportion.decompose.influence.preflight import Intent, named_model, read_intents
+from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError, shift_of
 from apportion.decompose.influence.served_scorer import ServedMeasurer, ServerPromptFormat
-from apportion.decompose.influence_settings import InfluenceSettings
-from apportion.decompose.prompt_building.anonymize import disguise
-from apportion.decompose.prompt_building.pseudonymize import PseudonymMap
+from apportion.decompose.method import TurnScore
+from apportion.decompose.method_settings import InfluenceSettings
+from apportion.decompose.prompt_building.pseudonymize import PseudonymMap, disguise
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import model_digest
 from apportion.llm_client.request import ChatRequest
@@ -97,7 +94,7 @@ def _measured_here(
     chosen: InfluenceSettings, digest: str, questions: tuple[Question, ...]
 ) -> tuple[LogprobResult, ...]:
     """What a model on this machine measures; the ratings of a session ask the same, one after the other."""
-    from apportion.decompose.influence.model_cache import opened
+    from apportion.decompose.influence.local_scorer import opened
 
     measurer = opened(chosen)
     measured: list[LogprobResult] = []

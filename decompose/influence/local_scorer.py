@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from apportion.decompose.influence.chat_text import ChatText, load_tokenizer, place_of, words
 from apportion.decompose.influence.prefix_tree import Sequenced, SharedPrefixes, can_share
 from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError, check_replies, common_length
+from apportion.decompose.method_settings import InfluenceSettings
 from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import model_digest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -145,3 +148,23 @@ def load_measurer(
             "and *.safetensors, in a folder or on the Hugging Face Hub (which needs a network or an earlier download)."
         ) from None
     return LocalMeasurer(model.to(device), tokenizer, name=name, context_tokens=context_tokens)
+
+
+def opened(chosen: InfluenceSettings) -> LocalMeasurer:
+    """The measurer that ``chosen.model`` names.
+
+    Raises InputError: See `apportion.decompose.influence.local_scorer.load_measurer`.
+    """
+    assert chosen.model is not None
+    return _opened(chosen.model, model_digest(chosen.model), chosen.device, chosen.dtype, chosen.context_tokens)
+
+
+@lru_cache(maxsize=1)
+def _opened(name: str, digest: str, device: str, dtype: str, context_tokens: int | None) -> LocalMeasurer:
+    """Read again only where the files are others."""
+    return load_measurer(
+        name,
+        device="cuda" if device == "cuda" else "cpu",
+        dtype="bfloat16" if dtype == "bfloat16" else "float32",
+        context_tokens=context_tokens,
+    )

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from apportion.corpus.schema import DESCRIPTORS
 from apportion.corpus.session import Background, Episode
+from apportion.decompose.settings import LLMMethodSettings
 
 ROLES = frozenset(
     {
@@ -205,3 +206,29 @@ def _cased(old: str, new: str | None) -> str:
     if old.islower():
         return new.lower()
     return new if new != new.lower() else new.capitalize()
+
+
+@dataclass(frozen=True)
+class AnonymizedEpisode:
+    """An episode, its descriptors and the question as the model gets them, and the way back to the real names.
+
+    The real names are kept in memory alone: they are found anew from the corpus at every run.
+    """
+
+    episode: Episode
+    descriptors: pa.Table | None
+    question: str | None
+    renaming: PseudonymMap | None = None
+
+    def reveal(self, text: str) -> str:
+        """What the model wrote, or an error that quotes it, with the real names."""
+        return text if self.renaming is None else self.renaming.back(text)
+
+
+def disguise(episode: Episode, descriptors: pa.Table | None, settings: LLMMethodSettings) -> AnonymizedEpisode:
+    """What the settings let the model see of ``episode``."""
+    if not settings.pseudonyms:
+        return AnonymizedEpisode(episode, descriptors, settings.question)
+    names = renaming(episode, settings.names)
+    question = None if settings.question is None else names.template(settings.question)
+    return AnonymizedEpisode(names.episode(episode), names.descriptors(descriptors), question, names)

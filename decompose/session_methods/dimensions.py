@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, Session
+from apportion.decompose.method import TurnScore
 from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.session_methods import llm
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import listed
 from apportion.llm_client.request import ChatRequest

@@ -53,7 +53,7 @@ class ExactChoice:
     most_acts : int
         An episode of more acts has no labels.
     rollouts, seed : int
-        Plays of each history, at least 1, and what they draw by: `apportion.decompose.savoir_settings.SavoirSettings`.
+        Plays of each history, at least 1, and what they draw by: `apportion.decompose.method_settings.SavoirSettings`.
     """
 
     corpus: Corpus

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.session import Episode
+from apportion.decompose.method import TurnScore
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.features.vocal_intensity_model.model import (
     IntensityModel,
     against_usual,

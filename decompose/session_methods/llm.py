@@ -14,13 +14,13 @@ from dataclasses import replace
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, Session
-from apportion.decompose.prompt_building.anonymize import AnonymizedEpisode, disguise
+from apportion.decompose.method import TurnScore
 from apportion.decompose.prompt_building.chunks import averaged, parts_of, reconcile
 from apportion.decompose.prompt_building.prompt import Prompt, prompt_for
+from apportion.decompose.prompt_building.pseudonymize import AnonymizedEpisode, disguise
 from apportion.decompose.prompt_building.reply import REPLY_SCHEMA, TurnAnswer, parse_reply
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings, LLMMethodSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.prompts.strict_json import check_finished
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest

@@ -12,11 +12,10 @@ import pyarrow as pa
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
 from apportion.corpus.session import Episode, Session
-from apportion.decompose.method import Method, RolloutMethod, SessionMethod
+from apportion.decompose.method import Method, RolloutMethod, SessionMethod, TurnScore
 from apportion.decompose.methods import find_method
 from apportion.decompose.prompt_building.reply import LARGEST
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.environments.concurrent_rollouts import mapped
 from apportion.environments.episode_restorer import Rollable
 from apportion.foundation.errors import InputError, UnitError

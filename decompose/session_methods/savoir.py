@@ -11,18 +11,19 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from apportion.corpus.session import Episode
-from apportion.decompose.savoir_settings import SavoirSettings
+from apportion.decompose.method import TurnScore
+from apportion.decompose.method_settings import SavoirSettings
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.shapley import marginal
 from apportion.decompose.shapley.value_function import BatchedValueFunction, NoisyValueFunction
 from apportion.decompose.shapley.values import (
     InsufficientBudgetError,
     Sampling,
     ShapleyValues,
+    by_prefix,
     default_budget,
     shapley_values,
+    without_each,
 )
-from apportion.decompose.turn_score import TurnScore
 from apportion.environments.episode_restorer import Rollable
 from apportion.environments.rollout import Rollouts, RolloutUtility
 from apportion.foundation.errors import UnitError
@@ -149,7 +150,7 @@ def expected_utility(
     """Expected utility after each act less that before it: prospective, and no Shapley value."""
     credited = _Credited.of(episode, settings, played)
     value = BatchedValueFunction(credited.rollouts.all_played_on)
-    return credited.judgements(lambda: marginal.by_prefix(value, credited.acts, drawn_alike=settings.savoir.same_seeds))
+    return credited.judgements(lambda: by_prefix(value, credited.acts, drawn_alike=settings.savoir.same_seeds))
 
 
 def leave_one_out(
@@ -158,6 +159,4 @@ def leave_one_out(
     """Expected utility of the whole history less that without the act."""
     credited = _Credited.of(episode, settings, played)
     value = BatchedValueFunction(credited.rollouts.all_played_on)
-    return credited.judgements(
-        lambda: marginal.leave_one_out(value, credited.acts, drawn_alike=settings.savoir.same_seeds)
-    )
+    return credited.judgements(lambda: without_each(value, credited.acts, drawn_alike=settings.savoir.same_seeds))

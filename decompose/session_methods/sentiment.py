@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.session import Episode
+from apportion.decompose.method import TurnScore
 from apportion.decompose.reactions.vader import KEPT, tone
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession
 

@@ -8,8 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.audit.paraphrase import paraphrase_of
-from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS
+from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS, paraphrase_of
 from apportion.decompose.audit.sampling import audited
 from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.methods import METHODS

@@ -8,7 +8,6 @@ from typing import Any
 from apportion.corpus.session import Session
 from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.influence.preflight import check_influence
-from apportion.decompose.influence_settings import INFLUENCE
 from apportion.decompose.method import (
     Attribution,
     CorpusMethod,
@@ -23,6 +22,7 @@ from apportion.decompose.method import (
     StackedMethod,
     StudentMethod,
 )
+from apportion.decompose.method_settings import INFLUENCE
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.features.vocal_intensity_model.model import load_intensity_model
@@ -199,7 +199,7 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A decomposer learned on the corpus, and its judgements of every turn."""
     fix_threads(config)
     from apportion.decompose.corpus_methods.fit import fit_decomposer
-    from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+    from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 
     lessons = TrainingData(
         inputs.split_episodes(config.rating),

@@ -63,8 +63,8 @@ def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa
 
 
 def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
-    from apportion.decompose.corpus_methods.end_to_end import train_directly
-    from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+    from apportion.decompose.corpus_methods.fit import train_directly
+    from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 
     name = name_of(inputs.unit)
     lessons = TrainingData(

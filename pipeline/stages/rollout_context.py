@@ -8,9 +8,9 @@ from typing import Any
 
 from apportion.corpus.session import Session
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
+from apportion.decompose.language_models import CALLED, cast_of
 from apportion.decompose.method import Method, RolloutMethod
 from apportion.decompose.methods import PLAYING
-from apportion.decompose.rollout_agents import CALLED, cast_of
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.episode_restorer import Rollable
 from apportion.environments.registry import asked_of, identity_of, maker_of, open_session

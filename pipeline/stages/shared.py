@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from apportion.corpus.session import Session
+from apportion.decompose.language_models import CALLED, cast_of
 from apportion.decompose.method import Method, RolloutMethod, SessionMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.reward_models import reward_models
-from apportion.decompose.rollout_agents import CALLED, cast_of
 from apportion.environments.registry import asked_of
 from apportion.foundation.errors import InputError, errors_called
 from apportion.llm_client.transport.consent import who_reads

@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from apportion.decompose.influence.log_likelihood_ratio import shift_of
-from apportion.decompose.influence.scorer import LogprobResult, LogprobScorer, Prompt
+from apportion.decompose.influence.scorer import LogprobResult, LogprobScorer, Prompt, shift_of
 from apportion.foundation.arrays import Floats
 from apportion.rlhf.stackelberg.instances.instance import Instance
 from apportion.rlhf.stackelberg.questions import OPEN, speech_chat

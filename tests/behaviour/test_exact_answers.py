@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.cache_key import configured
-from apportion.decompose.corpus_methods.ircr import IRCR
+from apportion.decompose.corpus_methods.objectives import IRCR
 from apportion.decompose.corpus_methods.rudder import RUDDER
 from apportion.decompose.method import Attribution, Raw
 from apportion.decompose.methods import METHODS, Method

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.decompose.prompt_building.anonymize import disguise
 from apportion.decompose.prompt_building.prompt import load_prompt
+from apportion.decompose.prompt_building.pseudonymize import disguise
 from apportion.decompose.settings import LLMMethodSettings
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.history_windows import history_text, history_windows, said_by, window

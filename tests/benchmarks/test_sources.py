@@ -12,7 +12,7 @@ import pytest
 
 from apportion.corpus.schema import SPLITS
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.settings import DecomposeSettings
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks import sources

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import apportion.decompose as package
 from apportion.decompose import DecomposeSettings, Decomposition, LLMSession, TurnReward, decompose_dialogue
-from apportion.decompose.method import SessionMethod
+from apportion.decompose.method import SessionMethod, TurnScore
 from apportion.decompose.methods import METHODS
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import InputError, UnitError
 from tests.decompose.session_methods.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, completion, serving

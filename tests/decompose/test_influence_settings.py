@@ -1,4 +1,4 @@
-from apportion.decompose.influence_settings import InfluenceSettings
+from apportion.decompose.method_settings import InfluenceSettings
 
 
 def test_folders_and_files_are_found_from_the_configuration(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apportion.decompose.llm_session import asker_of
+from apportion.decompose.language_models import asker_of
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.request import ChatMessage, ChatRequest

@@ -53,7 +53,7 @@ def test_a_package_brings_its_own_method(installed):
 
 def test_ours_come_before_a_package_s_of_the_same_name(installed):
     installed(uniform="tests.decompose.test_methods:MINE")
-    assert find_method("uniform").load == "apportion.decompose.session_methods.uniform:judge"
+    assert find_method("uniform").load == "apportion.decompose.session_methods.baselines:equal_shares"
     assert list(METHODS).count("uniform") == 1
 
 
@@ -73,7 +73,7 @@ def test_a_package_that_is_broken_is_named_when_it_is_used(installed):
 
 
 @pytest.mark.parametrize(
-    "load", ["no.such.module:x", "apportion.decompose.session_methods.uniform:nothing", "decompose.uniform", ":x"]
+    "load", ["no.such.module:x", "apportion.decompose.session_methods.baselines:nothing", "decompose.uniform", ":x"]
 )
 def test_code_that_cannot_be_imported_is_told(load):
     with pytest.raises(InputError, match="method 'x': cannot load"):

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.session import Rating, Session, Turn
-from apportion.decompose.audit.paraphrase import paraphrase_of
-from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS
+from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS, paraphrase_of
 from apportion.decompose.prompt_building.prompt import PROMPTS, DialoguePart, load_prompt
 from apportion.decompose.settings import DecomposeSettings
 from tests.decompose.audit.cases import SEEN, TALK, clean, prompts

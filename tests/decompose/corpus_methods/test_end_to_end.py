@@ -11,9 +11,8 @@ from torch import Tensor
 from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.decompose.corpus_methods.end_to_end import DirectModel, train_directly
-from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.fit import DirectModel, fit_decomposer, train_directly
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import project

@@ -13,7 +13,7 @@ from apportion.corpus.schema import REWARDS, UTTERANCE_FEATURES
 from apportion.corpus.session import Episode, Turn
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import project

@@ -5,9 +5,7 @@ import math
 import pytest
 import torch
 
-from apportion.decompose.corpus_methods.geli import GELI
-from apportion.decompose.corpus_methods.ircr import IRCR
-from apportion.decompose.corpus_methods.rrd import RRD
+from apportion.decompose.corpus_methods.objectives import GELI, IRCR, RRD
 from apportion.decompose.corpus_methods.rudder import RUDDER
 from apportion.decompose.settings import GELISettings, RRDSettings, RudderSettings
 from apportion.reward_model.learning.objective import Batch

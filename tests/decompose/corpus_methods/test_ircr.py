@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from apportion.decompose.corpus_methods.ircr import IRCR
+from apportion.decompose.corpus_methods.objectives import IRCR
 from apportion.reward_model.learning.objective import Batch
 
 

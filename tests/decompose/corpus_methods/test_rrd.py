@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from apportion.decompose.corpus_methods.rrd import RRD
+from apportion.decompose.corpus_methods.objectives import RRD
 from apportion.decompose.settings import RRDSettings
 from apportion.foundation.errors import InputError
 from apportion.reward_model.learning.objective import Batch

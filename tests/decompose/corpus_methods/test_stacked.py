@@ -17,8 +17,8 @@ from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods import stacked
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.stacked import sources_of, travelled
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
-from apportion.decompose.ensembling.standardize import standardised
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
+from apportion.decompose.ensembling.component import standardised
 from apportion.decompose.method import Section
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reactions.extract import arrange

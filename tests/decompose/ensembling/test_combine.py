@@ -9,9 +9,8 @@ import pytest
 
 from apportion.corpus.schema import HISTORY, REWARDS, SOURCES, SPLITS
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.decompose.ensembling.combine import mix
 from apportion.decompose.ensembling.component import Component
-from apportion.decompose.ensembling.stacking import weigh
+from apportion.decompose.ensembling.stacking import mix, weigh
 from apportion.decompose.reactions.model import FittedReactionModel
 from apportion.foundation.errors import UnitError
 from tests.decompose.ensembling.opinions import dialogues, opinion

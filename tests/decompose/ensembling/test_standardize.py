@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.decompose.ensembling.component import Component
-from apportion.decompose.ensembling.standardize import APART, agreement, standardised
+from apportion.decompose.ensembling.component import APART, Component, agreement, standardised
 from tests.decompose.ensembling.opinions import dialogues, opinion
 
 

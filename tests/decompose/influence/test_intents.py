@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from apportion.decompose.influence.intents import Intent, read_intents
+from apportion.decompose.influence.preflight import Intent, read_intents
 from apportion.foundation.errors import InputError
 
 ROW = {"session_id": "s1", "turn": 4, "desired": ["Yes.", "Sure\u2028!"], "undesired": ["No."]}

@@ -3,8 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.decompose.influence.log_likelihood_ratio import advantages, shift_of, shifts
-from apportion.decompose.influence.scorer import LogprobResult, Prompt, check_replies, common_length
+from apportion.decompose.influence.scorer import (
+    LogprobResult,
+    Prompt,
+    advantages,
+    check_replies,
+    common_length,
+    shift_of,
+    shifts,
+)
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.request import ChatMessage
 

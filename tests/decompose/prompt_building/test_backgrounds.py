@@ -7,9 +7,9 @@ import pytest
 
 from apportion.corpus.session import ENVIRONMENT, Background
 from apportion.decompose.audit.perturbations import PERTURBATIONS
-from apportion.decompose.prompt_building.backgrounds import INTRODUCTION
 from apportion.decompose.prompt_building.prompt import PROMPTS, DialoguePart, load_prompt, prompt_for
 from apportion.decompose.prompt_building.pseudonymize import renaming
+from apportion.decompose.prompt_building.transcript import INTRODUCTION
 from apportion.decompose.settings import DecomposeSettings
 from tests.decompose.audit.cases import clean
 from tests.decompose.sessions import session

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.decompose.reactions.load_corpora import gather
+from apportion.decompose.reactions.transfer import gather
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.errors import InputError
 from tests.behaviour.small import write_small_corpus

@@ -15,7 +15,7 @@ from apportion.corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import project
 from apportion.decompose.reactions.cues import CUES

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from apportion.decompose.reactions.pooled_ridge import PENALTIES, fit, pooled
+from apportion.decompose.reactions.model import PENALTIES, fit, pooled
 
 RNG = np.random.default_rng(0)
 

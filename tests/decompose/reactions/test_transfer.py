@@ -16,7 +16,7 @@ from apportion.corpus.schema import HISTORY, REWARDS
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.pretrained import Prior, TrainingProvenance, write_prior
 from apportion.decompose.reactions.transfer import PooledCorpora, PriorProvenance, learn_prior, opinions, prior_for

@@ -7,7 +7,7 @@ import pytest
 from apportion.corpus.session import Rating
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.cache_key import configured
-from apportion.decompose.llm_session import asker_of
+from apportion.decompose.language_models import asker_of
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project
 from apportion.decompose.prompt_building.prompt import Prompt, load_prompt

@@ -5,10 +5,9 @@ import pytest
 from apportion.corpus.schema import REWARDS, UTTERANCE_FEATURES
 from apportion.corpus.session import Rating
 from apportion.decompose import methods
-from apportion.decompose.method import Input, SessionMethod
+from apportion.decompose.method import Input, SessionMethod, TurnScore
 from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.session import LLMSession
 from tests.decompose.sessions import descriptors, session

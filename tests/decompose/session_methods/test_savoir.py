@@ -12,7 +12,8 @@ from apportion.corpus.session import Episode, Rating, Turn
 from apportion.decompose.method import RolloutMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import apply_constants
-from apportion.decompose.session_methods import episode_score, savoir
+from apportion.decompose.session_methods import savoir
+from apportion.decompose.session_methods.baselines import episode_score
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.environment import Action
@@ -175,7 +176,7 @@ def test_the_two_principles_apart_and_the_baselines() -> None:
     assert values("expected-utility", episode(3), game) == pytest.approx([5, 2, 0])
     assert values("leave-one-out", episode(3), game) == pytest.approx([6, 2, 0])
     assert values("savoir", episode(3), game) == pytest.approx([5.5, 1, 0.5])
-    undivided = episode_score.judge(episode(3), None, DecomposeSettings(), None)
+    undivided = episode_score(episode(3), None, DecomposeSettings(), None)
     assert [judgement.value for judgement in undivided] == [4.0] * 3
 
 
@@ -290,7 +291,7 @@ def test_every_method_is_callable_as_registered() -> None:
     assert set(PLAYING) == {
         "savoir", "savoir-paper", "savoir-paper-raw", "shapley-hindsight", "expected-utility", "leave-one-out",
     }  # fmt: skip
-    assert callable(savoir.savoir) and find_method("episode-score").resolve() is episode_score.judge
+    assert callable(savoir.savoir) and find_method("episode-score").resolve() is episode_score
 
 
 @pytest.mark.parametrize("name", PLAYING)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.decompose.shapley.min_max import are_equal, min_max
+from apportion.decompose.projection import are_equal, min_max
 
 
 def test_appendix_b_s_worked_figures() -> None:

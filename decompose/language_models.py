@@ -1,14 +1,41 @@
-"""Who plays sessions on for a method, and by which language model: from the settings of a run."""
+"""The language models of a decomposition: who is asked, and who plays sessions on."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from apportion.decompose.method import RolloutMethod
 from apportion.decompose.methods import PLAYING
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.role_assignment import RoleAssignment
 from apportion.llm_client.model_spec import ModelSpec
+from apportion.llm_client.session import LLMSession
+
+TOO_LONG = "Long dialogues are asked in parts where decompose.llm.context_tokens says what the model takes."
+
+
+def asker_of(
+    settings: DecomposeSettings,
+    *,
+    cache: Path | None = None,
+    recorded: Path | None = None,
+    record: Path | None = None,
+    prices: Path | None = None,
+    budget_usd: float | None = None,
+) -> LLMSession:
+    """Lends the language model of ``settings.llm``; the files and the budget are `llm_client.session.LLMSession`'s."""
+    return LLMSession(
+        settings.llm,
+        cache=cache,
+        recorded=recorded,
+        record=record,
+        prices=prices,
+        budget_usd=budget_usd,
+        called="decompose.llm",
+        too_long=TOO_LONG,
+    )
+
 
 CALLED = f"decompose.{PLAYING}"
 """The section, for errors."""
