@@ -175,7 +175,7 @@ def of_fold(
     """The scores that each form's model gives all turns, by the training sessions of ``splits``, and their mean."""
     model, scores = RewardModelSettings(), {}
     episodes = SplitEpisodes(material.episodes, splits)
-    lessons = TrainingData(
+    data = TrainingData(
         episodes, material.embeddings, reactions=material.reactions, judgements=material.judged["sentiment"]
     )
     how = TrainingConfig(settings, model, seed)
@@ -183,12 +183,12 @@ def of_fold(
     if method == PEOPLE:
         judged = material.by_people
     elif isinstance(declared, ObjectiveMethod):
-        found = learned(declared, lessons, how, _quiet)
+        found = learned(declared, data, how, _quiet)
         judged = turn_values(found.history_windows, "raw_reward", found.rewards(scores_known=True), method, seed)
         direct = found.rewards(scores_known=False)
         scores["direct"] = turn_values(found.history_windows, "reward", direct, method, seed)
     elif isinstance(declared, CorpusMethod):
-        judged = fit_decomposer(method, lessons, how, _quiet).judgements
+        judged = fit_decomposer(method, data, how, _quiet).judgements
     else:
         judged = material.judged[method]
     rewards, projection = project(judged, episodes, "relative", declared)

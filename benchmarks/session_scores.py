@@ -111,8 +111,8 @@ def predictions(method: str, seed: int, material: Material, held: TestSet) -> tu
         episodes = SplitEpisodes(material.episodes, splits)
         judged = material.uniform
         if isinstance(METHODS[method], CorpusMethod):
-            lessons = TrainingData(episodes, material.embeddings, reactions=material.reactions)
-            judged = fit_decomposer(method, lessons, TrainingConfig(settings, model, seed), _quiet).judgements
+            data = TrainingData(episodes, material.embeddings, reactions=material.reactions)
+            judged = fit_decomposer(method, data, TrainingConfig(settings, model, seed), _quiet).judgements
         rewards, projection = project(judged, episodes, "relative", METHODS[method])
         with tempfile.TemporaryDirectory() as folder:
             scores, _ = train_reward_model(

@@ -71,7 +71,7 @@ class Projection:
     says where s, rewards a unit of judgement, comes from: ``spread`` (one of the corpus), ``own`` (1: the values are
     rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``soft``
     says that the values are the rewards as they come (s = 1); ``soft share`` and ``soft fraction`` that nothing was
-    added to s * a; ``foretold`` that nobody gave a score, and s is 1/T; ``min-max`` that each
+    added to s * a; ``predicted`` that nobody gave a score, and s is 1/T; ``min-max`` that each
     episode's values were brought to 0 to 10 (`Raw.min_max`), with ``equal``
     those whose values were all the same. ``spread`` is s where it is one number. ``residuals`` are R~ - s * sum of j,
     one an episode (R~ - sum of j of ``min-max``); where the method hands out the score itself
@@ -153,7 +153,7 @@ def project(
     (`Raw`, Eq. 5 on the raw signal), whatever ``constraint`` and ``target`` say.
 
     Where nobody gave any score, the mean judgement of a dialogue stands for it, in the method's own units:
-    reward_t = j_t/T (``foretold``).
+    reward_t = j_t/T (``predicted``).
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def project(
             "more sessions or a larger training share."
         )
     if not any(episode.is_rated for episode in episodes.all):
-        return _foretold(judgements, ordered)
+        return _without_scores(judgements, ordered)
     mean = math.fsum(scores) / len(scores)
     offset = _lowest(episodes.all) if isinstance(method.scale, Attribution) else mean
     offset = offset if target == "relative" else 0.0
@@ -257,7 +257,7 @@ def _applied(
     return _with_rewards(judgements.take(pa.array(ordered.rows)), rewards, scales[ordered.episode]), projection
 
 
-def _foretold(judgements: pa.Table, table: _Table) -> tuple[pa.Table, Projection]:
+def _without_scores(judgements: pa.Table, table: _Table) -> tuple[pa.Table, Projection]:
     """No score to share out: values over T, which sum to the score that they foretell."""
     scales = 1.0 / table.turns
     rewards = scales[table.episode] * table.value

@@ -22,7 +22,7 @@ from apportion.reward_model.model import RewardModel
 
 
 def fit_decomposer(
-    method: str, lessons: TrainingData, how: TrainingConfig, progress: Progress, state: Path | None = None
+    method: str, data: TrainingData, config: TrainingConfig, progress: Progress, state: Path | None = None
 ) -> FittedReactionModel:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
 
@@ -47,42 +47,38 @@ def fit_decomposer(
     """
     declared = find_method(method)
     if isinstance(declared, StudentMethod):
-        return _taught(declared, lessons, how)
+        return _taught(declared, data, config)
     if isinstance(declared, StackedMethod):
-        return mixed(declared, lessons, how)
+        return mixed(declared, data, config)
     if isinstance(declared, ReactionMethod):
-        return _from_reactions(declared, lessons, how)
-    found = learned(declared, lessons, how, progress, state)
+        return _from_reactions(declared, data, config)
+    found = learned(declared, data, config, progress, state)
     rewards = found.rewards(scores_known=True)
-    judgements = turn_values(found.history_windows, "raw_reward", rewards, method, how.seed)
+    judgements = turn_values(found.history_windows, "raw_reward", rewards, method, config.seed)
     return FittedReactionModel(judgements, history_table(found.history))
 
 
-def _from_reactions(method: ReactionMethod, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
+def _from_reactions(method: ReactionMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
     """A closed fit: its code takes the reactions and gives judgements and history itself."""
-    if lessons.reactions is None:
+    if data.reactions is None:
         raise UnitError(
             f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
         )
-    section = how.settings.section_of(method)
+    section = config.settings.section_of(method)
     fit = method.resolve()
-    fitted: FittedReactionModel = fit(
-        method.name, lessons.episodes, lessons.reactions, section, how.seed, lessons.features
-    )
+    fitted: FittedReactionModel = fit(method.name, data.episodes, data.reactions, section, config.seed, data.features)
     return fitted
 
 
-def _taught(method: StudentMethod, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
+def _taught(method: StudentMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
     """A closed fit to what the method that teaches it has judged, and to no score."""
-    if lessons.reactions is None or lessons.judgements is None:
-        what = "no reaction was read" if lessons.reactions is None else f"{method.teacher.name} has judged no session"
+    if data.reactions is None or data.judgements is None:
+        what = "no reaction was read" if data.reactions is None else f"{method.teacher.name} has judged no session"
         raise UnitError(f"method {method.name!r}: {what}. Look in the quarantine table for the cause.")
     fit = method.resolve()
-    null = configured(method.teacher, how.settings).scale.null
-    read = lessons.reactions, lessons.judgements
-    taught: FittedReactionModel = fit(
-        method.name, lessons.episodes, *read, how.seed, null, lessons.features, lessons.asked
-    )
+    null = configured(method.teacher, config.settings).scale.null
+    read = data.reactions, data.judgements
+    taught: FittedReactionModel = fit(method.name, data.episodes, *read, config.seed, null, data.features, data.asked)
     return taught
 
 
@@ -102,8 +98,8 @@ class DirectModel:
 def train_directly(
     method: str,
     called: str,
-    lessons: TrainingData,
-    how: TrainingConfig,
+    data: TrainingData,
+    config: TrainingConfig,
     out: Path,
     progress: Progress,
     state: Path | None = None,
@@ -130,10 +126,10 @@ def train_directly(
         raise InputError(
             f"method {method!r} is no objective that a reward model could be trained on directly. Distil its rewards."
         )
-    found = learned(declared, lessons, how, progress, state)
+    found = learned(declared, data, config, progress, state)
     model = found.training.model
     if type(model) is RewardModel:  # A subclass is another architecture, which `from_pretrained` does not make.
         model.save_pretrained(out, training_figures(found.history, found.training))
     rewards = found.rewards(scores_known=False)
-    scores = turn_values(found.history_windows, "reward", rewards, called, how.seed)
+    scores = turn_values(found.history_windows, "reward", rewards, called, config.seed)
     return DirectModel(scores, history_table(found.history), found.score_offset)

@@ -94,21 +94,21 @@ class TrainedDecomposer:
 
 
 def learned(
-    method: Method, lessons: TrainingData, how: TrainingConfig, progress: Progress, state: Path | None = None
+    method: Method, data: TrainingData, config: TrainingConfig, progress: Progress, state: Path | None = None
 ) -> TrainedDecomposer:
     """Train the network of ``method``, an objective, as `decompose.corpus_methods.fit.fit_decomposer` describes.
 
     Raises InputError: The method is no objective, or nothing can work before a setting is changed. UnitError: No
     training session, a score or loss that is not finite, no local value for any training turn.
     """
-    objective = _objective(method, how.settings)
-    reading = read_turns(lessons.episodes.all, lessons.embeddings, how.model)
+    objective = _objective(method, config.settings)
+    reading = read_turns(data.episodes.all, data.embeddings, config.model)
     windows = reading.history_windows
-    train_rows = rows_of_split(windows, lessons.episodes.splits, "train")
-    validation_rows = rows_of_split(windows, lessons.episodes.splits, "validation")
-    mean, scores = _mean_and_scores(windows, lessons.episodes.all, train_rows)
+    train_rows = rows_of_split(windows, data.episodes.splits, "train")
+    validation_rows = rows_of_split(windows, data.episodes.splits, "validation")
+    mean, scores = _mean_and_scores(windows, data.episodes.all, train_rows)
     # R~ is what the rewards shall sum to: learned any other way, they would miss it by the mean.
-    expected = mean if how.settings.target == "score" else 0.0
+    expected = mean if config.settings.target == "score" else 0.0
     offset = mean - expected
     returns = scores - offset
     lengths = np.diff(windows.offsets).astype(np.float64)
@@ -116,12 +116,12 @@ def learned(
     if isinstance(method, MixedObjective) and train_rows:
         shares = (returns / lengths)[train_rows]
         turn_rewards = local_values(
-            method.local, windows, lessons.episodes.all, lessons.features, train_rows, shares, how.settings
+            method.local, windows, data.episodes.all, data.features, train_rows, shares, config.settings
         )
     of_training = returns[train_rows], lengths[train_rows]
-    network = network_of(objective, Task(reading, how.model, how.seed, *of_training, expected, offset))
-    data = Dataset(windows, network.inputs, torch.from_numpy(returns), turn_rewards, expected)
-    training = Training(network.model, objective, data, (train_rows, validation_rows), how.model, how.seed)
+    network = network_of(objective, Task(reading, config.model, config.seed, *of_training, expected, offset))
+    dataset = Dataset(windows, network.inputs, torch.from_numpy(returns), turn_rewards, expected)
+    training = Training(network.model, objective, dataset, (train_rows, validation_rows), config.model, config.seed)
     return TrainedDecomposer(training, train(training, progress, state), offset)
 
 

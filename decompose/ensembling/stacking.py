@@ -15,7 +15,7 @@ from apportion.corpus.schema import EPISODE_KEY, HISTORY, REWARDS, SOURCES
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.ensembling.component import Component, agreement, standardised
-from apportion.decompose.ensembling.predictiveness import FEWEST, SAMPLING, CrossValidatedR2, foretell
+from apportion.decompose.ensembling.predictiveness import FEWEST, SAMPLING, CrossValidatedR2, cross_validate
 from apportion.decompose.reactions.model import FittedReactionModel
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
@@ -49,7 +49,7 @@ class ComponentWeight:
     weight: float
     low: float | None
     high: float | None
-    foretold: CrossValidatedR2
+    predicted: CrossValidatedR2
     why: str
 
 
@@ -68,7 +68,7 @@ class StackingWeights:
     """
 
     sources: tuple[str, ...]
-    foretold: tuple[CrossValidatedR2, ...]
+    predicted: tuple[CrossValidatedR2, ...]
     whys: tuple[str, ...]
     strengths: Floats
     alike: Floats
@@ -89,7 +89,7 @@ class StackingWeights:
         taken = self.of(everything)
         ends = [percentile_interval(column, SAMPLING.confidence) for column in self._drawn(everything).T]
         whys = [SAID if why in (FORETELLS, TRUSTED) and not w else why for why, w in zip(self.whys, taken, strict=True)]
-        rows = zip(self.sources, taken, ends, self.foretold, whys, strict=True)
+        rows = zip(self.sources, taken, ends, self.predicted, whys, strict=True)
         return tuple(ComponentWeight(name, float(w), low, high, of, why) for name, w, (low, high), of, why in rows)
 
     def _drawn(self, known: Sequence[bool]) -> Floats:
@@ -127,7 +127,7 @@ def weigh(
     given : mapping of str to float, optional
         Weights by source that are taken as they are; a source that it does not name has none.
     """
-    found = foretell(sources, training)
+    found = cross_validate(sources, training)
     names = tuple(source.name for source in sources)
     if given is not None:
         taken = [given.get(name, 0.0) for name in names]
@@ -268,7 +268,7 @@ def mix(
     figures = [
         {"step": 1, "metric": f"{what} of {of.source}", "value": value}
         for of in weighing.weights
-        for what, value in (("weight", of.weight), ("R^2", of.foretold.explained))
+        for what, value in (("weight", of.weight), ("R^2", of.predicted.explained))
     ]
     return FittedReactionModel(
         pa.Table.from_pylist(rows, schema=REWARDS.arrow),
@@ -308,10 +308,10 @@ def _rows(
 def _table(method: str, seed: int, weights: Sequence[ComponentWeight]) -> pa.Table:
     rows = []
     for of in weights:
-        low, high = of.foretold.interval
+        low, high = of.predicted.interval
         rows.append({
             "method": method, "seed": seed, "source": of.source, "weight": of.weight, "low": of.low, "high": of.high,
-            "explained": of.foretold.explained, "explained_low": low, "explained_high": high,
-            "sessions": of.foretold.sessions, "reason": of.why,
+            "explained": of.predicted.explained, "explained_low": low, "explained_high": high,
+            "sessions": of.predicted.sessions, "reason": of.why,
         })  # fmt: skip
     return pa.Table.from_pylist(rows, schema=SOURCES.arrow)

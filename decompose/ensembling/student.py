@@ -108,9 +108,9 @@ def learn_student(
     weights, penalty, errors = _ridge(x - mean, y, sizes)
     explained = 1.0 - float(errors @ errors) / float(y @ y)
     left_out = {}
-    for (place, values), foretold in zip(taught, _parts(targets - errors, sizes), strict=True):
+    for (place, values), predicted in zip(taught, _parts(targets - errors, sizes), strict=True):
         own = (features[offsets[place] : offsets[place + 1]] - mean) @ weights + bias
-        own[np.isfinite(values)] = foretold
+        own[np.isfinite(values)] = predicted
         left_out[reactions.episodes[place].key] = own
     return Student(centre, scale, mean, weights, bias, penalty, explained, left_out)
 

@@ -27,7 +27,7 @@ from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongE
 from apportion.decompose.influence.served_scorer import ServedMeasurer, ServerPromptFormat
 from apportion.decompose.method import TurnScore
 from apportion.decompose.method_settings import InfluenceSettings
-from apportion.decompose.prompt_building.pseudonymize import PseudonymMap, disguise
+from apportion.decompose.prompt_building.pseudonymize import PseudonymMap, anonymize
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import UnitError
@@ -77,7 +77,7 @@ def judge_served(
     Raises InputError: The server does not tell it, or cannot be asked at all; a file of intents that cannot be read.
     UnitError: A turn's context is longer than the model reads, or the server failed.
     """
-    chosen, shown = settings.influence, disguise(episode, None, settings.llm)
+    chosen, shown = settings.influence, anonymize(episode, None, settings.llm)
     questions = questions_of(shown.episode, chosen, shown.renaming)
     measured: list[LogprobResult] = []
     for one in questions:
@@ -120,7 +120,7 @@ def requests_for(
     """
     listed: list[tuple[ChatRequest, RequestMeta]] = []
     for episode in session.episodes(rating_name):
-        shown = disguise(episode, None, settings.llm)
+        shown = anonymize(episode, None, settings.llm)
         for one in questions_of(shown.episode, settings.influence, shown.renaming):
             wording = _wording(settings, episode, one.turn)
             meta = RequestMeta(*episode.key, sample=0, turns=(one.turn,))

@@ -225,7 +225,7 @@ class AnonymizedEpisode:
         return text if self.renaming is None else self.renaming.back(text)
 
 
-def disguise(episode: Episode, descriptors: pa.Table | None, settings: LLMMethodSettings) -> AnonymizedEpisode:
+def anonymize(episode: Episode, descriptors: pa.Table | None, settings: LLMMethodSettings) -> AnonymizedEpisode:
     """What the settings let the model see of ``episode``."""
     if not settings.pseudonyms:
         return AnonymizedEpisode(episode, descriptors, settings.question)

@@ -17,7 +17,7 @@ from apportion.corpus.session import Episode, Session
 from apportion.decompose.method import TurnScore
 from apportion.decompose.prompt_building.chunks import averaged, parts_of, reconcile
 from apportion.decompose.prompt_building.prompt import Prompt, prompt_for
-from apportion.decompose.prompt_building.pseudonymize import AnonymizedEpisode, disguise
+from apportion.decompose.prompt_building.pseudonymize import AnonymizedEpisode, anonymize
 from apportion.decompose.prompt_building.reply import REPLY_SCHEMA, TurnAnswer, parse_reply
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings, LLMMethodSettings
@@ -56,7 +56,7 @@ def episode_requests(
     """Every first request about one episode; raises as `requests_for`."""
     if not episode.target_turns:
         return []
-    disguised = disguise(episode, descriptors, settings.llm)
+    disguised = anonymize(episode, descriptors, settings.llm)
     return list(_first_requests(_prompt(episode, settings), disguised, settings.llm))
 
 
@@ -70,7 +70,7 @@ def judge(
     """
     if not episode.target_turns:
         return []
-    disguised = disguise(episode, descriptors, settings.llm)
+    disguised = anonymize(episode, descriptors, settings.llm)
     try:
         judgements = _judgements(_prompt(episode, settings), disguised, settings.llm, asker)
     except UnitError as error:

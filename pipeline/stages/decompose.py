@@ -201,7 +201,7 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from apportion.decompose.corpus_methods.fit import fit_decomposer
     from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 
-    lessons = TrainingData(
+    data = TrainingData(
         inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
         inputs.table("features", "utterance_features"),
@@ -209,8 +209,8 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("judge", "judgements"),
         chosen_count(inputs),
     )
-    how = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
-    fitted = fit_decomposer(name_of(inputs.unit), lessons, how, work.progress, work.training_state)
+    training = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
+    fitted = fit_decomposer(name_of(inputs.unit), data, training, work.progress, work.training_state)
     weighed = {} if fitted.sources is None else {"sources": fitted.sources}
     return Outputs({"judgements": fitted.judgements, "history": fitted.history, **weighed})
 
@@ -282,7 +282,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "target": config.decompose.target,
         "reward_units": isinstance(scale, ScoreUnits),
         "null": scale.null,
-        "attribution": [scale.how, scale.highest] if isinstance(scale, Attribution) else [None, None],
+        "attribution": [scale.training, scale.highest] if isinstance(scale, Attribution) else [None, None],
         **constraint,
         **alone,
         **held_to,

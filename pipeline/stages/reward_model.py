@@ -67,14 +67,14 @@ def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.
     from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 
     name = name_of(inputs.unit)
-    lessons = TrainingData(
+    data = TrainingData(
         inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
         inputs.table("features", "utterance_features"),
     )
-    how = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
+    training = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
     trained = train_directly(
-        taught_by(name).method.name, name, lessons, how, work.out / "model", work.progress, work.training_state
+        taught_by(name).method.name, name, data, training, work.out / "model", work.progress, work.training_state
     )
     return trained.scores, trained.history, trained.score_offset
 

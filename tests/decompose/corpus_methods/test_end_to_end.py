@@ -38,18 +38,14 @@ def direct(  # type: ignore[no-untyped-def]
     settings: DecomposeSettings = SETTINGS,
     **changes,
 ) -> DirectModel:
-    lessons = TrainingData(
-        SplitEpisodes(episodes, splits_of(episodes)), signal_embeddings(episodes), faces_of(episodes)
-    )
+    data = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), signal_embeddings(episodes), faces_of(episodes))
     how = TrainingConfig(settings, small(**changes), 0)
-    return train_directly(method, f"{method}-direct", lessons, how, out, ignore)
+    return train_directly(method, f"{method}-direct", data, how, out, ignore)
 
 
 def judged(method: str, settings: DecomposeSettings = SETTINGS, **changes: object):  # type: ignore[no-untyped-def]
-    lessons = TrainingData(
-        SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES), faces_of(EPISODES)
-    )
-    return fit_decomposer(method, lessons, TrainingConfig(settings, small(**changes), 0), ignore).judgements
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES), faces_of(EPISODES))
+    return fit_decomposer(method, data, TrainingConfig(settings, small(**changes), 0), ignore).judgements
 
 
 def rewards(model: DirectModel) -> list[float]:
@@ -89,9 +85,9 @@ def full_loss_steps(settings: RewardModelSettings, score_offset: float) -> list[
 def test_rrd_with_more_turns_than_a_dialogue_has_is_the_full_loss(tmp_path: Path) -> None:
     settings = small(epochs=1, batch=16, dropout=0.0)
     splits = splits_of(EPISODES, train=0.6, validation=0.0)
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES))
+    data = TrainingData(SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES))
     trained = train_directly(
-        "rrd", "rrd-direct", lessons, TrainingConfig(DecomposeSettings(), settings, 0), tmp_path, ignore
+        "rrd", "rrd-direct", data, TrainingConfig(DecomposeSettings(), settings, 0), tmp_path, ignore
     )
     assert trained.score_offset == pytest.approx(np.mean([e.score for e in EPISODES[:48]]))
     np.testing.assert_allclose(rewards(trained), full_loss_steps(settings, trained.score_offset), rtol=1e-4, atol=1e-5)
@@ -174,8 +170,8 @@ def test_it_learns_what_the_target_says(tmp_path: Path, target: str) -> None:
 def test_it_is_saved_and_read_like_any_reward_model(tmp_path: Path) -> None:
     episodes = EPISODES[:12]
     settings = small(save_tiny(tmp_path / "tiny"), freeze_backbone=False, epochs=1)
-    lessons, how = TrainingData(SplitEpisodes(episodes, splits_of(episodes))), TrainingConfig(SETTINGS, settings, 0)
-    trained = train_directly("rrd-ls", "rrd-ls-direct", lessons, how, tmp_path / "model", ignore)
+    data, how = TrainingData(SplitEpisodes(episodes, splits_of(episodes))), TrainingConfig(SETTINGS, settings, 0)
+    trained = train_directly("rrd-ls", "rrd-ls-direct", data, how, tmp_path / "model", ignore)
     model = RewardModel.from_pretrained(tmp_path / "model")
     _, values = model.score_episodes(episodes)
     np.testing.assert_allclose(values, rewards(trained), atol=1e-6)

@@ -35,8 +35,8 @@ def fit(  # type: ignore[no-untyped-def]
     table = signal_embeddings(episodes)
     faces = faces_of(episodes)
     settings = SETTINGS.model_copy(update={"target": target})
-    lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), table, faces)
-    return fit_decomposer(method, lessons, TrainingConfig(settings, small(**changes), seed), ignore)[:2]
+    data = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), table, faces)
+    return fit_decomposer(method, data, TrainingConfig(settings, small(**changes), seed), ignore)[:2]
 
 
 def faces_of(episodes: list[Episode]) -> pa.Table:
@@ -113,8 +113,8 @@ def test_dialogues_of_one_turn_and_without_turns(method: str) -> None:
     settings = small(epochs=1)
     if method == "rrd-ls":
         short = [Episode(e.session_id, (*e.turns, Turn(2, "user", "ok")), e.rating) for e in short]
-    lessons = TrainingData(SplitEpisodes([*short, *silent], splits_of(short)), table, faces)
-    judgements = fit_decomposer(method, lessons, TrainingConfig(SETTINGS, settings, 0), ignore).judgements
+    data = TrainingData(SplitEpisodes([*short, *silent], splits_of(short)), table, faces)
+    judgements = fit_decomposer(method, data, TrainingConfig(SETTINGS, settings, 0), ignore).judgements
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
     assert set(judgements.column("session_id").to_pylist()) == {e.session_id for e in short}
 
@@ -143,9 +143,9 @@ def test_a_score_that_is_no_number_is_named_whatever_the_method(method: str) -> 
 
 
 def test_a_mix_with_faces_says_where_none_was_seen() -> None:
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES))
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES))
     with pytest.raises(UnitError, match="no training turn has a value of 'affect'"):
-        fit_decomposer("rrd-va", lessons, TrainingConfig(SETTINGS, small(), 0), ignore)
+        fit_decomposer("rrd-va", data, TrainingConfig(SETTINGS, small(), 0), ignore)
 
 
 @pytest.mark.parametrize("method", LEARNED)
@@ -194,15 +194,15 @@ def test_identical_scores_give_rewards_of_about_zero() -> None:
 def test_a_backbone_can_be_trained_without_embeddings(tmp_path: Path, method: str) -> None:
     settings = small(save_tiny(tmp_path), freeze_backbone=False, epochs=1)
     episodes = EPISODES[:10]
-    lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), features=faces_of(episodes))
-    judgements = fit_decomposer(method, lessons, TrainingConfig(SETTINGS, settings, 0), ignore).judgements
+    data = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), features=faces_of(episodes))
+    judgements = fit_decomposer(method, data, TrainingConfig(SETTINGS, settings, 0), ignore).judgements
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
 
 
 def test_a_method_that_is_not_learned_is_refused() -> None:
     with pytest.raises(InputError, match="not learned on a corpus"):
-        lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)))
-        fit_decomposer("uniform", lessons, TrainingConfig(SETTINGS, small(), 0), ignore)
+        data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)))
+        fit_decomposer("uniform", data, TrainingConfig(SETTINGS, small(), 0), ignore)
 
 
 def test_a_score_that_is_not_finite_is_named() -> None:
@@ -212,6 +212,6 @@ def test_a_score_that_is_not_finite_is_named() -> None:
 
 
 def test_no_training_session_is_said() -> None:
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES, 0.0)), signal_embeddings(EPISODES))
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES, 0.0)), signal_embeddings(EPISODES))
     with pytest.raises(UnitError, match="no training session"):
-        fit_decomposer("rrd", lessons, TrainingConfig(SETTINGS, small(), 0), ignore)
+        fit_decomposer("rrd", data, TrainingConfig(SETTINGS, small(), 0), ignore)

@@ -16,7 +16,7 @@ from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods import stacked
 from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.stacked import sources_of, travelled
+from apportion.decompose.corpus_methods.stacked import pretrained_component, sources_of
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.component import standardised
 from apportion.decompose.method import Section
@@ -61,10 +61,10 @@ def fitted(
 ) -> tuple[pa.Table, dict[str, dict[str, Any]]]:
     given = {"methods": ("llm", "sentiment", "reaction", "reaction-llm", "mix"), "llm": {"prompt": "blind"}, **settings}
     how = TrainingConfig(DecomposeSettings.model_validate(given), small(), 3)
-    lessons = TrainingData(
+    data = TrainingData(
         SplitEpisodes(episodes, splits_of(episodes)), reactions=read, judgements=judged, features=features
     )
-    found = fit_decomposer(method, lessons, how, ignore)
+    found = fit_decomposer(method, data, how, ignore)
     assert found.sources is not None
     return found.judgements, {row["source"]: row for row in found.sources.to_pylist()}
 
@@ -164,8 +164,8 @@ def test_what_the_rater_did_is_a_source_by_itself() -> None:
     _, sources = fitted("mix", None, features=features)
     assert sources["behaviour"]["explained"] > 0.5
     how = TrainingConfig(DecomposeSettings(), small(), 0)
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, features=features)
-    (behaviour,) = sources_of(("behaviour",), lessons, how)
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, features=features)
+    (behaviour,) = sources_of(("behaviour",), data, how)
     assert behaviour.reads_replies and math.isnan(behaviour.values[EPISODES[0].key][0])
     values = np.concatenate([behaviour.values[e.key] for e in EPISODES])
     measured = np.isfinite(values)
@@ -174,8 +174,8 @@ def test_what_the_rater_did_is_a_source_by_itself() -> None:
 
 def test_the_student_that_ships_is_a_source_where_replies_are_read_as_it_needs() -> None:
     wide = padded(READ, 384)
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=wide)
-    (found,) = sources_of(("reactions-en",), lessons, TrainingConfig(DecomposeSettings(), small(), 0))
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=wide)
+    (found,) = sources_of(("reactions-en",), data, TrainingConfig(DecomposeSettings(), small(), 0))
     assert (found.name, found.dialogues_judged, found.left_out, found.reads_replies) == (
         "reactions-en",
         440,
@@ -207,10 +207,10 @@ def padded(read: pa.Table, width: int) -> pa.Table:
 
 def test_a_student_of_judgements_knows_how_many_dialogues_taught_it() -> None:
     how = TrainingConfig(DecomposeSettings(), small(), 0)
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, judgements=LLM)
-    (student,) = sources_of(("llm-student",), lessons, how)
-    assert student.dialogues_judged == len(lessons.episodes.sessions("train"))
-    (reaction,) = sources_of(("reaction",), lessons, how)
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, judgements=LLM)
+    (student,) = sources_of(("llm-student",), data, how)
+    assert student.dialogues_judged == len(data.episodes.sessions("train"))
+    (reaction,) = sources_of(("reaction",), data, how)
     assert reaction.dialogues_judged is None
 
 
@@ -224,7 +224,7 @@ def test_what_judgements_taught_elsewhere_is_told_from_what_scores_taught(
     taught = learn_prior([PooledCorpora(reactions, about)], ReactionSettings(), PriorProvenance("o", "CC0"))
     learnt_from = tuple(TrainingProvenance(corpus="c", ground=ground, sessions=45, turns=9) for ground in grounds)
     prior = replace(taught, card=taught.card.model_copy(update={"learnt_from": learnt_from}))
-    assert travelled("prior", prior, reactions).dialogues_judged == judged
+    assert pretrained_component("prior", prior, reactions).dialogues_judged == judged
 
 
 def test_without_what_a_blend_is_made_of_the_cause_is_looked_up() -> None:

@@ -58,7 +58,7 @@ def test_a_weaker_source_that_says_what_a_better_one_says_is_left_out_with_its_r
     blurred = {key: of + 3 * rng.normal(size=8) for key, of in GOOD.values.items()}
     found = weigh([GOOD, Component("echo", blurred)], EPISODES).weights
     assert found[1].weight < 0.1
-    assert found[1].why in (stacking.SAID, stacking.FORETELLS) and found[1].foretold.clear
+    assert found[1].why in (stacking.SAID, stacking.FORETELLS) and found[1].predicted.clear
 
 
 def test_a_source_whose_larger_values_go_with_lower_scores_weighs_nothing() -> None:
@@ -78,7 +78,7 @@ def test_a_source_that_was_shown_the_score_counts_as_the_best_that_was_not() -> 
     scores = {e.key: np.full(8, e.score) + WORTH[e.session_id] for e in EPISODES}
     shown = Component("shown", scores, shown_score=True)
     found = weigh([GOOD, shown], EPISODES).weights
-    assert found[1].foretold.explained > 0.9 and found[1].why == stacking.SHOWN
+    assert found[1].predicted.explained > 0.9 and found[1].why == stacking.SHOWN
     assert found[0].weight == pytest.approx(found[1].weight) == pytest.approx(0.5)
     alone = weigh([NOISE, shown], EPISODES).weights
     assert [of.weight for of in alone] == [0.0, 1.0] and alone[1].why == stacking.SHOWN_ALONE

@@ -75,8 +75,8 @@ def test_each_training_score_is_foretold_by_what_the_others_taught() -> None:
 def fit(
     episodes: list[Episode], table: pa.Table | None, seed: int = 0, train: float = 0.6
 ) -> tuple[pa.Table, pa.Table]:
-    lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes, train)), reactions=table)
-    return fit_decomposer("reaction", lessons, TrainingConfig(DecomposeSettings(), small(), seed), ignore)[:2]
+    data = TrainingData(SplitEpisodes(episodes, splits_of(episodes, train)), reactions=table)
+    return fit_decomposer("reaction", data, TrainingConfig(DecomposeSettings(), small(), seed), ignore)[:2]
 
 
 @pytest.mark.parametrize("late", [0.0, 1.0])
@@ -214,8 +214,8 @@ def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
     blank = table_of(episodes, [0.0] * len(felt))  # the replies say nothing
 
     def agreement(features: pa.Table | None) -> float:
-        lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), features=features, reactions=blank)
-        found = fit_decomposer("reaction", lessons, TrainingConfig(DecomposeSettings(), small(), 0), ignore).judgements
+        data = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), features=features, reactions=blank)
+        found = fit_decomposer("reaction", data, TrainingConfig(DecomposeSettings(), small(), 0), ignore).judgements
         values = found.column("raw_reward").to_pylist()
         known = [i for i, value in enumerate(values) if value is not None]
         return float(np.corrcoef([values[i] for i in known], [felt[i] for i in known])[0, 1])

@@ -15,16 +15,16 @@ def test_pooling_is_a_weighted_mean_within_each_session() -> None:
 def test_the_leave_one_out_error_is_that_of_leaving_each_out() -> None:
     x, y = RNG.normal(size=(12, 4)), RNG.normal(size=12)
     model = fit(x, y)
-    foretold = []
+    predicted = []
     for i in range(12):
         rest = np.delete(np.arange(12), i)
         mean, score = x[rest].mean(axis=0), y[rest].mean()
         # Leaving one out moves the mean too; its penalty stays.
         z = x[rest] - mean
         w = np.linalg.solve(z.T @ z + model.penalty * np.eye(4), z.T @ (y[rest] - score))
-        foretold.append(score + (x[i] - mean) @ w)
-    np.testing.assert_allclose(model.left_out, foretold)
-    assert model.loss == pytest.approx(np.mean(np.square(y - foretold)), rel=1e-9)
+        predicted.append(score + (x[i] - mean) @ w)
+    np.testing.assert_allclose(model.left_out, predicted)
+    assert model.loss == pytest.approx(np.mean(np.square(y - predicted)), rel=1e-9)
 
 
 def test_without_anything_to_learn_from_the_others_mean_foretells_a_score() -> None:

@@ -81,8 +81,8 @@ def test_a_corpus_is_judged_without_a_look_at_its_scores(learnt: Prior, tmp_path
     episodes, felt = reacted(20)
 
     def judged(these: list[Episode]) -> pa.Table:
-        lessons = TrainingData(SplitEpisodes(these, splits_of(these, 0.6)), reactions=table_of(these, felt))
-        found = fit_decomposer("prior", lessons, TrainingConfig(settings, small(), 3), ignore)
+        data = TrainingData(SplitEpisodes(these, splits_of(these, 0.6)), reactions=table_of(these, felt))
+        found = fit_decomposer("prior", data, TrainingConfig(settings, small(), 3), ignore)
         assert found.history.schema == HISTORY.arrow and len(found.history) == 0
         return found.judgements
 
