@@ -26,21 +26,16 @@ def fit_decomposer(
 ) -> FittedReactionModel:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
 
-    R~, which an objective learns from, is what ``how.settings.target`` says that rewards sum to: the score less the
+    R~, which an objective learns from, is what ``config.settings.target`` says that rewards sum to: the score less the
     mean of the training scores, or the score itself.
 
-    Parameters
-    ----------
-    method : str
-        The name of a method of kind ``fit``; its code is called with its section of ``how.settings`` (with nothing
-        where it has none) and gives an `Objective`. A mixed one is called with the objective of its global part first.
-    state : Path, optional
-        A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
+    - ``method``: The name of a `CorpusMethod`; its code is called with its section of ``config.settings`` (with
+      nothing where it has none) and gives an `Objective`. A mixed one is called with the objective of its global part
+      first.
+    - ``state``: A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
 
-    Returns
-    -------
-    Fitted
-        Judgements in units of the score, of every episode with target turns; its history's steps are epochs.
+    Returns FittedReactionModel: Judgements in units of the score, of every episode with target turns; its history's steps are
+    epochs.
 
     Raises InputError: No such method, one that is not fitted, or nothing can work before a setting is changed.
     UnitError: No training session, a score or loss that is not finite, no local value for any training turn.
@@ -111,12 +106,8 @@ def train_directly(
     returns (RUDDER) rewards are differences, and what those leave of the score is not spread: a dialogue without a
     score has none. Its network reads whole dialogues and is not saved.
 
-    Parameters
-    ----------
-    called : str
-        What the column ``method`` of the scores holds.
-    others
-        As of `apportion.decompose.corpus_methods.fit.fit_decomposer`.
+    - ``called``: What the column ``method`` of the scores holds.
+    - The others: As of `apportion.decompose.corpus_methods.fit.fit_decomposer`.
 
     Raises InputError: The method is no objective, or nothing can work before a setting is changed. UnitError: No
     training session, a score or loss that is not finite, no local value for any training turn.

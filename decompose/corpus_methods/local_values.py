@@ -36,17 +36,10 @@ def local_values(
     neither part of a mixed loss drowns the other, whatever the units of the score. GELI's code leaves the values as
     they are.
 
-    Parameters
-    ----------
-    features : pa.Table, optional
-        UTTERANCE_FEATURES schema, of all sessions, for a method that uses them.
-    shares : float64 [shape=(S,)]
-        R~/T of the training episodes.
+    - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema, of all sessions, for a method that uses them.
+    - ``shares`` (float64 [shape=(S,)]): R~/T of the training episodes.
 
-    Returns
-    -------
-    Tensor
-        float64 [shape=(N,)], NaN where the method had nothing to say.
+    Returns Tensor: float64 [shape=(N,)], NaN where the method had nothing to say.
 
     Raises UnitError: No training turn has a judgement.
     """

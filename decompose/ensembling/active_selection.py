@@ -28,19 +28,12 @@ def choose_sessions(
     uncertainty (`uncertainty`), and every n-th is taken from a start that ``seed`` draws (systematic sampling). Turn
     labels are not an argument.
 
-    Parameters
-    ----------
-    reactions : Reactions
-        Of all sessions.
-    training : frozenset of str
-        Only sessions that train can teach, and their scores teach what is uncertain.
-    allowed : collection of str, optional
-        Sessions that can be asked about at all; all where None.
+    - ``reactions`` (Reactions): Of all sessions.
+    - ``training`` (frozenset of str): Only sessions that train can teach, and their scores teach what is uncertain.
+    - ``allowed`` (collection of str, optional): Sessions that can be asked about at all; all where None.
 
-    Returns
-    -------
-    tuple of str
-        Sorted; all that qualify where there are no more than ``count``. Who replies fewer than twice does not.
+    Returns tuple of str: Sorted; all that qualify where there are no more than ``count``. Who replies fewer than twice
+    does not.
 
     Raises UnitError: No session qualifies, or none trains.
     """

@@ -22,16 +22,11 @@ FEWEST = 8
 class CrossValidatedR2:
     """R^2 of left-out training scores, and the same on resamples of the sessions.
 
-    Parameters
-    ----------
-    explained : float
-        1 less the squared errors over those of the mean of all other scores; 0 where nothing can be said.
-    draws : float64 [shape=(B,)]
-        The same on each resample; NaN where it has no session that the source knows.
-    sessions : int
-        How many of the training sessions the source knows.
-    against : bool
-        Whether larger values go with lower scores.
+    - ``explained`` (float): 1 less the squared errors over those of the mean of all other scores; 0 where nothing can
+      be said.
+    - ``draws`` (float64 [shape=(B,)]): The same on each resample; NaN where it has no session that the source knows.
+    - ``sessions``: How many of the training sessions the source knows.
+    - ``against`` (bool): Whether larger values go with lower scores.
     """
 
     explained: float

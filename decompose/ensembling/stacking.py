@@ -57,14 +57,11 @@ class ComponentWeight:
 class StackingWeights:
     """What is known of the sources before any dialogue is looked at.
 
-    Parameters
-    ----------
-    strengths : float64 [shape=(B, K)]
-        What each counts for by itself, on resamples of the sessions: its R^2 as far as it is believed, 0 for none.
-    alike : float64 [shape=(K, K)]
-        How far they agree within dialogues (`apportion.decompose.ensembling.component.agreement`).
-    evened : bool
-        Whether a part of the weight (`EVEN`) is shared alike by all that count.
+    - ``strengths`` (float64 [shape=(B, K)]): What each counts for by itself, on resamples of the sessions: its R^2 as
+      far as it is believed, 0 for none.
+    - ``alike`` (float64 [shape=(K, K)]): How far they agree within dialogues
+      (`apportion.decompose.ensembling.component.agreement`).
+    - ``evened`` (bool): Whether a part of the weight (`EVEN`) is shared alike by all that count.
     """
 
     sources: tuple[str, ...]
@@ -118,14 +115,10 @@ def weigh(
     as the strongest that was not. Where no source foretells anything clearly, those that learnt from none of these
     scores count by the little that they foretell, and alike where that is nothing.
 
-    Parameters
-    ----------
-    training : sequence of Episode
-        Whose scores decide.
-    of_quality : bool
-        Whether the rating tells of quality: what reads replies alone counts for nothing then.
-    given : mapping of str to float, optional
-        Weights by source that are taken as they are; a source that it does not name has none.
+    - ``training`` (sequence of Episode): Whose scores decide.
+    - ``of_quality`` (bool): Whether the rating tells of quality: what reads replies alone counts for nothing then.
+    - ``given`` (mapping of str to float, optional): Weights by source that are taken as they are; a source that it does
+      not name has none.
     """
     found = cross_validate(sources, training)
     names = tuple(source.name for source in sources)
@@ -242,18 +235,11 @@ def mix(
     standard deviations: 0 where all its turns are alike, and for a turn without a value. In a dialogue that a source
     does not know, the others are weighed without it. Turn labels are not an argument.
 
-    Parameters
-    ----------
-    episodes : SplitEpisodes
-        The scores of ``train`` decide the weights.
-    seed : int
-        Written into the tables; every seed gives the same values.
+    - ``episodes``: The scores of ``train`` decide the weights.
+    - ``seed``: Written into the tables; every seed gives the same values.
 
-    Returns
-    -------
-    Fitted
-        Judgements in standard deviations, null for a turn that no source with a weight knows; in its history each
-        source's weight and R^2; in ``sources`` (schema SOURCES) also their intervals and reasons.
+    Returns FittedReactionModel: Judgements in standard deviations, null for a turn that no source with a weight knows; in its
+    history each source's weight and R^2; in ``sources`` (schema SOURCES) also their intervals and reasons.
 
     Raises UnitError: No source knows any episode.
     """

@@ -31,19 +31,15 @@ PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
 class Student:
     """What judgements taught: a reaction with the numbers x is worth ((x - centre) / scale - mean) . weights + bias.
 
-    Parameters
-    ----------
-    centre, scale : float64 [shape=(F,)]
-        Of the reactions to all training turns, as in `apportion.decompose.reactions.model.ReactionModel`.
-    mean, weights : float64 [shape=(F,)]
-    bias : float
-        The mean judgement, in whose units values are.
-    penalty : float
-        The one of least left-out error.
-    explained : float
-        R^2 of the judgements of sessions that were left out one at a time; below 0 the student knows nothing.
-    left_out : mapping of EpisodeKey to float64 [shape=(T,)]
-        What a student that had not read a session's own judgements says of its turns.
+    - ``centre``, ``scale`` (float64 [shape=(F,)]): Of the reactions to all training turns, as in
+      `apportion.decompose.reactions.model.ReactionModel`.
+    - ``mean``, ``weights`` (float64 [shape=(F,)])
+    - ``bias`` (float): The mean judgement, in whose units values are.
+    - ``penalty`` (float): The one of least left-out error.
+    - ``explained`` (float): R^2 of the judgements of sessions that were left out one at a time; below 0 the student
+      knows nothing.
+    - ``left_out`` (mapping of EpisodeKey to float64 [shape=(T,)]): What a student that had not read a session's own
+      judgements says of its turns.
     """
 
     centre: Floats
@@ -71,16 +67,12 @@ def learn_student(
     on sessions that are left out one at a time, found without a second fit: with the hat matrix H, the left-out errors
     of a session are (I - H_ss)^-1 times its residuals. Turn labels and scores are not arguments.
 
-    Parameters
-    ----------
-    reactions : Reactions
-        Of all sessions.
-    judged : mapping of EpisodeKey to float64 [shape=(T,)]
-        The language model's values; NaN where it said nothing.
-    training : frozenset of str
-        Sessions that train: only their judgements teach, and their reactions are what is standardised by.
-    asked : int, optional
-        How many sessions were chosen to be judged for all; None where all are to be.
+    - ``reactions`` (Reactions): Of all sessions.
+    - ``judged`` (mapping of EpisodeKey to float64 [shape=(T,)]): The language model's values; NaN where it said
+      nothing.
+    - ``training`` (frozenset of str): Sessions that train: only their judgements teach, and their reactions are what is
+      standardised by.
+    - ``asked`` (int, optional): How many sessions were chosen to be judged for all; None where all are to be.
 
     Raises UnitError: Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements
     never vary.
@@ -198,26 +190,15 @@ def fit_student(
 ) -> FittedReactionModel:
     """Judge every target turn as a student of a language model does that judged some training sessions.
 
-    Parameters
-    ----------
-    table : pa.Table
-        `apportion.decompose.reactions.extract.read_session` of all sessions.
-    judgements : pa.Table
-        REWARDS schema with ``raw_reward``, of the sessions that the language model judged.
-    seed : int
-        Written into the table; nothing is drawn.
-    null : str
-        What a null of the judgements counts as: ``zero``, or the ``mean`` of its dialogue's.
-    features : pa.Table, optional
-        UTTERANCE_FEATURES schema: what the rater did while listening and replying.
-    asked : int, optional
-        As `learn_student`.
+    - ``table`` (pa.Table): `apportion.decompose.reactions.extract.read_session` of all sessions.
+    - ``judgements`` (pa.Table): REWARDS schema with ``raw_reward``, of the sessions that the language model judged.
+    - ``seed``: Written into the table; nothing is drawn.
+    - ``null``: What a null of the judgements counts as: ``zero``, or the ``mean`` of its dialogue's.
+    - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema: what the rater did while listening and replying.
+    - ``asked`` (int, optional): As `learn_student`.
 
-    Returns
-    -------
-    Fitted
-        Judgements in the language model's units, null for a turn that nobody replied to. Its history says how many
-        sessions taught it, and how much of left-out ones' judgements it explains.
+    Returns FittedReactionModel: Judgements in the language model's units, null for a turn that nobody replied to. Its history says
+    how many sessions taught it, and how much of left-out ones' judgements it explains.
 
     Raises UnitError: As `learn_student`.
     """

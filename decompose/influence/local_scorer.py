@@ -25,14 +25,11 @@ class LocalMeasurer:
     A reply's tokens are those that the assistant's message has beyond what it has without the reply, as the tokenizer
     makes them of the whole message. What ends the message is not among them (Eq. 6 sums over the reply's tokens).
 
-    Parameters
-    ----------
-    model, tokenizer : PreTrainedModel, PreTrainedTokenizerBase
-        A causal language model and its tokenizer, which has a chat template.
-    name : str
-        What a person calls it.
-    context_tokens : int or None
-        The most tokens that a prompt and its reply may have together; None leaves it to the model.
+    - ``model``, ``tokenizer`` (PreTrainedModel, PreTrainedTokenizerBase): A causal language model and its tokenizer,
+      which has a chat template.
+    - ``name``: What a person calls it.
+    - ``context_tokens`` (int or None): The most tokens that a prompt and its reply may have together; None leaves it to
+      the model.
 
     Raises InputError: No chat template, one that cannot show a user's message, or fewer positions than
     ``context_tokens``.

@@ -100,14 +100,11 @@ def shifts(
 ) -> Floats:
     """R(u) [shape=(N,)] of N candidate utterances, in nats (Eq. 5).
 
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What the follower reads after each candidate.
-    desired, undesired : sequence of str
-        Replies that the speaker wants and does not want (K of each in the paper; either may be empty, not both).
-    per_token : bool
-        Take a reply's mean over its tokens, as the paper's released code does, in place of their sum (Eq. 6).
+    - ``prompts`` (sequence of Prompt): What the follower reads after each candidate.
+    - ``desired``, ``undesired`` (sequence of str): Replies that the speaker wants and does not want (K of each in the
+      paper; either may be empty, not both).
+    - ``per_token`` (bool): Take a reply's mean over its tokens, as the paper's released code does, in place of their
+      sum (Eq. 6).
 
     Raises InputError, UnitError, TooLongError: As `apportion.decompose.influence.scorer.LogprobScorer.measure`.
     """

@@ -118,16 +118,11 @@ class PseudonymMap:
 def renaming(episode: Episode, names: Iterable[str] = (), *, roles: bool = False, first: int = 0) -> PseudonymMap:
     """Pseudonyms for everybody in ``episode``, the same at every call and for every rating of its session.
 
-    Parameters
-    ----------
-    episode : Episode
-        Whose speakers, rater and target get other names; no pseudonym occurs in its texts or backgrounds.
-    names : iterable of str
-        Names to replace in the texts besides those of the speakers.
-    roles : bool
-        Replace the ids of roles too (never the words in the texts).
-    first : int
-        Where in ``POOL`` to begin.
+    - ``episode`` (Episode): Whose speakers, rater and target get other names; no pseudonym occurs in its texts or
+      backgrounds.
+    - ``names`` (iterable of str): Names to replace in the texts besides those of the speakers.
+    - ``roles`` (bool): Replace the ids of roles too (never the words in the texts).
+    - ``first``: Where in ``POOL`` to begin.
     """
     rating = episode.rating
     raters = [rating.rater] if episode.has_rater else []

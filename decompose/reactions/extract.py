@@ -22,15 +22,10 @@ from apportion.reward_model.learning.dataset import row_places
 def behaviour(features: pa.Table | None, episodes: Sequence[Episode]) -> Floats:
     """The rater's features at each target turn, one column a (window, feature), sorted.
 
-    Parameters
-    ----------
-    features : pa.Table, optional
-        UTTERANCE_FEATURES schema; None where nothing was recorded.
+    - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema; None where nothing was recorded.
 
-    Returns
-    -------
-    float64 [shape=(N, B)]
-        The means over the window; NaN where a feature was not measured. B is 0 without recordings.
+    Returns float64 [shape=(N, B)]: The means over the window; NaN where a feature was not measured. B is 0 without
+    recordings.
     """
     turns = [(e.session_id, turn, e.rating.rater) for e in episodes for turn in e.target_turns]
     if features is None or len(features) == 0:
@@ -52,17 +47,12 @@ def behaviour(features: pa.Table | None, episodes: Sequence[Episode]) -> Floats:
 class Reactions:
     """The reactions to N target turns of S episodes, one episode after the other.
 
-    Parameters
-    ----------
-    episodes : tuple of Episode, length S
-        In the order of their keys.
-    cues : float64 [shape=(N, C)]
-    embeddings : float64 [shape=(N, d)]
-    replied : bool [shape=(N,)]
-        Whether the rater said anything afterwards.
-    behaviour : float64 [shape=(N, B)]
-        What the rater did meanwhile (`apportion.decompose.reactions.extract`); NaN where unmeasured, B = 0 without
-        recordings.
+    - ``episodes`` (tuple of Episode, length S): In the order of their keys.
+    - ``cues`` (float64 [shape=(N, C)])
+    - ``embeddings`` (float64 [shape=(N, d)])
+    - ``replied`` (bool [shape=(N,)]): Whether the rater said anything afterwards.
+    - ``behaviour`` (float64 [shape=(N, B)]): What the rater did meanwhile (`apportion.decompose.reactions.extract`);
+      NaN where unmeasured, B = 0 without recordings.
     """
 
     episodes: tuple[Episode, ...]
@@ -79,10 +69,7 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     ``settings.replies`` of two the embedding of the reply after the next one stands beside the next one's, and with
     ``settings.reads`` = ``both`` those of the replies in the light of what they answer beside those by themselves.
 
-    Returns
-    -------
-    pa.Table
-        EPISODE_KEY, ``turn``, ``cues`` (C float64), ``embedding`` (d float32), ``replied``.
+    Returns pa.Table: EPISODE_KEY, ``turn``, ``cues`` (C float64), ``embedding`` (d float32), ``replied``.
 
     Raises InputError: The backbone cannot be loaded.
     """

@@ -57,11 +57,9 @@ def fit(features: Floats, scores: Floats) -> PooledRidge:
     min_w sum_s (R_s - b - w . x_s)^2 + penalty |w|^2 with a free intercept b. The leave-one-out error needs no second
     fit: it is the residual over 1 - h, with h the leverage of the session (Allen's PRESS, 1974).
 
-    Parameters
-    ----------
-    features : float64 [shape=(S, F)]
-    scores : float64 [shape=(S,)]
-        With fewer than three sessions, or scores or features that never vary, all weights are zero.
+    - ``features`` (float64 [shape=(S, F)])
+    - ``scores`` (float64 [shape=(S,)]): With fewer than three sessions, or scores or features that never vary, all
+      weights are zero.
     """
     mean, centred = features.mean(axis=0), scores - scores.mean()
     left, singular, right = np.linalg.svd(features - mean, full_matrices=False)
@@ -143,22 +141,14 @@ def fit_reactions(
     approaches the same minimum and would need both chosen by hand; hence no `Objective`. Turn labels are not an
     argument.
 
-    Parameters
-    ----------
-    episodes : SplitEpisodes
-        ``train`` is learnt from.
-    table : pa.Table
-        `apportion.decompose.reactions.extract.read_session` of all sessions.
-    seed : int
-        Written into the table; nothing is drawn, so every seed gives the same values.
-    features : pa.Table, optional
-        UTTERANCE_FEATURES schema: what the rater did while listening and replying; None without recordings.
+    - ``episodes``: ``train`` is learnt from.
+    - ``table`` (pa.Table): `apportion.decompose.reactions.extract.read_session` of all sessions.
+    - ``seed``: Written into the table; nothing is drawn, so every seed gives the same values.
+    - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema: what the rater did while listening and replying;
+      None without recordings.
 
-    Returns
-    -------
-    Fitted
-        Judgements in units of the score, null for a turn that nobody replied to; the steps of the history are the
-        powers ``late``, from 1.
+    Returns FittedReactionModel: Judgements in units of the score, null for a turn that nobody replied to; the steps of the history
+    are the powers ``late``, from 1.
 
     Raises UnitError: No training session, or a score that is not finite.
     """
@@ -174,10 +164,8 @@ def fit_reactions(
 def judged_turns(method: str, seed: int, episodes: Sequence[Episode], values: Floats) -> pa.Table:
     """Judgements as a table (REWARDS schema with ``raw_reward``).
 
-    Parameters
-    ----------
-    values : float64 [shape=(N,)]
-        One a target turn, episode after episode; NaN, null in the table, where there is nothing to say.
+    - ``values`` (float64 [shape=(N,)]): One a target turn, episode after episode; NaN, null in the table, where there
+      is nothing to say.
     """
     keys = [(*episode.key, turn) for episode in episodes for turn in episode.target_turns]
     rows = [

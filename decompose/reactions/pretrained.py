@@ -124,13 +124,10 @@ class Prior:
     Another corpus's replies lie elsewhere: they are about other things. So where the card says that the model adapts,
     centre and scale of a corpus with N turns are N / (N + 200) its own, for the rest those below.
 
-    Parameters
-    ----------
-    centre, scale, weights : float64 [shape=(d + C,)]
-        Of the reply's embedding, then of its cues: the mean and standard deviation over the turns that it was learnt
-        from, and what a standard deviation is worth. A scale of infinity leaves a column out.
-    bias : float
-        In standard deviations of what taught it, as the values are: 0 is a session like its mean.
+    - ``centre``, ``scale``, ``weights`` (float64 [shape=(d + C,)]): Of the reply's embedding, then of its cues: the
+      mean and standard deviation over the turns that it was learnt from, and what a standard deviation is worth. A
+      scale of infinity leaves a column out.
+    - ``bias`` (float): In standard deviations of what taught it, as the values are: 0 is a session like its mean.
     """
 
     card: PriorCard

@@ -130,20 +130,12 @@ def judge_by_prior(
 ) -> FittedReactionModel:
     """Judge every target turn by what other corpora taught; no score of this one is looked at.
 
-    Parameters
-    ----------
-    table : pa.Table
-        `apportion.decompose.reactions.extract.read_session` of all sessions.
-    seed : int
-        Written into the table; nothing is drawn.
-    features : pa.Table, optional
-        Not looked at: what is measured in recordings does not travel.
+    - ``table`` (pa.Table): `apportion.decompose.reactions.extract.read_session` of all sessions.
+    - ``seed``: Written into the table; nothing is drawn.
+    - ``features`` (pa.Table, optional): Not looked at: what is measured in recordings does not travel.
 
-    Returns
-    -------
-    Fitted
-        Judgements in standard deviations of the scores that taught it, null for a turn that nobody replied to; the
-        history is empty, since nothing was learnt here.
+    Returns FittedReactionModel: Judgements in standard deviations of the scores that taught it, null for a turn that nobody replied
+    to; the history is empty, since nothing was learnt here.
 
     Raises InputError: As `prior_for`.
     """
@@ -206,12 +198,9 @@ def gather(
 ) -> list[PooledCorpora]:
     """Read the replies of every rated session of the corpora in ``folders``.
 
-    Parameters
-    ----------
-    ratings : sequence of str
-        Names of ratings; of a corpus that has several, the one that is among them is learnt from.
-    licence : str, optional
-        Of the corpora, for the card.
+    - ``ratings`` (sequence of str): Names of ratings; of a corpus that has several, the one that is among them is
+      learnt from.
+    - ``licence`` (str, optional): Of the corpora, for the card.
 
     Raises InputError: A folder that is no corpus or is named twice, no rating, several of which none or more than one
     is named, no rated session that can be used.

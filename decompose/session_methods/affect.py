@@ -29,10 +29,7 @@ def judge(
     The local visual feedback of LLM-GELI's Eq. 7 as a number rather than as yes or no. The rationale names the
     feature: happiness, or smile in a session where no emotion model measured happiness.
 
-    Parameters
-    ----------
-    behaviour : pa.Table, optional
-        UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
+    - ``behaviour`` (pa.Table, optional): UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
     """
     affect = settings.affect
     faces = _faces(episode, behaviour, FACES if affect.feature == "auto" else (affect.feature,))

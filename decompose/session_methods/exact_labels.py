@@ -42,18 +42,12 @@ MOST_ACTS = 10
 class ExactChoice:
     """Whose acts are labelled, and by how many plays.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        Simulated sessions, with what their environment needs to open them again.
-    rating : str, optional
-        The rating that is shared out; None: every rating there is.
-    target : str, optional
-        Of whose acts; None: everybody's who is rated.
-    most_acts : int
-        An episode of more acts has no labels.
-    rollouts, seed : int
-        Plays of each history, at least 1, and what they draw by: `apportion.decompose.method_settings.SavoirSettings`.
+    - ``corpus`` (Corpus): Simulated sessions, with what their environment needs to open them again.
+    - ``rating`` (str, optional): The rating that is shared out; None: every rating there is.
+    - ``target`` (str, optional): Of whose acts; None: everybody's who is rated.
+    - ``most_acts``: An episode of more acts has no labels.
+    - ``rollouts``, ``seed``: Plays of each history, at least 1, and what they draw by:
+      `apportion.decompose.method_settings.SavoirSettings`.
     """
 
     corpus: Corpus

@@ -35,10 +35,7 @@ def judge(
     With ``decompose.intensity.of = "utterance"`` it is the target's voice in the turn itself. None where nobody was
     heard, and where fewer than three utterances say what is usual for the speaker.
 
-    Parameters
-    ----------
-    behaviour : pa.Table, optional
-        UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
+    - ``behaviour`` (pa.Table, optional): UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
 
     Raises InputError: No model is named, or it cannot be read.
     """
