@@ -42,11 +42,12 @@ from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData, learned
 from apportion.decompose.method import CorpusMethod, ObjectiveMethod, SessionMethod
+from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project
 from apportion.decompose.reactions.extract import read_session
 from apportion.decompose.session_methods.runner import judge_session
-from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.decompose.settings import DecomposeSettings
 from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
 from apportion.evaluation.references.test_set import TestSet, align

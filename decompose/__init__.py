@@ -1,8 +1,8 @@
 """Every way from one score of a conversation to a reward for each of its turns.
 
 From the ground up: `method` (what a method declares, and what it says of a turn), `methods` (the registry),
-`presets` (published settings), `method_settings` (the settings of single methods), `settings`, `language_models` (who
-is asked, who plays on); then `prompt_building` (how a language model is asked), `reactions` (what the rater's replies
+`method_settings` (the settings of single methods), `settings` (all, and published values), `language_models` (who is
+asked, who plays on); then `prompt_building` (how a language model is asked), `reactions` (what the rater's replies
 tell), `ensembling` (opinions on turns), `shapley` (values of the players of any game); `projection` (judgements to
 rewards that sum to the score), `cache_key` (which settings decide a method's values), `caveats` (what a reader has to
 know of them), `session_methods` (one session is enough), `influence` (how far an utterance moves what is said next),

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from apportion.corpus.session import Episode
 from apportion.decompose.cache_key import configured
 from apportion.decompose.method import MixedObjective, Projected, Raw
+from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import METHODS
-from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.decompose.settings import DecomposeSettings
 
 
 def longest_episode(episodes: Iterable[Episode]) -> int:

@@ -18,6 +18,82 @@ from apportion.foundation.settings import Settings
 from apportion.foundation.truncate import listed
 
 
+class SentimentSettings(Settings):
+    """The sentiment of the rater's next reply, or of the utterance itself."""
+
+    classifier: str = Field(
+        default="vader",
+        min_length=1,
+        description="vader (rules, English, embedded) or the name of a Hugging Face text-classification model",
+    )
+
+
+class AffectSettings(Settings):
+    """How happy the rater looks."""
+
+    feature: Literal["auto", "happiness", "smile"] = Field(
+        default="auto",
+        description="happiness (needs an emotion model), smile, or auto: smile where nothing measured happiness",
+    )
+    window: Literal["during", "reply", "both"] = Field(
+        default="during",
+        description="when the rater's face is looked at: during the turn, during the reply to it, or the mean of both",
+    )
+
+
+class IntensitySettings(Settings):
+    """How strongly the rater replies, by a model that is trained on labelled speech of one's own."""
+
+    model: Path | None = Field(
+        default=None, description="the folder of the model; make one with `apportion models train intensity FOLDER`"
+    )
+    of: Literal["reply", "utterance"] = Field(
+        default="reply",
+        description="whose voice is listened to: the rater's in the reply, or the target's in the utterance",
+    )
+
+
+class SotopiaRLSettings(Settings):
+    """Sotopia-RL's reward: attributions of several dimensions, each of its own score, as one weighted mean."""
+
+    weights: dict[str, float] = Field(
+        default={"GOAL": 1.0, "REL": 1.0, "KNO": 1.0},
+        min_length=1,
+        description="by dimension, a rating of the same target by the same rater, its weight w; section 2.2 of SAVOIR "
+        "names none, so that all count the same",
+    )
+
+
+class RRDSettings(Settings):
+    """Randomized return decomposition (Ren et al., 2021).
+
+    What a method's name says goes first: rrd-published is not corrected, rrd-160 has k = 160.
+    """
+
+    k: int = Field(
+        default=32, ge=1, description="turns drawn of a dialogue to estimate its return; of one with fewer, all"
+    )
+    corrected: bool = Field(
+        default=True, description="take away the bias that sampling fewer than all turns adds to the loss"
+    )
+
+
+class RudderSettings(Settings):
+    """RUDDER (Arjona-Medina et al., 2019)."""
+
+    auxiliary: float = Field(
+        default=0.5, ge=0, le=100, description="weight of predicting the return after every turn, not at the end alone"
+    )
+
+
+class GELISettings(Settings):
+    """Global and local feedback in one loss (GELI, Lee et al., 2024)."""
+
+    weight: float = Field(
+        default=0.5, ge=0, le=1, description="share of the global part of the loss; the rest is the local values'"
+    )
+
+
 class PlayersSettings(Settings):
     """Who plays on: an agent by its name (conceding, base, base@MODEL, …), or self."""
 

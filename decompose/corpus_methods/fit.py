@@ -13,7 +13,7 @@ from apportion.decompose.corpus_methods.trained_network import TrainingConfig, T
 from apportion.decompose.method import ObjectiveMethod, ReactionMethod, StackedMethod, StudentMethod
 from apportion.decompose.methods import find_method
 from apportion.decompose.reactions.model import FittedReactionModel
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.dataset import turn_values
 from apportion.reward_model.learning.distillation import training_figures
@@ -34,15 +34,14 @@ def fit_decomposer(
       first.
     - ``state``: A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
 
-    Returns FittedReactionModel: Judgements in units of the score, of every episode with target turns; its history's steps are
-    epochs.
+    Returns judgements in units of the score, of every episode with target turns; the history's steps are epochs.
 
     Raises InputError: No such method, one that is not fitted, or nothing can work before a setting is changed.
     UnitError: No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
     if isinstance(declared, StudentMethod):
-        return _taught(declared, data, config)
+        return _from_teacher(declared, data, config)
     if isinstance(declared, StackedMethod):
         return mixed(declared, data, config)
     if isinstance(declared, ReactionMethod):
@@ -55,26 +54,20 @@ def fit_decomposer(
 
 def _from_reactions(method: ReactionMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
     """A closed fit: its code takes the reactions and gives judgements and history itself."""
-    if data.reactions is None:
-        raise UnitError(
-            f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
-        )
-    section = config.settings.section_of(method)
-    fit = method.resolve()
+    data.check_read(method.name)
+    section, fit = config.settings.section_of(method), method.resolve()
     fitted: FittedReactionModel = fit(method.name, data.episodes, data.reactions, section, config.seed, data.features)
     return fitted
 
 
-def _taught(method: StudentMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
+def _from_teacher(method: StudentMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
     """A closed fit to what the method that teaches it has judged, and to no score."""
-    if data.reactions is None or data.judgements is None:
-        what = "no reaction was read" if data.reactions is None else f"{method.teacher.name} has judged no session"
-        raise UnitError(f"method {method.name!r}: {what}. Look in the quarantine table for the cause.")
-    fit = method.resolve()
-    null = configured(method.teacher, config.settings).scale.null
-    read = data.reactions, data.judgements
-    taught: FittedReactionModel = fit(method.name, data.episodes, *read, config.seed, null, data.features, data.asked)
-    return taught
+    data.check_read(method.name, method.teacher.name)
+    fit, null = method.resolve(), configured(method.teacher, config.settings).scale.null
+    fitted: FittedReactionModel = fit(
+        method.name, data.episodes, data.reactions, data.judgements, config.seed, null, data.features, data.asked
+    )
+    return fitted
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from apportion.corpus.session import EpisodeKey
 from apportion.decompose.cache_key import configured
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.component import Component, turn_opinions
@@ -19,7 +18,6 @@ from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import FittedReactionModel, learn
 from apportion.decompose.reactions.pretrained import FeatureVersionError, Prior
 from apportion.decompose.reactions.transfer import opinions, prior_for
-from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 
 OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "intensity", "intensity-raw"})
@@ -27,14 +25,14 @@ OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "i
 
 
 def mixed(method: StackedMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
-    """The values of a method that ``mixes``, as `apportion.decompose.ensembling.stacking.mix` describes them.
+    """The values of a `StackedMethod`, as `apportion.decompose.ensembling.stacking.mix` describes them.
 
     Raises UnitError: What it is made of by its name is not there, or no source knows any session.
     """
     section = config.settings.section_of(method)
     if isinstance(method, BlendedMethod):
         reaction, judge = method.reaction.name, method.judge.name
-        _check_both(method.name, judge, data)
+        data.check_read(method.name, judge)
         names, routed = (reaction, judge), True
         weight = section.weight
         given = None if weight is None else {reaction: 1.0 - weight, judge: weight}
@@ -63,29 +61,12 @@ def sources_of(names: tuple[str, ...], data: TrainingData, config: TrainingConfi
     return [source for source in found if source is not None]
 
 
-def _check_both(method: str, judge: str, data: TrainingData) -> None:
-    if data.reactions is None:
-        raise UnitError(
-            f"method {method!r}: no reaction was read of any session. Look in the quarantine table for the cause."
-        )
-    if data.judgements is None:
-        raise UnitError(
-            f"method {method!r}: {judge} has judged no session. Look in the quarantine table for the cause."
-        )
-
-
-def by_episode(reactions: Reactions, values: Floats) -> dict[EpisodeKey, Floats]:
-    """Values of all N turns [shape=(N,)] by episode, as a source has them."""
-    ends = np.cumsum([len(episode.target_turns) for episode in reactions.episodes])
-    return {of.key: part for of, part in zip(reactions.episodes, np.split(values, ends[:-1]), strict=True)}
-
-
 def pretrained_component(name: str, prior: Prior, reactions: Reactions) -> Component:
     """What was learnt elsewhere as an opinion on the turns here; unknown where nobody replied."""
     learnt_from = prior.card.learnt_from
     by_turns = all(one.ground == "judgements" for one in learnt_from)
     judged = sum(one.sessions for one in learnt_from) if by_turns else None
-    values = by_episode(reactions, opinions(prior, reactions))
+    values = reactions.by_episode(opinions(prior, reactions))
     return Component(name, values, reads_replies=True, dialogues_judged=judged)
 
 
@@ -93,7 +74,7 @@ def _reaction(reactions: Reactions, data: TrainingData, config: TrainingConfig) 
     """What this corpus's scores tell of the replies; unknown where nobody replied."""
     model = learn(reactions, data.episodes.sessions("train"), config.settings.reaction)
     values = np.where(reactions.replied, model.values(reactions), np.nan)
-    return Component("reaction", by_episode(reactions, values), model.left_out, reads_replies=True)
+    return Component("reaction", reactions.by_episode(values), model.left_out, reads_replies=True)
 
 
 def _prior(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:
@@ -122,7 +103,7 @@ def _behaviour(reactions: Reactions, data: TrainingData, config: TrainingConfig)
     alone = replace(reactions, embeddings=nothing, cues=nothing)
     model = learn(alone, data.episodes.sessions("train"), config.settings.reaction)
     measured = np.isfinite(reactions.behaviour).any(axis=1)
-    values = by_episode(reactions, np.where(measured, model.values(alone), np.nan))
+    values = reactions.by_episode(np.where(measured, model.values(alone), np.nan))
     return Component("behaviour", values, model.left_out, reads_replies=True)
 
 

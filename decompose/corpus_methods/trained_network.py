@@ -14,7 +14,7 @@ import torch
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.local_values import local_values
-from apportion.decompose.corpus_methods.network import Task, network_of, rewards_of
+from apportion.decompose.corpus_methods.objectives import Task, network_of, rewards_of
 from apportion.decompose.method import CorpusMethod, Method, MixedObjective
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.arrays import Floats
@@ -38,9 +38,9 @@ class TrainingData:
     - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema, of all sessions; read where the local part of a
       mixed objective uses them, and as a part of reactions.
     - ``reactions`` (pa.Table, optional): Of all sessions (`apportion.decompose.reactions.extract.read_session`), for a
-      method that ``uses_reactions``.
-    - ``judgements`` (pa.Table, optional): REWARDS schema: what the local method has judged, for a method that
-      ``uses_judgements``.
+      method that reads them.
+    - ``judgements`` (pa.Table, optional): REWARDS schema: what the local method has judged, for a
+      `StudentMethod` or a `StackedMethod`.
     - ``asked`` (int, optional): How many sessions were chosen to be judged for all
       (`apportion.decompose.ensembling.active_selection`); None where all are.
     """
@@ -51,6 +51,14 @@ class TrainingData:
     reactions: pa.Table | None = None
     judgements: pa.Table | None = None
     asked: int | None = None
+
+    def check_read(self, method: str, judge: str | None = None) -> None:
+        """Raise UnitError where no reaction was read, or ``judge`` has judged no session."""
+        what = "no reaction was read of any session" if self.reactions is None else None
+        if what is None and judge is not None and self.judgements is None:
+            what = f"{judge} has judged no session"
+        if what is not None:
+            raise UnitError(f"method {method!r}: {what}. Look in the quarantine table for the cause.")
 
 
 @dataclass(frozen=True)

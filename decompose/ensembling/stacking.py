@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -11,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from apportion.corpus.schema import EPISODE_KEY, HISTORY, REWARDS, SOURCES
+from apportion.corpus.schema import HISTORY, SOURCES
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.ensembling.component import Component, agreement, standardised
 from apportion.decompose.ensembling.predictiveness import FEWEST, SAMPLING, CrossValidatedR2, cross_validate
-from apportion.decompose.reactions.model import FittedReactionModel
+from apportion.decompose.reactions.model import FittedReactionModel, judged_turns
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 from apportion.foundation.intervals.resampling import percentile_interval
@@ -238,8 +237,8 @@ def mix(
     - ``episodes``: The scores of ``train`` decide the weights.
     - ``seed``: Written into the tables; every seed gives the same values.
 
-    Returns FittedReactionModel: Judgements in standard deviations, null for a turn that no source with a weight knows; in its
-    history each source's weight and R^2; in ``sources`` (schema SOURCES) also their intervals and reasons.
+    Returns judgements in standard deviations, null for a turn that no source with a weight knows; in the history each
+    source's weight and R^2; in ``sources`` (schema SOURCES) also their intervals and reasons.
 
     Raises UnitError: No source knows any episode.
     """
@@ -250,14 +249,15 @@ def mix(
         )
     weighing = weigh(sources, episodes.of("train"), of_quality=of_quality, given=given)
     # A corpus has few patterns of what is known, and each is weighed by itself.
-    rows = list(_rows(method, seed, episodes.all, sources, cache(weighing.of)))
+    weights_of = cache(weighing.of)
+    values = np.concatenate([mixed(sources, weights_of, episode) for episode in episodes.all])
     figures = [
         {"step": 1, "metric": f"{what} of {of.source}", "value": value}
         for of in weighing.weights
         for what, value in (("weight", of.weight), ("R^2", of.predicted.explained))
     ]
     return FittedReactionModel(
-        pa.Table.from_pylist(rows, schema=REWARDS.arrow),
+        judged_turns(method, seed, episodes.all, values),
         pa.Table.from_pylist(figures, schema=HISTORY.arrow),
         _table(method, seed, weighing.weights),
     )
@@ -275,20 +275,6 @@ def mixed(sources: Sequence[Component], weights_of: WeightsOf, episode: Episode)
             values += weight * standardised(source.values[episode.key])
             told |= np.isfinite(source.values[episode.key])
     return np.where(told, values, np.nan)
-
-
-def _rows(
-    method: str, seed: int, episodes: Sequence[Episode], sources: Sequence[Component], weights_of: WeightsOf
-) -> Iterator[dict[str, object]]:
-    for episode in episodes:
-        values = mixed(sources, weights_of, episode)
-        for turn, value in zip(episode.target_turns, values.tolist(), strict=True):
-            yield {
-                **dict(zip((*EPISODE_KEY, "turn"), (*episode.key, turn), strict=True)),
-                "method": method,
-                "seed": seed,
-                "raw_reward": None if math.isnan(value) else value,
-            }
 
 
 def _table(method: str, seed: int, weights: Sequence[ComponentWeight]) -> pa.Table:

@@ -77,7 +77,7 @@ def learn_student(
     Raises UnitError: Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements
     never vary.
     """
-    offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
+    offsets = reactions.offsets
     trains = np.array([episode.session_id in training for episode in reactions.episodes], dtype=np.bool_)
     taught = [
         (place, np.asarray(judged[episode.key], dtype=np.float64))
@@ -167,13 +167,8 @@ def student_source(
     """
     student = learn_student(reactions, judged, training, asked)
     said = np.where(reactions.replied, student.values(reactions), np.nan)
-    values, start = {}, 0
-    for episode in reactions.episodes:
-        end = start + len(episode.target_turns)
-        replied = reactions.replied[start:end]
-        own = student.left_out.get(episode.key)
-        values[episode.key] = said[start:end] if own is None else np.where(replied, own, np.nan)
-        start = end
+    values, replied = reactions.by_episode(said), reactions.by_episode(reactions.replied)
+    values |= {key: np.where(replied[key], own, np.nan) for key, own in student.left_out.items()}
     judged_dialogues = len({key[0] for key in student.left_out})
     return Component(name, values, reads_replies=True, dialogues_judged=judged_dialogues), student
 
@@ -197,8 +192,8 @@ def fit_student(
     - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema: what the rater did while listening and replying.
     - ``asked`` (int, optional): As `learn_student`.
 
-    Returns FittedReactionModel: Judgements in the language model's units, null for a turn that nobody replied to. Its history says
-    how many sessions taught it, and how much of left-out ones' judgements it explains.
+    Returns judgements in the language model's units, null for a turn that nobody replied to. The history says how many
+    sessions taught it, and how much of left-out ones' judgements it explains.
 
     Raises UnitError: As `learn_student`.
     """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +61,16 @@ class Reactions:
     embeddings: Floats
     replied: NDArray[np.bool_]
     behaviour: Floats
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each episode's turns begin, and the last one's end [shape=(S + 1,)]."""
+        return np.cumsum([0, *(len(episode.target_turns) for episode in self.episodes)], dtype=np.int64)
+
+    def by_episode(self, values: NDArray[Any]) -> dict[EpisodeKey, NDArray[Any]]:
+        """Values of all N turns, by episode."""
+        parts = np.split(values, self.offsets[1:-1])
+        return {episode.key: part for episode, part in zip(self.episodes, parts, strict=False)}
 
 
 def read_session(session: Session, rating_name: str | None, settings: ReactionSettings) -> pa.Table:

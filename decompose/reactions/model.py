@@ -147,8 +147,8 @@ def fit_reactions(
     - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema: what the rater did while listening and replying;
       None without recordings.
 
-    Returns FittedReactionModel: Judgements in units of the score, null for a turn that nobody replied to; the steps of the history
-    are the powers ``late``, from 1.
+    Returns judgements in units of the score, null for a turn that nobody replied to; the steps of the history are the
+    powers ``late``, from 1.
 
     Raises UnitError: No training session, or a score that is not finite.
     """
@@ -188,7 +188,7 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
             "no training session has turns of its target to learn from. Give split.train a larger share, or look for "
             "what kept the sessions out in the quarantine table."
         )
-    offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
+    offsets = reactions.offsets
     rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in training])
     centre, scale = standardising(reactions, rows)
     features = _standardised(_features(reactions)[rows], centre, scale)

@@ -134,8 +134,8 @@ def judge_by_prior(
     - ``seed``: Written into the table; nothing is drawn.
     - ``features`` (pa.Table, optional): Not looked at: what is measured in recordings does not travel.
 
-    Returns FittedReactionModel: Judgements in standard deviations of the scores that taught it, null for a turn that nobody replied
-    to; the history is empty, since nothing was learnt here.
+    Returns judgements in standard deviations of the scores that taught it, null for a turn that nobody replied to; the
+    history is empty, since nothing was learned here.
 
     Raises InputError: As `prior_for`.
     """

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from apportion.decompose.audit.query import audit_requests
+from apportion.decompose.audit.query import audit_cases, case_requests
 from apportion.decompose.method import Method, RolloutMethod
 from apportion.decompose.prompt_building.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from apportion.decompose.session_methods.llm_requests import session_requests
@@ -252,7 +252,8 @@ def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[Ch
         listed = session_requests(method, session, config.rating, behaviour, config.decompose, played)
         requests = [(request, len(meta.turns)) for request, meta in listed]
     else:
-        requests = audit_requests(unit.perturbation, method, session, config.rating, behaviour, config.decompose)
+        given = unit.perturbation, method, session, config.rating, behaviour, config.decompose
+        requests = case_requests(audit_cases(*given))
     return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * turns) for request, turns in requests], lacks
 
 

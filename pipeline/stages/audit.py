@@ -28,19 +28,13 @@ from apportion.pipeline.stages.shared import (
 
 def _audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's turns judged once more, with the question changed in one way."""
-    from apportion.decompose.audit.query import judge_session
+    from apportion.decompose.audit.query import audit_cases, judge_cases
 
     method = session_method_of(inputs.unit)
-    judgements = judge_session(
-        _perturbation_of(inputs.unit),
-        method,
-        inputs.session,
-        config.rating,
-        inputs.table("describe", "descriptors") if method.reads_descriptors else None,
-        config.decompose,
-        work.tools,
-    )
-    return Outputs({"audit": judgements})
+    descriptors = inputs.table("describe", "descriptors") if method.reads_descriptors else None
+    perturbation = _perturbation_of(inputs.unit)
+    cases = audit_cases(perturbation, method, inputs.session, config.rating, descriptors, config.decompose)
+    return Outputs({"audit": judge_cases(perturbation, cases, work.tools)})
 
 
 def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:

@@ -17,9 +17,10 @@ from apportion.decompose.cache_key import configured
 from apportion.decompose.corpus_methods.objectives import IRCR
 from apportion.decompose.corpus_methods.rudder import RUDDER
 from apportion.decompose.method import Attribution, Raw
+from apportion.decompose.method_settings import RudderSettings
 from apportion.decompose.methods import METHODS, Method
 from apportion.decompose.projection import project
-from apportion.decompose.settings import DecomposeSettings, RudderSettings
+from apportion.decompose.settings import DecomposeSettings
 from apportion.reward_model.learning.objective import Batch
 from tests.decompose.sessions import judgements, of_length, splits
 

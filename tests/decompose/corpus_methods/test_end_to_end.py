@@ -14,9 +14,10 @@ from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import DirectModel, fit_decomposer, train_directly
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.method import ObjectiveMethod
+from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import project
-from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.history_windows import history_windows

@@ -15,9 +15,10 @@ from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.method import ObjectiveMethod
+from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import project
-from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError, UnitError
 from tests.reward_model.tiny import episode, ignore, planted, save_tiny, signal_embeddings, small, splits_of, values_of
 

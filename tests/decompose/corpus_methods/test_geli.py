@@ -7,7 +7,7 @@ import torch
 
 from apportion.decompose.corpus_methods.objectives import GELI, IRCR, RRD
 from apportion.decompose.corpus_methods.rudder import RUDDER
-from apportion.decompose.settings import GELISettings, RRDSettings, RudderSettings
+from apportion.decompose.method_settings import GELISettings, RRDSettings, RudderSettings
 from apportion.reward_model.learning.objective import Batch
 
 HALVES = GELISettings()

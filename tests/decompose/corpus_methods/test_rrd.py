@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from apportion.decompose.corpus_methods.objectives import RRD
-from apportion.decompose.settings import RRDSettings
+from apportion.decompose.method_settings import RRDSettings
 from apportion.foundation.errors import InputError
 from apportion.reward_model.learning.objective import Batch
 

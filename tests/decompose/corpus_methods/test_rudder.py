@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.decompose.corpus_methods.network import CustomNetwork
+from apportion.decompose.corpus_methods.objectives import CustomNetwork
 from apportion.decompose.corpus_methods.rudder import RUDDER, DialogueTurns, ReturnPredictor
-from apportion.decompose.settings import RudderSettings
+from apportion.decompose.method_settings import RudderSettings
 from apportion.reward_model.learning.dataset import EmbeddedTurns
 from apportion.reward_model.learning.objective import Batch
 from tests.reward_model.tiny import small

@@ -8,11 +8,12 @@ import pytest
 
 from apportion.corpus.schema import UTTERANCE_FEATURES
 from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.method_settings import AffectSettings
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project
 from apportion.decompose.session_methods.affect import judge
 from apportion.decompose.session_methods.runner import judge_session
-from apportion.decompose.settings import AffectSettings, DecomposeSettings
+from apportion.decompose.settings import DecomposeSettings
 from apportion.llm_client.session import LLMSession
 from tests.decompose.sessions import judgements, of_length, session, splits
 
