@@ -39,7 +39,7 @@ def read_intents(path: Path) -> Mapping[tuple[str, int], Intent]:
         return _read(path, remembered_digest(path))
     except OSError as error:
         raise InputError(
-            f"decompose.influence.preflight = '{path}': cannot be read ({error.strerror or error}). Name a JSON Lines "
+            f"decompose.influence.intents = '{path}': cannot be read ({error.strerror or error}). Name a JSON Lines "
             f"file with lines as {FORM}."
         ) from None
 

@@ -282,7 +282,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "target": config.decompose.target,
         "reward_units": isinstance(scale, ScoreUnits),
         "null": scale.null,
-        "attribution": [scale.training, scale.highest] if isinstance(scale, Attribution) else [None, None],
+        "attribution": [scale.how, scale.highest] if isinstance(scale, Attribution) else [None, None],
         **constraint,
         **alone,
         **held_to,

@@ -7,7 +7,7 @@ import numpy as np
 from apportion.decompose.reactions.extract import arrange
 from benchmarks import judged_sessions as curve
 from benchmarks.reaction import folds_of
-from tests.decompose.ensembling.felt import felt
+from tests.decompose.ensembling.opinions import felt
 from tests.decompose.reactions.test_model import table_of
 
 EPISODES, FELT = felt(60)

@@ -54,11 +54,6 @@ def test_it_scores_all_turns_and_says_what_it_is() -> None:
     assert isinstance(RUDDER_OF_GELI, CustomNetwork)
 
 
-def test_a_batch_without_returns_cannot_be_learnt_from() -> None:
-    with pytest.raises(ValueError, match="RUDDER needs a batch with returns"):
-        RUDDER_OF_GELI.loss(torch.zeros(1), Batch(torch.tensor([0, 1]), torch.ones(1)))
-
-
 @settings(max_examples=40, deadline=None)
 @given(dialogues)
 def test_without_a_score_the_differences_sum_to_the_predicted_return(predictions: list[list[float]]) -> None:

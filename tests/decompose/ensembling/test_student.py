@@ -18,7 +18,7 @@ from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.model import standardised_features
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import UnitError
-from tests.decompose.ensembling.felt import felt
+from tests.decompose.ensembling.opinions import felt
 from tests.decompose.reactions.test_model import table_of
 from tests.reward_model.tiny import ignore, small, splits_of
 
