@@ -66,17 +66,12 @@ class Residual:
 class Projection:
     """The constants that turned one method's judgements into rewards.
 
-    ``score_offset`` is taken from every score before it is spread: the mean of the training scores (of attributions the
-    lower end of the scale), or 0. ``rule``
-    says where s, rewards a unit of judgement, comes from: ``spread`` (one of the corpus), ``own`` (1: the values are
-    rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``soft``
-    says that the values are the rewards as they come (s = 1); ``soft share`` and ``soft fraction`` that nothing was
-    added to s * a; ``predicted`` that nobody gave a score, and s is 1/T; ``min-max`` that each
-    episode's values were brought to 0 to 10 (`Raw.min_max`), with ``equal``
-    those whose values were all the same. ``spread`` is s where it is one number. ``residuals`` are R~ - s * sum of j,
-    one an episode (R~ - sum of j of ``min-max``); where the method hands out the score itself
-    (`Method.hands_out_score`), R - sum of j. ``unjudged`` are the episodes of
-    which the method could say nothing at all: they have no rewards.
+    ``score_offset`` is taken from every score before it is shared out. ``rule`` says where s, rewards a unit of
+    judgement, comes from: ``spread`` (one of the corpus), ``own`` (1), ``share`` or ``fraction`` (of each episode),
+    ``soft`` (values are rewards; ``soft share``, ``soft fraction``: s * a alone), ``foretold`` (1/T, nobody gave a
+    score) or ``min-max`` (each episode's values on 0 to 10; ``equal`` are those whose values were all the same).
+    ``spread`` is s where it is one number. ``residuals`` are R~ (R where the method hands out the score) less the sum
+    of an episode's own values. ``unjudged`` are the episodes without any value, which have no rewards.
     """
 
     score_offset: float
@@ -133,48 +128,39 @@ def project(
 ) -> tuple[pa.Table, Projection]:
     """Map one method's judgements onto the scores: reward_t = R~/T + s * (j_t - mean j).
 
-    R~ is the score less ``score_offset``; T counts the target turns. s is 1 for values in reward units; otherwise it
-    gives rewards the spread within dialogues that (R - training mean)/T has between them:
-    s = sd over training episodes of (R - mean)/T, over the pooled sd of j within training episodes; 0 where j never
-    varies, and never so large that a turn would lie 10,000 of these sd from its dialogue's mean, which only held-out
-    judgements far beyond the training's can. A turn without a value counts as ``method.scale.null`` says: zero, or the
-    mean of its episode's values. An episode without any value gets no rewards.
+    R~ is the score less ``score_offset``, T counts the target turns. s is 1 for values in reward units; otherwise it
+    gives rewards the spread within dialogues that (R - training mean)/T has between them: s = sd over training episodes
+    of (R - mean)/T, over the pooled sd of j within them; 0 where j never varies, and never so large that a turn would
+    lie 10,000 of these sd from its dialogue's mean. A turn without a value counts as ``method.scale.null`` says; an
+    episode without any value gets no rewards.
 
-    An attribution says how much a turn had to do with the outcome, whichever way it went. Of a score less the mean it
-    would make nothing in a dialogue at the mean, and the most blame for the decisive turn of one below it; so their
-    relative target is the score less the lower end of its scale, R~ >= 0, and a larger attribution is never worse.
-    Attributions a (Sotopia-RL) have an s of each episode: ``share``, s = R~ / sum of a, gives a / sum of a of R~, its
-    variant that keeps sums (the same for every turn where all a are zero); ``fraction``, s = R~ / highest, gives
-    a / 3 of R~ as published, and what is missing from the sum evenly on top.
+    Attributions a (Sotopia-RL), amounts of contribution whichever way it went, share out the score less the lower end
+    of its scale, R~ >= 0, so that a larger one is never worse. Their s is each episode's own: ``share``, R~ / sum of a
+    (equal shares where all a are zero); ``fraction``, R~ / highest as published, what is missing from the sum evenly on
+    top.
 
-    The ``soft`` constraint adds nothing and stretches nothing: reward_t = j_t, or s * a_t of attributions, and the
-    residual tells how far their sum misses R~ (Eq. 4 of LLM-GELI, which only asks for it). Values that hand out the
-    score itself leave nothing out of it, so that their ``score_offset`` is 0 then. So it is for a local signal alone
-    (`Raw`, Eq. 5 on the raw signal), whatever ``constraint`` and ``target`` say.
-
-    Where nobody gave any score, the mean judgement of a dialogue stands for it, in the method's own units:
-    reward_t = j_t/T (``predicted``).
+    The ``soft`` constraint adds and stretches nothing: reward_t = j_t, or s * a_t, and the residual tells how far their
+    sum misses R~ (Eq. 4 of LLM-GELI). Values that hand out the score itself have a ``score_offset`` of 0 then. `Raw`
+    values are always treated so. Where nobody gave any score, reward_t = j_t/T (``foretold``).
 
     Parameters
     ----------
     judgements : pa.Table
         REWARDS schema, one method and one seed, ``raw_reward`` filled (null where there is no value).
     episodes : SplitEpisodes
-        All episodes of the corpus; those without judgements (quarantined) count for the training mean only. The
-        constants come from the sessions in ``train``.
+        All episodes of the corpus; the constants come from the sessions in ``train``.
     target : str
         ``relative``: score_offset is the mean of the training scores, of attributions the lower end of the scale;
         ``score``: it is 0, as in the paper.
     method : Method
-        As configured (``apportion.decompose.cache_key.configured``): its units and what its nulls count as.
+        As configured (`apportion.decompose.cache_key.configured`): its scale says what values and nulls mean.
     constraint : str
         ``exact``: the rewards of an episode sum to R~; ``soft``: they are the method's own numbers.
 
     Returns
     -------
     pa.Table
-        The same rows with ``reward`` filled and ``sd`` in units of reward, in the order of ``episodes``, then turns;
-        without those of episodes that the method could say nothing of.
+        The same rows with ``reward`` filled and ``sd`` in units of reward, in the order of ``episodes``, then turns.
     Projection
         The constants, and each episode's residual.
 

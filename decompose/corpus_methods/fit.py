@@ -26,13 +26,9 @@ def fit_decomposer(
 ) -> FittedReactionModel:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
 
-    R~, which an objective learns from, is what ``config.settings.target`` says that rewards sum to: the score less the
-    mean of the training scores, or the score itself.
-
-    - ``method``: The name of a `CorpusMethod`; its code is called with its section of ``config.settings`` (with
-      nothing where it has none) and gives an `Objective`. A mixed one is called with the objective of its global part
-      first.
-    - ``state``: A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
+    R~, which an objective learns from, is what ``config.settings.target`` says that rewards sum to. The method's code
+    is called with its section of the settings (with nothing where it has none) and gives an `Objective`; a mixed one is
+    called with the objective of its global part first. ``state`` is a file for the state of the unfinished training.
 
     Returns judgements in units of the score, of every episode with target turns; the history's steps are epochs.
 

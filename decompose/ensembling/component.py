@@ -18,24 +18,12 @@ from apportion.reward_model.learning.dataset import row_places
 class Component:
     """One opinion on every target turn of the episodes that it knows.
 
-    Parameters
-    ----------
-    name : str
-        ``reaction``, ``prior``, ``llm-student``, ``llm``, ``sentiment``, ``behaviour``, ...
-    values : mapping of EpisodeKey to float64 [shape=(T,)]
-        By target turn, in units of its own, larger is better; NaN where nothing is known.
-    left_out : mapping of EpisodeKey to float, optional
-        What the source foretells of each training episode's score, in units of the score, by a model that had not seen
-        that score. None where values are not learnt from this corpus's scores: then a ridge with one column, the
-        dialogue's mean value, foretells them.
-    reads_replies : bool
-        Whether values come from the rater's replies or behaviour alone: where a rating tells of quality, not of what
-        the rater felt, such a source has no say.
-    shown_score : bool
-        Whether a session's values were made with its score in sight, so that their agreement with it proves little.
-    dialogues_judged : int, optional
-        Of how many dialogues judgements of single turns taught it what a reply is worth; None where scores did, or
-        nothing.
+    ``values`` [shape=(T,)] are by target turn, in units of its own, larger is better; NaN where nothing is known.
+    ``left_out`` predicts each training episode's score by a model that had not seen it; None where values are not
+    learned from these scores: then a ridge on the dialogue's mean value does. ``reads_replies``: values come from the
+    rater's replies or behaviour alone, which say nothing where a rating tells of quality. ``shown_score``: values were
+    made with the score in sight. ``dialogues_judged``: how many dialogues' judgements of turns taught it; None where
+    none did.
 
     >>> one = Component("llm", {("s1", "ann", "bob", "liking"): np.array([1.0, math.nan])})
     >>> one.knows(("s1", "ann", "bob", "liking")), one.knows(("s2", "ann", "bob", "liking"))

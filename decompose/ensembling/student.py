@@ -62,17 +62,14 @@ def learn_student(
 ) -> Student:
     """Learn what a reaction is worth from a language model's judgements of turns.
 
-    Ridge regression of judgements on the reactions to the judged turns. Judgements keep their level from session to
-    session: that a whole dialogue went well says something of its replies, too. The penalty is the one of least error
-    on sessions that are left out one at a time, found without a second fit: with the hat matrix H, the left-out errors
-    of a session are (I - H_ss)^-1 times its residuals. Turn labels and scores are not arguments.
+    Ridge regression of judgements on the reactions to the judged turns, which keep their level from session to session.
+    The penalty is the one of least error on sessions that are left out one at a time, without a second fit: with the
+    hat matrix H, the left-out errors of a session are (I - H_ss)^-1 times its residuals. Scores and turn labels are not
+    arguments.
 
-    - ``reactions`` (Reactions): Of all sessions.
-    - ``judged`` (mapping of EpisodeKey to float64 [shape=(T,)]): The language model's values; NaN where it said
-      nothing.
-    - ``training`` (frozenset of str): Sessions that train: only their judgements teach, and their reactions are what is
-      standardised by.
-    - ``asked`` (int, optional): How many sessions were chosen to be judged for all; None where all are to be.
+    ``judged`` [shape=(T,)] are the language model's values, NaN where it said nothing; only those of the ``training``
+    sessions teach, and reactions are standardised over them. ``asked`` is how many sessions were chosen to be judged
+    for all; None where all are to be.
 
     Raises UnitError: Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements
     never vary.
@@ -185,17 +182,12 @@ def fit_student(
 ) -> FittedReactionModel:
     """Judge every target turn as a student of a language model does that judged some training sessions.
 
-    - ``table`` (pa.Table): `apportion.decompose.reactions.extract.read_session` of all sessions.
-    - ``judgements`` (pa.Table): REWARDS schema with ``raw_reward``, of the sessions that the language model judged.
-    - ``seed``: Written into the table; nothing is drawn.
-    - ``null``: What a null of the judgements counts as: ``zero``, or the ``mean`` of its dialogue's.
-    - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema: what the rater did while listening and replying.
-    - ``asked`` (int, optional): As `learn_student`.
+    ``table`` is `apportion.decompose.reactions.extract.read_session` of all sessions, ``judgements`` (REWARDS) what the
+    language model judged, ``null`` what a null of those counts as, ``features`` UTTERANCE_FEATURES; ``seed`` is written
+    into the table, and nothing is drawn. ``asked`` and what is raised are `learn_student`'s.
 
     Returns judgements in the language model's units, null for a turn that nobody replied to. The history says how many
     sessions taught it, and how much of left-out ones' judgements it explains.
-
-    Raises UnitError: As `learn_student`.
     """
     reactions = arrange(table, episodes.all, features)
     judged = turn_opinions(judgements, episodes.all, null)

@@ -134,18 +134,12 @@ def fit_reactions(
     """Learn from the training sessions' scores what a reaction is worth, and judge every target turn by it.
 
     The model is w . x_t, with x_t the reply's embedding, its cues and the rater's behaviour; a session's score is the
-    mean of w . x_t over its turns, later ones weighing more (people rate a conversation by its end: a turn at the place
-    p from 0 to 1 weighs (0.1 + p)^late). So w is a ridge regression of scores on pooled reactions. It is closed: no
-    epochs, random numbers or validation split, and its penalty and ``late`` are chosen by the leave-one-out error of
-    the session scores, which is exact and costs nothing. The one training loop with a linear head on the same features
-    approaches the same minimum and would need both chosen by hand; hence no `Objective`. Turn labels are not an
-    argument.
+    mean of w . x_t over its turns, a turn at the place p from 0 to 1 weighing (0.1 + p)^late. So w is a ridge
+    regression of scores on pooled reactions: closed, without epochs or random numbers; its penalty and ``late`` are
+    those of least exact leave-one-out error of the session scores. Turn labels are not an argument.
 
-    - ``episodes``: ``train`` is learnt from.
-    - ``table`` (pa.Table): `apportion.decompose.reactions.extract.read_session` of all sessions.
-    - ``seed``: Written into the table; nothing is drawn, so every seed gives the same values.
-    - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema: what the rater did while listening and replying;
-      None without recordings.
+    ``table`` is `apportion.decompose.reactions.extract.read_session` of all sessions, ``features`` UTTERANCE_FEATURES
+    (None without recordings); ``seed`` is written into the table, and every seed gives the same values.
 
     Returns judgements in units of the score, null for a turn that nobody replied to; the steps of the history are the
     powers ``late``, from 1.

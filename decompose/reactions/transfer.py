@@ -130,14 +130,9 @@ def judge_by_prior(
 ) -> FittedReactionModel:
     """Judge every target turn by what other corpora taught; no score of this one is looked at.
 
-    - ``table`` (pa.Table): `apportion.decompose.reactions.extract.read_session` of all sessions.
-    - ``seed``: Written into the table; nothing is drawn.
-    - ``features`` (pa.Table, optional): Not looked at: what is measured in recordings does not travel.
-
-    Returns judgements in standard deviations of the scores that taught it, null for a turn that nobody replied to; the
-    history is empty, since nothing was learned here.
-
-    Raises InputError: As `prior_for`.
+    Arguments are `apportion.decompose.reactions.model.fit_reactions`'s; ``features`` are not looked at, since what is
+    measured in recordings does not transfer. Returns judgements in standard deviations of the scores that taught it,
+    null for a turn that nobody replied to; the history is empty. Raises as `prior_for`.
     """
     reactions = arrange(table, episodes.all)
     values = opinions(prior_for(settings), reactions)

@@ -91,32 +91,28 @@ def shapley_values(
     """Credit n players for v(all) - v(none) by Eq. 4 of SAVOIR: exactly, or as well as a budget allows.
 
     Exact where all 2^n coalitions are within the budget, so with the default one for n <= 6. Beyond, ``kriged``
-    (`apportion.decompose.shapley.kriging`), or for comparison KernelSHAP
-    (Lundberg and Lee, 2017; Eq. 5 and 6 of SAVOIR): the weighted least-squares fit of v(S) - v(none) by the sum of the
-    values of S. Eq. 5 has no intercept, which is why v(none) is taken away first; that all values sum to
-    v(all) - v(none) is a constraint here, not a large weight.
+    (`apportion.decompose.shapley.kriging`), or for comparison KernelSHAP (Lundberg and Lee, 2017; Eq. 5 and 6 of
+    SAVOIR): the weighted least-squares fit of v(S) - v(none) by the sum of the values of S, under the constraint that
+    all values sum to v(all) - v(none).
 
     Parameters
     ----------
     value : callable
-        v(S), see `Value`; asked once for each coalition, deterministic or noisy. Where it can be `NoisyValueFunction`,
-        ``kriged`` asks about no player and all `MORE` times more, whose noise every value has a part of.
+        v(S), see `Value`; asked once for each coalition. Of a `NoisyValueFunction` ``kriged`` asks about no player and
+        all `MORE` times more, whose noise every value has a part of.
     players : int
         n, at least 0.
     budget : int, optional
         Coalitions that may be asked for; `default_budget` where None.
     sampling : str
-        ``kriged``: the draws of ``paired``, fitted with the interactions that they show and the noise that rollouts do.
-        ``paired``: drawn by shapiq, each with its complement, sizes by their weight, and reweighted for the draw.
-        ``extreme-first``: SAVOIR's; the smallest and largest coalitions first, weights as they are. Its fit has not
-        seen the middle sizes, an error that no standard error shows.
-        ``appendix-d``: SAVOIR's as its experiments had it, for comparison. Extreme sizes are drawn more often and
-        weighted by Eq. 6 besides, so that they count twice.
+        ``kriged``: the draws of ``paired``, fitted with the interactions and the noise that they show. ``paired``:
+        drawn by shapiq, each with its complement, and reweighted for the draw. ``extreme-first``: the smallest and
+        largest coalitions first (SAVOIR, section 3.4), an error that no standard error shows. ``appendix-d``: as
+        SAVOIR's experiments had it; extreme sizes count twice.
     seed : int
-        Of the draw and the bootstrap; equal seeds give equal results where ``value`` does.
+        Of the draw and the bootstrap.
     drawn_alike : bool
-        Whether rollout j of every coalition draws the same random numbers, so that their noise is no noise of its own
-        for each; standard errors know it.
+        Whether rollout j of every coalition draws the same random numbers; standard errors know it.
 
     Examples
     --------
