@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode, Turn
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
@@ -20,6 +20,7 @@ from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import project
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError, UnitError
+from tests.decompose.sessions import features
 from tests.reward_model.tiny import episode, ignore, planted, save_tiny, signal_embeddings, small, splits_of, values_of
 
 EPISODES = planted(80)
@@ -43,19 +44,8 @@ def fit(  # type: ignore[no-untyped-def]
 def faces_of(episodes: list[Episode]) -> pa.Table:
     """The rater smiles at what is good, and at half of the rest."""
     turns = [(e, turn) for e in episodes for turn in e.target_turns]
-    rows = [
-        {
-            "session_id": e.session_id,
-            "turn": turn,
-            "person": e.rating.rater,
-            "window": "during",
-            "feature": "smile",
-            "mean": 0.5 + value,
-            "coverage": 1.0,
-        }
-        for (e, turn), value in zip(turns, values_of(episodes), strict=True)
-    ]
-    return pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
+    seen = zip(turns, values_of(episodes), strict=True)
+    return features(*((e.session_id, turn, e.rating.rater, "during", "smile", 0.5 + v) for (e, turn), v in seen))
 
 
 def correlation(judgements: pa.Table, episodes: list[Episode] = EPISODES) -> float:

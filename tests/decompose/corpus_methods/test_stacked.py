@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods import stacked
@@ -27,6 +27,7 @@ from apportion.decompose.reactions.transfer import PooledCorpora, PriorProvenanc
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.errors import InputError, UnitError
 from tests.decompose.reactions.test_model import reacted, table_of
+from tests.decompose.sessions import features
 from tests.reward_model.tiny import ignore, small, splits_of
 
 EPISODES, FELT = reacted(60)
@@ -153,18 +154,14 @@ def test_a_mix_is_made_of_all_that_the_run_has() -> None:
 
 
 def test_what_the_rater_did_is_a_source_by_itself() -> None:
-    rows = [
-        {
-            "session_id": e.session_id, "turn": turn, "person": e.rating.rater, "window": "reply", "feature": "smile",
-            "mean": FELT[int(OFFSETS[i]) + j] if j else None, "coverage": 1.0,
-        }
+    smiles = features(*(
+        (e.session_id, turn, e.rating.rater, "reply", "smile", FELT[int(OFFSETS[i]) + j] if j else None)
         for i, e in enumerate(EPISODES) for j, turn in enumerate(e.target_turns)
-    ]  # fmt: skip
-    features = pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
-    _, sources = fitted("mix", None, features=features)
+    ))  # fmt: skip
+    _, sources = fitted("mix", None, features=smiles)
     assert sources["behaviour"]["explained"] > 0.5
     how = TrainingConfig(DecomposeSettings(), small(), 0)
-    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, features=features)
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, features=smiles)
     (behaviour,) = sources_of(("behaviour",), data, how)
     assert behaviour.reads_replies and math.isnan(behaviour.values[EPISODES[0].key][0])
     values = np.concatenate([behaviour.values[e.key] for e in EPISODES])

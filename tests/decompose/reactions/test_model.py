@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from apportion.corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
@@ -23,6 +23,7 @@ from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import PENALTIES, fit, learn, pooled
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.errors import UnitError
+from tests.decompose.sessions import features
 from tests.reward_model.tiny import episode, ignore, small, splits_of
 
 WIDTH = 6
@@ -204,9 +205,8 @@ def smiles(episodes: list[Episode], felt: list[float], measured: float = 0.8) ->
     for value, (session_id, turn) in zip(felt, keys, strict=True):
         smile = value + 0.3 * rng.normal() if rng.random() < measured else None
         for person, mean in (("user", smile), ("bot", -value)):
-            rows.append({"session_id": session_id, "turn": turn, "person": person, "window": "during"})
-            rows[-1].update(feature="smile", mean=mean, coverage=1.0)
-    return pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
+            rows.append((session_id, turn, person, "during", "smile", mean))
+    return features(*rows)
 
 
 def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
