@@ -10,7 +10,10 @@ PARALLEL := -n $(JOBS) --dist worksteal
 # Slow tests wait for much (a server's Retry-After, a kill's moment), so that two of them share a core.
 PARALLEL_SLOW := -n $(shell expr 2 \* $(JOBS)) --dist worksteal
 # Only the files that hold one are read: reading them all takes each process as long as many a slow test.
-SLOW = $(sort $(shell grep -rl --include="test_*.py" "mark\.slow" tests))
+SLOW ?= $(sort $(shell grep -rl --include="test_*.py" "mark\.slow" tests))
+BROWSER ?= tests/viewer/browser
+DAGS ?= tests/dags
+DEEPSPEED ?= tests/rlhf/policy/test_zero.py
 # Images of machines may forbid Python to keep what it has compiled: every process would compile us anew, a second each.
 unexport PYTHONDONTWRITEBYTECODE
 # torch comes by pip, which may be told of a build for CPUs. The rest comes by uv, in seconds instead of minutes, or by
@@ -18,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 install = $(BIN)/uv pip install --quiet --python $(1)/bin/python $(2) || $(1)/bin/python $(PIP) $(2)
 
-.PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser lint setup clean
+.PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser test-all lint docs setup clean
 
 demo: mesh
 	$(BIN)/apportion demo
@@ -30,11 +33,11 @@ test-slow: mesh
 	$(BIN)/python -m pytest $(PARALLEL_SLOW) -m slow $(SLOW)
 
 test-dags: .venv-airflow/.ready .venv-prefect/.ready
-	.venv-airflow/bin/python -m pytest -m dags tests/dags
-	.venv-prefect/bin/python -m pytest -m dags tests/dags
+	.venv-airflow/bin/python -m pytest -m dags $(DAGS)
+	.venv-prefect/bin/python -m pytest -m dags $(DAGS)
 
 test-deepspeed: .venv-deepspeed/.ready
-	.venv-deepspeed/bin/python -m pytest -m deepspeed tests/rlhf/policy/test_zero.py
+	.venv-deepspeed/bin/python -m pytest -m deepspeed $(DEEPSPEED)
 
 # The wheel by itself: built, installed in an empty environment outside of this folder, the demo run there.
 test-wheel: $(VENV)/.ready
@@ -45,13 +48,22 @@ test-browser: $(VENV)/.ready
 	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || test -n "$$CHROMIUM" || \
 	  { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get install -y -qq chromium >/dev/null; } || \
 	  echo "no Chromium, and this user may not install one: the tests in a browser are skipped"
-	$(BIN)/python -m pytest $(PARALLEL) -m browser -rs tests/viewer/browser
+	$(BIN)/python -m pytest $(PARALLEL) -m browser -rs $(BROWSER)
+
+# Everything, in about an hour on two cores: run it before an issue is called resolved.
+test-all: test lint test-slow test-wheel test-dags test-deepspeed test-browser
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The reference from the code, then the site in site/; a link that leads nowhere ends it.
+docs: $(VENV)/.ready
+	@$(BIN)/zensical --version >/dev/null 2>&1 || $(call install,$(VENV),-c constraints.txt -e '.[docs]')
+	$(BIN)/python docs/make_reference.py
+	$(BIN)/zensical build --clean --strict
 
 setup: $(VENV)/.ready
 
@@ -92,4 +104,4 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-airflow .venv-prefect .venv-deepspeed build dist *.egg-info
+	rm -rf $(VENV) .venv-airflow .venv-prefect .venv-deepspeed build dist site docs/reference *.egg-info

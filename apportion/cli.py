@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
-from apportion.commands import benchmark as benchmark_commands
-from apportion.commands import compare as compare_commands
-from apportion.commands import corpus as corpus_commands
-from apportion.commands import export as export_commands
-from apportion.commands import generate as generate_commands
-from apportion.commands import init as init_commands
-from apportion.commands import llm_cache, machine, models, runs, stages
-from apportion.commands import probe as probe_commands
-from apportion.commands import score as score_commands
-from apportion.commands import train_agent as train_agent_commands
-from apportion.commands.reactions import reactions as learning_commands
-from apportion.commands.refine import group as refine_commands
+from apportion.commands import compare, corpus, export, generate, machine, models, probe, runs, train_agent, train_model
+from apportion.commands.benchmark import benchmark_command
+from apportion.commands.init import init_command
+from apportion.commands.reactions.reactions import learn_command
+from apportion.commands.refine.instances import instances_command
+from apportion.commands.refine.persuasion import persuasion_command
+from apportion.commands.refine.train import refiner_command
+from apportion.commands.score import score_command
 from apportion.commands.shared.in_order import CommandsInOrder
-from apportion.commands.study import group as study_commands
-from apportion.commands.view import bundle as bundle_commands
-from apportion.commands.view import labels as label_commands
-from apportion.commands.view import patterns as patterns_commands
-from apportion.commands.view import view as view_commands
-from apportion.commands.world import annotate as annotate_commands
-from apportion.commands.world import deduction as deduction_commands
-from apportion.commands.world import judge as judge_commands
-from apportion.commands.world import label_exact as label_exact_commands
-from apportion.commands.world import leagues as league_commands
-from apportion.commands.world import negotiate as negotiate_commands
-from apportion.commands.world import play as play_commands
-from apportion.commands.world import simulate as simulate_commands
-from apportion.commands.world import stackelberg_tables as stackelberg_commands
-from apportion.commands.world import tables as tables_commands
-from apportion.commands.world import tournament as tournament_commands
-from apportion.commands.world import trained_tables as trained_commands
-from apportion.commands.world.task_sets import tasks as tasks_commands
+from apportion.commands.study.group import study_group
+from apportion.commands.view import labels
+from apportion.commands.view.view import view_command
+from apportion.commands.world import deduction
+from apportion.commands.world.annotate import expert_command
+from apportion.commands.world.judge import evaluate_command
+from apportion.commands.world.label_exact import shapley_command
+from apportion.commands.world.leagues import league_command
+from apportion.commands.world.negotiate import play_negotiation_command
+from apportion.commands.world.play import play_group
+from apportion.commands.world.simulate import simulate_group
+from apportion.commands.world.stackelberg_tables import tables_stackelberg_command
+from apportion.commands.world.tables import tables_group
+from apportion.commands.world.task_sets.tasks import tasks_group
+from apportion.commands.world.tournament import tournament_group
+from apportion.commands.world.trained_tables import tables_people_command, tables_savoir_command
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.hints import hint_for
 
@@ -61,51 +55,75 @@ def cli() -> None:
     """
 
 
-play_commands.play_group.add_command(negotiate_commands.play_negotiation_command)
-for kind, title in deduction_commands.DEDUCTION.items():
-    simulate_commands.simulate_group.add_command(deduction_commands.simulate_command(kind, title))
-    play_commands.play_group.add_command(deduction_commands.play_command(kind, title))
-    tournament_commands.tournament_group.add_command(league_commands.league_command(kind, title))
-cli.add_section("Look around", (machine.doctor_command, runs.demo_command, probe_commands.probe_command))
+def _group(name: str, text: str, commands: Iterable[click.Command]) -> CommandsInOrder:
+    group = CommandsInOrder(name, help=text)
+    group.add_section("Commands", tuple(commands))
+    return group
+
+
+play_group.add_command(play_negotiation_command)
+for kind, title in deduction.DEDUCTION.items():
+    simulate_group.add_command(deduction.simulate_command(kind, title))
+    play_group.add_command(deduction.play_command(kind, title))
+    tournament_group.add_command(league_command(kind, title))
+for _command in (tables_savoir_command, tables_people_command, tables_stackelberg_command):
+    tables_group.add_command(_command)
 cli.add_section(
-    "Your data",
+    "Commands",
     (
-        corpus_commands.import_command,
-        tasks_commands.tasks_group,
-        simulate_commands.simulate_group,
-        play_commands.play_group,
-        annotate_commands.annotate_group,
-        tournament_commands.tournament_group,
-        train_agent_commands.train_agent_group,
-        refine_commands.refine_group,
-        judge_commands.judge_command,
-        label_exact_commands.label_exact_command,
-        corpus_commands.inspect_command,
-        init_commands.init_command,
+        machine.doctor_command,
+        runs.demo_command,
+        corpus.import_command,
+        corpus.inspect_command,
+        init_command,
+        runs.run_command,
+        view_command,
+        export.export_command,
+        _group(
+            "policy",
+            "Sample responses of policies, compare them, or merge adapters into a whole model.",
+            (generate.generate_command, compare.compare_command, export.merge_command),
+        ),
+        _group(
+            "world",
+            "Simulate dialogues, take part in them, score them, and make tables of them.",
+            (simulate_group, play_group, tournament_group, tasks_group, evaluate_command, tables_group),
+        ),
+        study_group,
+        _group(
+            "label",
+            "Labels of turns: by people, by an expert whom a training asks, or computed.",
+            (
+                labels.merge_command,
+                labels.export_command,
+                labels.import_command,
+                expert_command,
+                shapley_command,
+            ),
+        ),
     ),
 )
-cli.add_section("The whole chain", (runs.run_command, benchmark_commands.benchmark_command))
-cli.add_section("Its stages, one by one", stages.stage_commands())
 cli.add_section(
-    "With what came of it",
+    "Further commands",
     (
-        view_commands.view_command,
-        bundle_commands.bundle_command,
-        label_commands.labels_group,
-        patterns_commands.patterns_command,
-        score_commands.score_command,
-        generate_commands.generate_command,
-        compare_commands.compare_command,
-        study_commands.study_group,
-        export_commands.export_command,
-        export_commands.merge_command,
-        tables_commands.tables_group,
+        probe.probe_command,
+        benchmark_command,
+        score_command,
+        _group(
+            "train",
+            "Train what a configuration or a world can use: negotiators, Refiners, models of reactions, voices, texts.",
+            (
+                train_agent.train_negotiation_command,
+                refiner_command,
+                instances_command,
+                persuasion_command,
+                learn_command,
+                *train_model.TRAIN_COMMANDS,
+            ),
+        ),
+        models.models_group,
     ),
 )
-tables_commands.tables_group.add_command(trained_commands.tables_savoir_command)
-tables_commands.tables_group.add_command(trained_commands.tables_people_command)
-tables_commands.tables_group.add_command(stackelberg_commands.tables_stackelberg_command)
-cli.add_section("Models and replies", (models.models_group, learning_commands.learn_command, llm_cache.llm_cache_group))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -117,10 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except InputError as error:
-        _end(f"error: {error}{hint_for(error, _options(arguments))}", EXIT_USAGE)
     except ApportionError as error:
-        _end(f"error: {error}{hint_for(error, _options(arguments))}", EXIT_FAILED)
+        code = EXIT_USAGE if isinstance(error, InputError) else EXIT_FAILED
+        _end(f"error: {error}{hint_for(error, _options(arguments))}", code)
     except BrokenPipeError:
         # The reader of our output (head, less) has what it wanted.
         sys.stdout = None

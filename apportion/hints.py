@@ -10,9 +10,9 @@ from apportion.llm_client.errors import ConsentError, DamagedCacheError, InBatch
 HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
     ConsentError: {
         "--preview": "--preview 3 shows what would be sent",
-        "--send-to": "--send-to HOST agrees to it",
+        "--allow-host": "--allow-host HOST agrees to it",
     },
-    RouteError: {"--via": "--via PROXY takes that proxy, --via direct goes straight"},
+    RouteError: {"--proxy": "--proxy PROXY takes that proxy, --proxy direct goes straight"},
     InBatchError: {
         "--batch": "the same command with --batch collects the batch",
         "--forget-batch": "--forget-batch ID gives it up",
@@ -23,7 +23,8 @@ HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
 
 
 COMMANDS: Mapping[type[ApportionError], str] = {
-    DamagedCacheError: "apportion llm-cache check FILE says what is left, apportion llm-cache repair FILE saves it",
+    DamagedCacheError: "apportion models cache check FILE says what is left, "
+    "apportion models cache repair FILE saves it",
 }
 """By error, the other command that helps, whichever is running."""
 

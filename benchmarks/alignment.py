@@ -5,7 +5,7 @@ small LLaMA, warmed up on that text -> PPO, all by the command line. Claim, over
 sessions, which neither policy nor reward model has seen, the mean reward rises by at least one standard deviation of
 the replies' rewards before, and the divergence stays under 10 nats a response.
 
-    python benchmarks/alignment.py ../shared/data/uss/SGD.txt.gz --work FOLDER [--seeds 0 1 2] [--figure FILE.png]
+    python -m benchmarks.alignment ../shared/data/uss/SGD.txt.gz --work FOLDER [--seeds 0 1 2] [--figure FILE.png]
 
 Finished work in FOLDER is used again, so the same command goes on behind a stop. There is no peer: nothing else runs
 this chain.
@@ -16,12 +16,8 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import sys
 import time
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)
 
 import pyarrow.parquet as pq
 
@@ -38,7 +34,7 @@ workers = 1
 methods = ["reaction"]
 [align]
 steps = {steps}
-kl_coefficient = {kl}
+beta = {kl}
 gae_lambda = 1.0
 [align.tiny]
 warmup_steps = {warmup}
@@ -116,7 +112,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="a folder for corpus, runs and responses")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--kl", type=float, default=0.2, help="align.kl_coefficient")
+    parser.add_argument("--kl", type=float, default=0.2, help="align.beta")
     parser.add_argument("--warmup", type=int, default=400, help="supervised steps of the small LLaMA")
     parser.add_argument("--figure", type=Path, help="where to draw the curves")
     settings = parser.parse_args()

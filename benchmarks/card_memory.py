@@ -1,6 +1,6 @@
 """PPO's memory on one card beside what `rlhf.training.memory_estimate` says: LLaMA-2-7B's shape, BART-large's encoder.
 
-    python benchmarks/card_memory.py [--rows paper,short] [--device cuda] [--shape 7b]
+    python -m benchmarks.card_memory [--rows paper,short] [--device cuda] [--shape 7b]
 
 The rows of docs/align.md that one card of 80 GB holds, a step of PPO each: random weights in bfloat16, adapters, the
 reward model on the card, prompts and replies of full length. Told are the most that PyTorch's tensors took at once
@@ -18,8 +18,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 from transformers import BartConfig, BartModel, PreTrainedTokenizerFast
@@ -39,10 +37,10 @@ from benchmarks.ppo_task import SHAPES, Task, tokenizer
 ROWS: dict[str, dict[str, Any]] = {
     "short": {"max_context_tokens": 192, "max_new_tokens": 64},
     "paper": {},
-    "micro_batch": {"gradient_checkpointing": False, "micro_batch": 4},
+    "micro_batch_size": {"gradient_checkpointing": False, "micro_batch_size": 4},
 }
 """What differs from the preset `paper`, as in the table of docs/align.md."""
-SMALL = {"batch": 4, "minibatch": 4, "max_context_tokens": 48, "max_new_tokens": 8}
+SMALL = {"batch_size": 4, "mini_batch_size": 4, "max_context_tokens": 48, "max_new_tokens": 8}
 TINY_READER = Reader(64, 128, 2, 1000, 128 + 2, 128)
 NO_ALARMS = AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, entropy_share=0)
 
@@ -72,9 +70,9 @@ def settings_of(row: str, task: Task) -> AlignSettings:
 
 def step(task: Task, settings: AlignSettings, model: RewardModel, words: PreTrainedTokenizerFast) -> float:
     """Seconds of one step of PPO, replies of full length."""
-    task = replace(task, batch=settings.batch, prompt=settings.max_context_tokens, reply=settings.max_new_tokens)
+    task = replace(task, batch=settings.batch_size, prompt=settings.max_context_tokens, reply=settings.max_new_tokens)
     policy = Policy.of("random", task.build("LlamaForCausalLM", 0), words)
-    prompts = task.prompts()[: settings.batch]
+    prompts = task.prompts()[: settings.batch_size]
     contexts = [DialogueContext(f"s{i}", 0, (), tuple(one), words.decode(one)) for i, one in enumerate(prompts)]
 
     def reward(contexts: Any, histories: Any, replies: Any) -> list[float]:

@@ -2,7 +2,7 @@
 
 And 2,000 negotiations a second of ten acts through the same core.
 
-Run: taskset -c 0 python benchmarks/environments.py [--episodes 5000] [--latency 2]
+Run: taskset -c 0 python -m benchmarks.environments [--episodes 5000] [--latency 2]
 
 Bundled SOTOPIA tasks, two agents that speak until the 20 acts are over; no text is read, nothing is logged. Beside it
 the same with every observation read as text, and clones of an episode of 20 acts that never draw and that draw once.
@@ -17,14 +17,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-# A file beside this one is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from apportion.environments.agents.agent import Agent, ScriptedAgent
 from apportion.environments.collect_episodes import EpisodePlan, simulate

@@ -1,6 +1,6 @@
 """Claims on behaviour from video, one core: times real time beside pure decoding and beside the naive chain.
 
-Run: python benchmarks/features.py ../shared [--seconds 40] [--turns 4] [--detector mesh] [--cores] [--long]
+Run: python -m benchmarks.features ../shared [--seconds 40] [--turns 4] [--detector mesh] [--cores] [--long]
 
 At 640x480, 30 pictures a second: at least 12 x real time with emotion twice a second and 20 x without, with YuNet; 10 x
 and 18 x with the bundled cascade. The peers, measured in the same run on the same file: pure decoding (the limit), and
@@ -20,7 +20,6 @@ import multiprocessing
 import os
 import resource
 import statistics
-import sys
 import tempfile
 import time
 import wave
@@ -32,8 +31,6 @@ from pathlib import Path
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
-# This file is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import av
 import cv2
@@ -177,7 +174,7 @@ def settings_of(detector: str, emotion: str, shared: Path) -> FeatureSettings:
 
 
 def measure_cores(shared: Path, folder: Path) -> None:
-    """Wall time of `apportion features` with two workers against one, each five times, taking turns."""
+    """Wall time of `apportion run --only features` with two workers against one, each five times, taking turns."""
     films = folder / "films"
     (films / "media").mkdir(parents=True)
     transcode(shared / "media" / "WDA_KatieHill_000.mp4", films / "media" / "a.mp4", (640, 480), 60)

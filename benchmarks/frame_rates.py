@@ -1,6 +1,6 @@
 """Claim: a film tells the same of a face at every frame rate, by every encoder and at half its size.
 
-Run: python benchmarks/frame_rates.py ../shared [--detector haar|yunet|mesh] [--looks HZ] [--deblock] [--clip NAME]
+Run: python -m benchmarks.frame_rates ../shared [--detector haar|yunet|mesh] [--looks HZ] [--deblock] [--clip NAME]
 
 Each real clip is written anew at 10 to 120 pictures a second, at a variable rate, by a second encoder, coarsely and at
 half its size; the pictures are those of the clip, repeated or left out. For each: share of the time smiling and looking
@@ -9,21 +9,17 @@ one a clip with the largest difference between any two. Aim: means within 0.05, 
 Beside it the noise of one look: how much the smile score differs between the variants of 10, 30, 60 and 120 pictures a
 second, which are looked at at the same moments and show the same pictures, each encoded anew.
 ``--looks`` sets how often a second pictures, smile and gaze are looked at, ``--deblock`` has the decoder apply its
-deblocking filter (`thrifty_decoding = false`), to see what these would bring.
+deblocking filter (`skip_unused_frames = false`), to see what these would bring.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-# A file beside this one is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import av
 import numpy as np
@@ -163,7 +159,7 @@ def main(shared: Path, detector: str, looks_hz: float, deblock: bool, clips: Seq
         emotion_model="none",
         video_rate_hz=looks_hz,
         expression_rate_hz=looks_hz,
-        thrifty_decoding=not deblock,
+        skip_unused_frames=not deblock,
     )
     with tempfile.TemporaryDirectory() as temporary:
         for name in clips:

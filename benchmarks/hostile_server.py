@@ -1,11 +1,12 @@
 """Claim: whatever a language model's server does, no session is lost that patience would have got.
 
-Each fault (tests/llm_client/hostile/faults.py) is done to a run of `apportion decompose` on six made-up dialogues by a
+Each fault (tests/llm_client/hostile/faults.py) is done to a run of `apportion run --only decompose` on six made-up
+dialogues by a
 server of raw sockets on loopback; then the same command runs again with the server well. A line a fault: its outcome
 (recovered; quarantined with evidence; stopped with advice), sessions lost, what the second run had to ask again, and
 peak memory. No peer is measured beside it.
 
-Run: python benchmarks/hostile_server.py [--only WORDS] [--at-once 2]
+Run: python -m benchmarks.hostile_server [--only WORDS] [--at-once 2]
 """
 
 from __future__ import annotations
@@ -19,10 +20,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from measure import tell
-
+from benchmarks.measure import tell
 from tests.llm_client.hostile.faults import FAULTS
 from tests.llm_client.hostile.trial import Trial, tried
 

@@ -1,7 +1,7 @@
 """Claims on influence: what is shared is computed once, and how far its values agree with people.
 
-Run: python benchmarks/influence.py sharing
-     python benchmarks/influence.py agreement ../shared/data/uss/SGD.txt.gz --model FOLDER --read IDS.txt
+Run: python -m benchmarks.influence sharing
+     python -m benchmarks.influence agreement ../shared/data/uss/SGD.txt.gz --model FOLDER --read IDS.txt
 
 `sharing`: 2K = 6 replies to n = 8 utterances of a game of seven, by a small model with random weights. Tokens that go
 through the model (the padding of batches among them) beside one pass each; log-probabilities beside one pass each and
@@ -16,15 +16,11 @@ it: VADER on the rater's next reply, the turn's place, how long the reply is, an
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-
-# A file beside this one is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 import torch
@@ -137,7 +133,7 @@ def agreement(source: Path, model: str, read: Path, most: int, context_turns: in
     started = time.perf_counter()
     found: dict[str, Floats] = {}
     for against in ("silence", "others"):
-        chosen = InfluenceSettings(context_turns=context_turns, against=against)
+        chosen = InfluenceSettings(context_turns=context_turns, baseline=against)
         asked = [questions_of(episode, chosen) for episode in episodes]
         measured = [
             measurer.measure_all([(one.prompts, one.replies) for one in some]) if some else [] for some in asked

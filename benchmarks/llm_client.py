@@ -9,7 +9,7 @@ imports are done before the clock starts; everything else that a request costs t
 alone (the same bodies to text and back) is measured beside it and taken off. The peer is the OpenAI SDK used in the
 plain way, `chat.completions.create` behind a semaphore, without cache, limits, budget or retries.
 
-Run: python benchmarks/llm_client.py [--latency 2]
+Run: python -m benchmarks.llm_client [--latency 2]
 """
 
 from __future__ import annotations
@@ -18,22 +18,19 @@ import argparse
 import asyncio
 import json
 import math
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import openai
-from measure import tell
 
 from apportion.llm_client.client import Client
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.transport.server_quirks import ServerCapabilities
+from benchmarks.measure import tell
 from tests.llm_client.openai_server import completion
 from tests.llm_client.serve import server_process
 

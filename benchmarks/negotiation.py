@@ -1,236 +1,243 @@
-"""The study of Kwon et al. (2021) again, all seeds of a cell at once: Figures 2, 3, 5 to 8, 10 and 11, with intervals.
+"""Claim: the tables of Kwon et al. (2021), Figures 2, 3, 5 to 8, 10 and 11, with 95 % intervals over seeds.
 
-A cell is a method with its data; every cell is trained for all seeds together (`apportion.rlhf.negotiation.experiment`)
-and measured after each epoch on held-out contexts against the expert (the anchors: against the first model). Killed,
-the same command goes on. The data are Deal or No Deal's, CC BY-NC 4.0: neither they nor what is trained on them may be
-passed on with this project; figures may.
+    python benchmarks/negotiation.py --tables                          # of the figures that are kept; trains nothing
+    python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 20 [--figures anchors,2]
 
-    python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 20                  # everything
-    python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 5 --figures anchors,2
-    python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 5 --set supervised.epochs=30
-    python benchmarks/negotiation.py --tables --set reinforce.epochs=3               # of what is kept, training nothing
-
-Ten seeds at a time (``--together``) are one batched model; all cells are trained for the first ten before the next.
-What they have come to is kept in ``negotiation_figures.jsonl`` beside this file (``--kept``), and no run anywhere does
-it again; where five seeds of it are kept, ``--together 5`` shares the models of the other cells. On two cores run
-``--seeds 0-9`` and ``--seeds 10-19``, each with an OUT of its own.
-
-OUT holds a folder a cell, ``results.jsonl`` (a line a cell, epoch, seed and agent), ``tables.md`` and a picture a
-figure. Intervals are Student's over seeds, 95 %; two cells are compared seed by seed.
+A cell is a method with its data; each is trained for ten seeds at once and measured after every epoch against the
+expert (the anchors: against the first model). Stopped, the same command goes on. Seeds whose figures are kept in
+``negotiation_figures.jsonl`` are not trained again. The data (Deal or No Deal) are CC BY-NC 4.0; only figures are kept.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
-import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)
+sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import torch
+import numpy as np
+from scipy import stats
 
-from apportion.foundation.files import locked, write_atomically
-from apportion.rlhf.negotiation.data.human import read_human
-from apportion.rlhf.negotiation.datasets import material_of
-from apportion.rlhf.negotiation.experiment import Experiment
+from apportion.foundation.files import canonical_json, digest
+from apportion.rlhf.negotiation.datasets import digest_of, material_of
+from apportion.rlhf.negotiation.experiment import VERSION, Experiment
 from apportion.rlhf.negotiation.settings import NegotiatorSettings
-from benchmarks.freed_memory import keep_freed_memory
-from benchmarks.negotiation_cells import CELLS, FIGURES, PASSES, REFERENCE_PASSES, seeds_of
-from benchmarks.negotiation_kept import KeptFigures, data_of, key_of, told
-from benchmarks.negotiation_report import Rows, draw, report
 
-KEPT = ROOT / "benchmarks" / "negotiation_figures.jsonl"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What is run: where the data are, where it is written and kept, which seeds, and what differs from the cells.
-
-    ``together`` seeds are trained as one batched model.
-    """
-
-    data: Path | None
-    out: Path
-    seeds: tuple[int, ...]
-    changed: dict[str, Any]
-    kept: Path
-    together: int = 10
-
-    @cached_property
-    def data_key(self) -> str:
-        """What tells these data from others."""
-        return data_of(None if self.data is None else read_human(self.data).dialogues)
-
-    @property
-    def groups(self) -> list[tuple[int, ...]]:
-        """The seeds, as many as are trained together."""
-        return [self.seeds[first : first + self.together] for first in range(0, len(self.seeds), self.together)]
+Rows = list[dict[str, Any]]
+KEPT = Path(__file__).with_name("negotiation_figures.jsonl")
+METRICS = ("advantage", "pareto", "agreement", "novelty", "joint", "equal", "length", "unique")
+AFTER, NOVELTY = (1, 4, 16, 64, 256, 1024, 4085), ("likelihood", "entropy", "margin", "random")
+ANCHORS = {
+    "anchor-sl": (0.0, 84.3, 93.2),
+    "anchor-rl": (6.85, 73.4, 81.8),
+    "anchor-rl-taken": (6.85, 73.4, 81.8),
+    "anchor-rl+sl": (2.06, 80.3, 94.4),
+}
+"""The reference code, one seed, against the first model: advantage of deals, Pareto-optimal %, agreement %."""
 
 
-def settings_of(name: str, choice: Choice, seeds: tuple[int, ...] | None = None) -> NegotiatorSettings:
-    """A cell's settings; what was changed by the user holds over the cell's own."""
-    passes = REFERENCE_PASSES if name.startswith("anchor") else PASSES
-    base: dict[str, Any] = {
-        "reinforce": {"epochs": 5},
-        "supervised": {"epochs": passes},
-        "data": {"dialogues": choice.data},
-    }
-    values = _merged(_merged(base, choice.changed), CELLS[name])
-    if not name.startswith("anchor"):
-        values = _merged(values, choice.changed)
-    if values["method"] == "sl":
-        values["reinforce"]["epochs"] = 1
-    own = seeds_of(name, choice.seeds if seeds is None else seeds)
-    output = choice.out / name / "-".join(map(str, own))
-    return NegotiatorSettings.model_validate(values | {"seeds": own, "output": output})
+def _cells() -> dict[str, dict[str, Any]]:
+    low: dict[str, Any] = {"data": {"unique": 0.5}}
+    ours, scratch = {"method": "acquisition"}, {"data": {"scratch": True}}
+    cells: dict[str, dict[str, Any]] = {}
+    for name in ANCHORS:
+        method = name.removeprefix("anchor-").removesuffix("-taken")
+        reward = {"reward": "taken"} if name.endswith("-taken") else {}
+        cells[name] = {"method": method, "evaluation": {"partner": "sl"}, "reinforce": {"epochs": 1, **reward}}
+    for share in (0.5, 0.65, 0.78):
+        for name, method in (("sl", "sl"), ("rl", "rl"), ("rl+sl", "rl+sl"), ("ours", "acquisition")):
+            cells[f"{name}-{share}"] = {"method": method, "data": {"unique": share}}
+        cells[f"ours-random-{share}"] = cells[f"ours-{share}"] | {"acquisition": {"novelty": "random"}}
+    cells["rl-scratch"] = {"method": "rl", **scratch}
+    cells |= {f"ours-scratch-{novelty}": ours | scratch | {"acquisition": {"novelty": novelty}} for novelty in NOVELTY}
+    cells |= {f"rl+sl-0.5-n{after}": low | {"method": "rl+sl", "mixed": {"after": after}} for after in AFTER}
+    cells["rl-0.5-pareto"] = low | {"method": "rl", "reinforce": {"reward": "points+pareto"}}
+    cells["rl-0.5-pareto-normalised"] = low | {"method": "rl", "reinforce": {"reward": "normalised+pareto"}}
+    return cells | {"ours-0.5-first-order": low | ours | {"acquisition": {"order": "first"}}}
 
 
-def _merged(one: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    merged = {key: dict(value) if isinstance(value, dict) else value for key, value in one.items()}
-    for key, value in over.items():
-        merged[key] = _merged(merged.get(key, {}), value) if isinstance(value, dict) else value
-    return merged
+CELLS = _cells()
+"""By name, what differs from the defaults."""
+FIGURES: dict[str, tuple[str, ...]] = {
+    "anchors": tuple(ANCHORS),
+    "2": ("sl-0.5", "rl-0.5", "rl+sl-0.5", "ours-0.5"),
+    "3": ("sl-0.5", "ours-0.5"),
+    "5": ("rl-scratch", "ours-scratch-likelihood"),
+    "6": ("sl-0.5", "rl-0.5", "ours-0.5", *(f"rl+sl-0.5-n{after}" for after in AFTER)),
+    "7": ("rl-0.5", "ours-0.5", "rl-0.5-pareto", "rl-0.5-pareto-normalised"),
+    "8": ("ours-0.5", "ours-0.5-first-order", "rl-0.5", "rl+sl-0.5"),
+    "10": tuple(f"ours-scratch-{novelty}" for novelty in NOVELTY),
+    "11": tuple(f"{name}-{share}" for share in (0.65, 0.78) for name in ("sl", "rl", "rl+sl", "ours", "ours-random")),
+}
+CLAIMS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    *((f"{ours}-{share}", f"{other}-{share}", (metric,)) for share in (0.5, 0.65, 0.78)
+      for ours in ("ours", "ours-random") for other, metric in (("rl+sl", "advantage"), ("rl", "pareto"))),
+    *((f"rl-{share}", f"rl+sl-{share}", ("advantage",)) for share in (0.65, 0.78)),
+    *((f"ours-random-{share}", f"ours-{share}", ("advantage", "pareto")) for share in (0.65, 0.78)),
+    *((f"rl-0.5-{reward}", "rl-0.5", ("pareto", "agreement")) for reward in ("pareto", "pareto-normalised")),
+    ("ours-scratch-likelihood", "rl-scratch", ("advantage", "length")),
+    *(("ours-0.5", f"rl+sl-0.5-n{after}", METRICS[:4]) for after in AFTER),
+    *((f"rl+sl-0.5-n{after}", "rl-0.5", ("advantage", "pareto")) for after in AFTER),
+    ("ours-0.5-first-order", "ours-0.5", ("advantage", "pareto")),
+    ("ours-0.5-first-order", "rl+sl-0.5", ("advantage",)),
+    ("ours-0.5-first-order", "rl-0.5", ("pareto",)),
+    *((FIGURES["10"][0], other, ("advantage", "pareto", "novelty")) for other in FIGURES["10"][1:]),
+)  # fmt: skip
+"""What the paper says of two cells: one, the other, and the metrics in which they are compared."""
 
 
-def run(name: str, choice: Choice) -> Rows:
-    """The figures of a cell, trained where they are not kept already."""
-    return [row for group in choice.groups for row in run_group(name, choice, group)]
+def settings_of(name: str, seeds: Sequence[int], data: Path | None = None, out: Path = Path()) -> NegotiatorSettings:
+    """A cell's settings, of those of the seeds that it has: anchors have five, Figure 10 has ten."""
+    most = 5 if name in ANCHORS else 10 if name in FIGURES["10"] else len(seeds) + max(seeds) + 1
+    epochs = 30 if name in ANCHORS else 8  # Of which the paper says nothing: the reference code's, and ours.
+    values: dict[str, Any] = {"reinforce": {"epochs": 5}, "supervised": {"epochs": epochs}, "data": {"dialogues": data}}
+    for key, value in CELLS[name].items():
+        values[key] = {**values.get(key, {}), **value} if isinstance(value, dict) else value
+    own = tuple(seed for seed in seeds if seed < most)
+    return NegotiatorSettings.model_validate({**values, "seeds": own or (seeds[0],), "output": out / name})
 
 
-def run_group(name: str, choice: Choice, group: tuple[int, ...]) -> Rows:
-    """Train seeds of a cell together, or go on with them, and give their figures; what is kept is not done again."""
-    wanted = seeds_of(name, group)
-    if not wanted:
-        return []
-    epochs = _epochs(settings_of(name, choice, wanted))
-    key = key_of(settings_of(name, choice, wanted), choice.data_key)
-    file = KeptFigures(choice.kept)
-    kept = file.rows(name, key, wanted, epochs)
-    finished = {row["seed"] for row in kept if row["epoch"] == epochs}
-    missing = tuple(seed for seed in wanted if seed not in finished)
-    if not missing:
-        return kept
-    settings, began = settings_of(name, choice, missing), time.process_time()
-    rows: Rows = []
-
-    def keep(done: int, total: int, text: str) -> None:
-        print(f"\r{name}: {text} {done}/{total}   ", end="", file=sys.stderr)
-        if len(cell.rows) > len(rows):
-            rows[:] = [{"cell": name, **row.to_json()} for row in cell.rows]
-            file.add(rows, key, choice.data_key, told(choice.changed))
-
-    cell = Experiment(settings, material_of(settings), settings.output, choice.out / "models", progress=keep)
-    cell.train()
-    keep(1, 1, "finished")
-    used = round(time.process_time() - began, 1)
-    print(f"\r{name}: seeds {', '.join(map(str, missing))}: {used} s of one core", flush=True)
-    return [row for row in kept if row["seed"] in finished] + rows
+def key_of(settings: NegotiatorSettings, data: str) -> str:
+    """What decides a seed's figures: settings, data, and the version of the training."""
+    exclude: Any = {"output": True, "kept_every": True, "seeds": True, "data": {"dialogues"}, "reinforce": {"epochs"}}
+    return digest([VERSION, data, settings.model_dump(mode="json", exclude=exclude)])[:16]
 
 
-def _epochs(settings: NegotiatorSettings) -> int:
-    return 0 if settings.method == "sl" else settings.reinforce.epochs
+def kept_rows(data: str | None = None, path: Path = KEPT) -> Rows:
+    """What is kept, under the name of every cell of the same settings; of one data set, the first without a name."""
+    kept = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    data = data or next((row["data"] for row in kept), "")
+    names: dict[str, list[str]] = {}
+    for name in CELLS:
+        names.setdefault(key_of(settings_of(name, (0,)), data), []).append(name)
+    return [{**row, "cell": name} for row in kept for name in names.get(row["key"], ())]
 
 
-def kept_rows(names: Iterable[str], choice: Choice) -> Rows:
-    """What is kept of cells, whatever data they were trained on; of one data set, or it is refused."""
-    file, rows = KeptFigures(choice.kept), []
-    sets = sorted({str(row["data"]) for row in file.read()})
-    for name in names:
-        if not seeds_of(name, choice.seeds):
+def train(name: str, seeds: Sequence[int], data: Path | None, out: Path, path: Path = KEPT) -> None:
+    """Train a cell for the seeds whose figures are not kept, ten at a time, and keep them."""
+    for first in range(0, len(seeds), 10):
+        settings = settings_of(name, seeds[first : first + 10], data, out)
+        material = material_of(settings)
+        source = digest_of(material.whole)[:16]
+        epochs = 0 if settings.method == "sl" else settings.reinforce.epochs
+        rows = kept_rows(source, path)
+        finished = {row["seed"] for row in rows if row["cell"] == name and row["epoch"] == epochs}
+        missing = tuple(seed for seed in settings.seeds if seed not in finished)
+        if not missing:
             continue
-        settings = settings_of(name, choice)
-        for data in sets:
-            rows += file.rows(name, key_of(settings, data), settings.seeds, _epochs(settings))
-    if len(found := {row["data"] for row in rows}) > 1:
-        raise SystemExit(f"{choice.kept}: figures of {len(found)} data sets; give --kept with those of one")
-    return rows
+        folder = settings.output / "-".join(map(str, missing))
+        settings = settings.model_copy(update={"seeds": missing, "output": folder})
+        cell = Experiment(settings, material, folder, out / "models")
+        cell.train()
+        with path.open("a", encoding="utf-8") as file:
+            about = {"cell": name, "key": key_of(settings, source), "data": source, "settings": ""}
+            file.writelines(canonical_json({**about, **row.to_json()}) + "\n" for row in cell.rows)
 
 
-def changed(texts: Sequence[str]) -> dict[str, Any]:
-    """``supervised.epochs=8`` and the like as settings.
-
-    >>> changed(["supervised.epochs=8", "reinforce.greedy=true"])
-    {'supervised': {'epochs': 8}, 'reinforce': {'greedy': True}}
-    """
-    values: dict[str, Any] = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        group, _, key = name.partition(".")
-        if not key or not value:
-            raise SystemExit(f"--set {text}: write it as supervised.epochs=8")
-        try:
-            values.setdefault(group, {})[key] = json.loads(value)
-        except json.JSONDecodeError:
-            values.setdefault(group, {})[key] = value
-    return values
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Mean over seeds and half of its interval (Student's); NaN of one seed."""
+    array = np.array(values)
+    if len(array) < 2:
+        return float(array.mean()), math.nan
+    return float(array.mean()), float(stats.t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / np.sqrt(len(array)))
 
 
-def seeds_from(text: str) -> tuple[int, ...]:
-    """``20`` is the first twenty, ``10-19`` those.
+def last_epoch(rows: Rows, cell: str) -> int:
+    """The last epoch that all seeds of a cell have behind them; -1: none."""
+    last: dict[int, int] = {}
+    for row in rows:
+        if row["cell"] == cell:
+            last[row["seed"]] = max(row["epoch"], last.get(row["seed"], -1))
+    return min(last.values(), default=-1)
 
-    >>> seeds_from("3"), seeds_from("3-4")
-    ((0, 1, 2), (3, 4))
-    """
-    first, dash, last = text.partition("-")
-    try:
-        found = tuple(range(int(first), int(last) + 1)) if dash else tuple(range(int(first)))
-    except ValueError:
-        found = ()
-    if not found:
-        raise SystemExit(f"--seeds {text}: write it as 20, or as 10-19")
-    return found
+
+def by_seed(rows: Rows, cell: str, metric: str, epoch: int, who: str = "alice") -> dict[int, float]:
+    """A metric of each seed of a cell after an epoch."""
+    own = [row for row in rows if (row["cell"], row["epoch"], row["who"]) == (cell, epoch, who)]
+    return {row["seed"]: float(row[metric]) for row in own if row[metric] is not None}
+
+
+def shown(metric: str, found: tuple[float, float]) -> str:
+    """A mean with its interval; shares in percent."""
+    scale, decimals = (100, 1) if metric in ("pareto", "agreement", "joint", "equal") else (1, 2)
+    half = "" if math.isnan(found[1]) else f" ± {found[1] * scale:.{decimals}f}"
+    return f"{found[0] * scale:.{decimals}f}{half}"
+
+
+def table(rows: Rows, cells: Iterable[str], who: str = "alice") -> str:
+    """Markdown: a cell a line, after its last epoch."""
+    lines = [f"| cell | epochs | seeds | {' | '.join(METRICS)} |", f"|---|---|---|{'---|' * len(METRICS)}"]
+    for cell in cells:
+        epoch = last_epoch(rows, cell)
+        found = {metric: list(by_seed(rows, cell, metric, epoch, who).values()) for metric in METRICS}
+        if found["advantage"]:
+            texts = [shown(metric, interval(values)) if values else "–" for metric, values in found.items()]
+            lines.append(f"| {cell} | {epoch} | {len(found['advantage'])} | {' | '.join(texts)} |")
+    return "\n".join(lines)
+
+
+def compared(rows: Rows, one: str, other: str, metric: str) -> str:
+    """One cell less another, seed by seed, after as many epochs (SL has none)."""
+    learns = [cell for cell in (one, other) if CELLS.get(cell, {}).get("method") != "sl"]
+    epoch = min((last_epoch(rows, cell) for cell in learns), default=0)
+    first, second = (by_seed(rows, cell, metric, epoch if cell in learns else 0) for cell in (one, other))
+    both, what = sorted(first.keys() & second.keys()), f"{metric}, {one} less {other}: "
+    if len(both) < 2 or not epoch:
+        return what + f"{len(both)} seeds in common, epoch {epoch}; not compared"
+    mean, half = interval([first[seed] - second[seed] for seed in both])
+    says = "more" if mean - half > 0 else "less" if mean + half < 0 else "not told apart"
+    return what + f"{shown(metric, (mean, half))} ({len(both)} seeds, epoch {epoch}): {says}"
+
+
+def anchor(rows: Rows, cell: str) -> str:
+    """An anchor beside the reference code's numbers."""
+    own = {metric: by_seed(rows, cell, metric, last_epoch(rows, cell)) for metric in METRICS[:3]}
+    agreed = own["agreement"]
+    own["advantage"] = {seed: value / agreed[seed] if agreed[seed] else 0.0 for seed, value in own["advantage"].items()}
+    texts = []
+    for (metric, values), number in zip(own.items(), ANCHORS[cell], strict=True):
+        mean, half = interval(list(values.values()))
+        scale, title = (1, "advantage of deals") if metric == "advantage" else (100, metric)
+        where = "inside" if abs(mean * scale - number) <= half * scale else "outside"
+        texts.append(f"{title} {shown(metric, (mean, half))} beside {number:g} ({where})")
+    return f"{cell}: {'; '.join(texts)}"
+
+
+def report(rows: Rows, figures: Iterable[str] = tuple(FIGURES)) -> str:
+    """All tables, the anchors, and what the paper says of two cells."""
+    parts, cells = ["Figures after the last epoch; mean over seeds ± half of the 95 % interval; shares in %.\n"], set()
+    for figure in figures:
+        cells |= {row["cell"] for row in rows} & set(FIGURES[figure])
+        title = "Anchors" if figure == "anchors" else f"Figure {figure}"
+        parts.append(f"## {title}\n\n{table(rows, FIGURES[figure])}\n")
+        if figure == "3":
+            parts.append("Bob:\n\n" + table(rows, ("ours-0.5",), "bob") + "\n")
+    claims = [compared(rows, one, other, metric) for one, other, of in CLAIMS if {one, other} <= cells for metric in of]
+    lines = [*(anchor(rows, cell) for cell in ANCHORS if cell in cells), *claims]
+    return "\n".join([*parts, *(f"- {line}" for line in lines)]) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of Deal or No Deal; without it scripts play the dialogues")
+    parser.add_argument("--data", type=Path, help="folder of Deal or No Deal")
     parser.add_argument("--out", type=Path, default=Path("negotiation-study"))
-    parser.add_argument("--seeds", default="20", help="how many, or which: 10-19")
-    parser.add_argument("--together", type=int, default=10, help="seeds that are trained as one batched model")
-    parser.add_argument("--kept", type=Path, default=KEPT, help="where figures of finished cells are kept")
-    parser.add_argument("--tables", action="store_true", help="show the tables of what is kept, and train nothing")
+    parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--figures", default=",".join(FIGURES), help="of " + ", ".join(FIGURES))
-    parser.add_argument("--cells", help="cells by name instead of figures: " + ", ".join(CELLS))
-    parser.add_argument("--set", dest="changed", action="append", default=[], metavar="GROUP.KEY=VALUE")
+    parser.add_argument("--tables", action="store_true", help="show what is kept, and train nothing")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    keep_freed_memory()
     figures = options.figures.split(",")
     if unknown := [figure for figure in figures if figure not in FIGURES]:
         parser.error(f"--figures {unknown[0]}: of {', '.join(FIGURES)}")
-    names = options.cells.split(",") if options.cells else [cell for figure in figures for cell in FIGURES[figure]]
-    names = list(dict.fromkeys(names))
-    if unknown := [name for name in names if name not in CELLS]:
-        parser.error(f"--cells {unknown[0]}: of {', '.join(CELLS)}")
-    seeds, more = seeds_from(options.seeds), changed(options.changed)
-    choice = Choice(options.data, options.out, seeds, more, options.kept, max(1, options.together))
-    if options.tables:
-        print(report(kept_rows(names, choice)))
-        return
-    message = f"{choice.out} is in use by another study. Wait for it, or give another --out."
-    with locked(choice.out / ".lock", message, SystemExit):
-        study(names, () if options.cells else figures, choice)
-
-
-def study(names: Sequence[str], figures: Sequence[str], choice: Choice) -> None:
-    """Train all cells for some seeds after the other, tell results after each, and draw the figures."""
-    rows: Rows = []
-    for group, name in product(choice.groups, names):
-        rows += run_group(name, choice, group)
-        write_atomically(choice.out / "results.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        write_atomically(choice.out / "tables.md", report(rows))
-    for figure in figures:
-        if figure != "anchors":
-            draw(rows, figure, choice.out / f"figure-{figure}.png")
-    print(report(rows))
+    if not options.tables and options.data is None:
+        parser.error("--data FOLDER is needed to train; --tables shows what is kept")
+    for name in () if options.tables else dict.fromkeys(cell for figure in figures for cell in FIGURES[figure]):
+        train(name, range(options.seeds), options.data, options.out)
+    print(report(kept_rows(), figures))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Nods and shakes planted in real faces, and what is found in films of people who speak and do not nod.
 
-Run: python benchmarks/planted_nods.py FILM [FILM ...] [--still FILM ...] [--detector NAME ...]
+Run: python -m benchmarks.planted_nods FILM [FILM ...] [--still FILM ...] [--detector NAME ...]
 
 Every film shows one face. Its first `LOOP_S` seconds, played to and fro, are the ground on which the head turns: the
 pixels of an ellipsoid about the face move as those of a head that turns about its neck (a nod) or about itself (a
@@ -13,14 +13,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-# A file beside this one is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import av
 import cv2

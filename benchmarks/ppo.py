@@ -1,6 +1,6 @@
 """Our PPO beside TRL 1.12's PPOTrainer: samples a second and peak memory, same model, batch, lengths, LoRA and epochs.
 
-    python benchmarks/ppo.py [--rounds 3] [--threads 1] [--peer /tmp/trl112] [--device cuda --shape 1b]
+    python -m benchmarks.ppo [--rounds 3] [--threads 1] [--peer /tmp/trl112] [--device cuda --shape 1b]
 
 Random weights. Policy and reward model have one shape; TRL also demands a value model of it, which its `peft_config`
 leaves to be trained in full. So there are two peers: TRL as it ships (`trl`), and TRL given a value model with the same
@@ -26,10 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)
-
-from benchmarks.measure import tell
+from benchmarks.measure import ROOT, tell
 from benchmarks.ppo_task import SHAPES, Task, measured, worker
 
 PEER_PINS = ("torch==2.13.0", "transformers==5.23.0", "peft==0.21.2", "accelerate==1.15.0", "trl==1.12.0")
@@ -54,8 +51,8 @@ def measure(side: str, task: Task, peer: str) -> dict[str, Any]:
     python = sys.executable if side == OURS else peer
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment |= {"OMP_NUM_THREADS": str(task.threads), "HF_HUB_OFFLINE": "1"}
-    command = [python, str(ROOT / "benchmarks" / script), *worker(task, "--variant", variant)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    command = [python, "-m", f"benchmarks.{script}", *worker(task, "--variant", variant)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
         return {"failed": (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:300]}
     return measured(done.stdout)
@@ -92,7 +89,7 @@ def flops_per_sample(task: Task) -> float:
     attention = 2 * task.hidden * task.hidden + 2 * task.hidden * task.kv_heads * head_width
     layers = task.layers * (attention + 3 * task.hidden * task.intermediate)
     head = task.hidden * task.vocabulary
-    updates = 2 * task.inner_epochs
+    updates = 2 * task.ppo_epochs
     return 2.0 * ((4 + updates) * layers * (task.prompt + task.reply) + (3 + updates) * head * task.reply)
 
 
@@ -139,7 +136,7 @@ def main() -> None:
         SHAPES[arguments.shape],
         device=arguments.device,
         threads=arguments.threads,
-        inner_epochs=arguments.inner_epochs,
+        ppo_epochs=arguments.ppo_epochs,
     )
     peer = peer_python(arguments.peer)
     found: dict[str, list[dict[str, Any]]] = {side: [] for side in SCRIPTS}

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 
@@ -45,8 +41,8 @@ def run(task: Task, variant: str) -> None:
     words = tokenizer(task)
     settings = AlignSettings(
         policy="random", device="cuda" if task.device == "cuda" else "cpu",
-        dtype="bfloat16" if task.device == "cuda" else "float32", steps=task.steps + 1, batch=task.batch,
-        minibatch=task.batch, inner_epochs=task.inner_epochs, max_context_tokens=task.prompt,
+        dtype="bfloat16" if task.device == "cuda" else "float32", steps=task.steps + 1, batch_size=task.batch,
+        mini_batch_size=task.batch, ppo_epochs=task.ppo_epochs, max_context_tokens=task.prompt,
         max_new_tokens=task.reply, temperature=0.7,
         alarms=AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, entropy_share=0),
         lora=LoraSettings(r=LORA["r"], alpha=LORA["lora_alpha"], dropout=LORA["lora_dropout"],

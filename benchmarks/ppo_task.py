@@ -31,7 +31,7 @@ class Task:
     batch: int
     prompt: int
     reply: int
-    inner_epochs: int = 4
+    ppo_epochs: int = 4
     steps: int = 2
     threads: int = 1
     device: str = "cpu"

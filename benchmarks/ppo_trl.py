@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
-from pathlib import Path
-
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 import trl
@@ -44,7 +40,7 @@ def run(task: Task, variant: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = PPOConfig(
             output_dir=folder, per_device_train_batch_size=task.batch, gradient_accumulation_steps=1,
-            num_mini_batches=1, num_ppo_epochs=task.inner_epochs, total_episodes=len(prompts),
+            num_mini_batches=1, num_ppo_epochs=task.ppo_epochs, total_episodes=len(prompts),
             response_length=task.reply, stop_token="eos", num_sample_generations=0, temperature=0.7,
             local_rollout_forward_batch_size=task.batch, save_strategy="no", report_to="none", learning_rate=1.4e-5,
             use_cpu=task.device == "cpu", bf16=task.device == "cuda", gradient_checkpointing=False, disable_tqdm=True,

@@ -1,6 +1,6 @@
 """Claim on USS: reaction-aware decomposition, from session scores alone, orders a session's turns better than VADER.
 
-Run: python benchmarks/reaction.py ../shared/data/uss/SGD.txt.gz
+Run: python -m benchmarks.reaction ../shared/data/uss/SGD.txt.gz
 
 Five folds over sessions: a fold's turns are judged by what the scores of the other four taught. Within-session Spearman
 with the mean human turn rating over the sessions with at least 4 labelled turns whose labels differ; a constant
@@ -15,9 +15,6 @@ import hashlib
 import sys
 import time
 from pathlib import Path
-
-# A file beside this one is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 import pyarrow as pa

@@ -1,10 +1,11 @@
 """Smile and gaze on real people, moment by moment, against what somebody saw.
 
-Run: python benchmarks/real_faces.py MOMENTS.csv FOLDER [--yunet FILE] [--landmarker FILE] [--detector NAME ...]
+Run: python -m benchmarks.real_faces MOMENTS.csv FOLDER [--yunet FILE] [--landmarker FILE] [--detector NAME ...]
 
 MOMENTS.csv has a row for each moment: `file` (in FOLDER), `t_s`, `smile` (yes, no, unclear) and `faces_camera` (yes;
 no: looks away or has closed eyes; unclear). Every back-end runs with its defaults on the whole clip, as `apportion
-features` does; what it says at a moment is its decision then. "not seen" is no answer: it counts as a miss of what was
+run --only features` does;
+what it says at a moment is its decision then. "not seen" is no answer: it counts as a miss of what was
 there. Rows marked unclear, and those marked differ, on which two viewers do not agree (`agreement.py`), are left out
 and counted. Intervals: 95 % of 2,000 draws of clips with replacement; with few clips they are coarse.
 """
@@ -13,14 +14,10 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-# A file beside this one is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 

@@ -10,21 +10,16 @@ answer counts 0). A partner whose demands depend on what was said to it makes wo
 (benchmarks/savoir_learning.py).
 `speed`: `savoir` on a scripted episode of 10 acts, 122 coalitions, J = 2.
 
-    python benchmarks/savoir.py [error] [credit] [learning] [speed] [--episodes 300]
+    python -m benchmarks.savoir [error] [credit] [learning] [speed] [--episodes 300]
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 import warnings
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)
 
 import numpy as np
 from scipy.stats import spearmanr

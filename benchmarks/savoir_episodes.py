@@ -2,19 +2,15 @@
 
 The seller of a bundled scenario talks, warmly, coldly or of nothing, and then deals; the buyer offers by its mood.
 
-    python benchmarks/savoir_episodes.py FOLDER [--episodes 500]          # the corpus, for `apportion label-exact`
+    python -m benchmarks.savoir_episodes FOLDER [--episodes 500]          # the corpus, for `apportion label shapley`
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-
-if __name__ == "__main__":
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import pyarrow.compute as pc
 

@@ -1,6 +1,6 @@
 """Claim: one pass over a dialogue is many times faster than windows of 1,024 tokens, and than each prefix anew.
 
-Run: python benchmarks/scoring.py [--layers 2] [--hidden 512]
+Run: python -m benchmarks.scoring [--layers 2] [--hidden 512]
 
 A dialogue of 160 turns of 20 tokens, scored by reward models on a LLaMA of random weights made here. With 160 scored
 turns at least 50 x fewer seconds than reading each prefix anew and 20 x fewer than windows of 1,024 tokens; with 80 of
@@ -12,7 +12,6 @@ seconds; `cpu_ratio` of the seconds that this process computed, which other work
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,9 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from measure import ROOT, tell
 
-sys.path.insert(0, str(ROOT))
+from benchmarks.measure import tell
 
 TURNS, TOKENS, WINDOW = 160, 20, 1024
 BARS = {160: (50.0, 20.0), 80: (30.0, 12.0)}

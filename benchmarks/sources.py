@@ -1,6 +1,6 @@
 """Claim: sources of turn values mixed by left-out session scores are no worse than the best of them.
 
-Run: python benchmarks/sources.py ../shared/data/uss/SGD.txt.gz --judged benchmarks/judged/SGD.jsonl
+Run: python -m benchmarks.sources ../shared/data/uss/SGD.txt.gz --judged benchmarks/judged/SGD.jsonl
 
 The protocol of `benchmarks/reaction.py`: five folds over sessions; what learns from scores, and what each source
 weighs, is taught by four of them and judged on the fifth. Within-session Spearman with the mean human turn rating over
@@ -13,14 +13,10 @@ evaluation and, by ``--checks``, a made-up copy of them as a source: its weight,
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-
-# A file beside this one is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 import pyarrow as pa
@@ -35,10 +31,12 @@ from apportion.decompose.corpus_methods.trained_network import TrainingConfig, T
 from apportion.decompose.ensembling.active_selection import choose_sessions
 from apportion.decompose.ensembling.component import Component
 from apportion.decompose.ensembling.stacking import StackingWeights, mixed, weigh
+from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import tells_quality
 from apportion.decompose.prompt_building.reply import parse_reply
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.pretrained import read_prior
+from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.session_methods.sentiment import judge as sentiment
 from apportion.decompose.settings import DecomposeSettings
 from apportion.evaluation.confidence_intervals.bootstrap import estimate, paired_difference
@@ -48,14 +46,21 @@ from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 from apportion.llm_client.cache.recorded import RecordedReplies
+from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.settings import RewardModelSettings
-from benchmarks.language_model_rows import request
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
 from benchmarks.replies import read_replies
 
+JUDGED = Path(__file__).resolve().parent / "judged"
+CORPORA = {
+    "SGD": (uss.import_corpus, "uss/SGD.txt.gz", uss.NAME),
+    "ReDial": (uss.import_corpus, "uss/ReDial.txt.gz", uss.NAME),
+    "ConTurE": (conture.import_corpus, "conture/data.json.gz", "overall"),
+}
+"""By name: importer, file below shared/data, rating; recorded judgements of 60 sessions of each lie in `JUDGED`."""
 KINDS = {"uss": (uss.import_corpus, uss.NAME), "conture": (conture.import_corpus, "overall")}
 DRAWS = 100
 ALL, LOCAL = "mix of all", "mix without a language model"
@@ -70,6 +75,15 @@ def judgements(method: str, episodes: Sequence[Episode], values: Mapping[str, Se
         for turn, v in zip(e.target_turns, values[e.session_id], strict=True)
     ]
     return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+
+
+def request(session: Session, name: str, prompt: str) -> tuple[ChatRequest, tuple[int, ...]]:
+    """What is asked about a session in the words of a prompt, and for which turns."""
+    plain = DecomposeSettings()
+    llm = plain.llm.model_copy(update={"model": "claude", "prompt": prompt})
+    settings = plain.model_copy(update={"llm": llm})
+    ((asked, meta),) = session_requests(METHODS["llm"], session, name, None, settings)
+    return asked, meta.turns
 
 
 def recorded(path: Path, sessions: Mapping[str, Session], rating: str, prompt: str) -> dict[str, list[float | None]]:
@@ -132,7 +146,7 @@ def tell_folds(
     folds = folds_of([episode.session_id for episode in told.episodes])
     for fold in range(FOLDS):
         taught = fold_of(data, fold) if asked is None else asked_alone(fold_of(data, fold), how, asked)
-        sources = [*sources_of(how.settings.mix.sources, taught, how), *extra]
+        sources = [*sources_of(how.settings.stacking.components, taught, how), *extra]
         local = [source for source in sources if not source.name.startswith("llm")]
         for name, mixes in {ALL: sources, LOCAL: local}.items():
             weighing = weigh(mixes, taught.episodes.of("train"), of_quality=of_quality)
@@ -181,7 +195,7 @@ def tell_weights(told: Told, of: str) -> None:
 def tell_checks(data: TrainingData, how: TrainingConfig, corpus: Corpus, of: str) -> None:
     """The weight of noise and of a copy of people's labels beside what the run has, taught by four folds."""
     taught = fold_of(data, 0)
-    sources = sources_of(how.settings.mix.sources, taught, how)
+    sources = sources_of(how.settings.stacking.components, taught, how)
     episodes, training = data.episodes.all, taught.episodes.of("train")
     held = TestSet.of(episodes)
     means, _ = read_labels(corpus.turn_labels, held, EvaluationSettings()).means(held.turns)
@@ -230,7 +244,7 @@ if __name__ == "__main__":
     parser.add_argument("source", type=Path)
     parser.add_argument("--corpus", choices=tuple(KINDS), default="uss")
     parser.add_argument("--rating", help="another rating of the corpus")
-    parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `learn-reactions`")
+    parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `train reactions`")
     parser.add_argument("--judged", type=Path, help="recorded replies of a language model")
     parser.add_argument("--asked", type=int, help="judgements of so many training sessions alone teach and are mixed")
     parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")

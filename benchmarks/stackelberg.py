@@ -4,8 +4,8 @@ The game (`tests/rlhf/stackelberg/round_table.py`): player 1 accuses player 3, p
 which player 1 does not know. The Measurer and another follower are small language models that have read other games of
 it; the policy is `tiny`, warmed up on what leaders said. Each seed has games, models and draws of its own.
 
-    python benchmarks/stackelberg.py learning --work FOLDER --seeds 0,1,2
-    python benchmarks/stackelberg.py length --work FOLDER --seeds 0      # the same with a penalty from 10 words on
+    python -m benchmarks.stackelberg learning --work FOLDER --seeds 0,1,2
+    python -m benchmarks.stackelberg length --work FOLDER --seeds 0      # the same with a penalty from 10 words on
 
 Killed, the same command goes on. What it prints is in docs/stackelberg.md. The followers' answers are sampled from the
 other model, and, apart, from the game's own rule.
@@ -21,9 +21,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)
 
 import numpy as np
 
@@ -56,10 +53,10 @@ samples = 4
 model = "measurer0"
 [align]
 policy = "tiny"
-batch = 32
-minibatch = 32
-micro_batch = 32
-kl_coefficient = 0.15
+batch_size = 32
+mini_batch_size = 32
+micro_batch_size = 32
+beta = 0.15
 lr = 0.0015
 max_context_tokens = 300
 max_new_tokens = 40

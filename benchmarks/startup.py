@@ -1,19 +1,18 @@
-"""Claim: `apportion --help` and every command's `--help` answer in under a second. Run: python benchmarks/startup.py"""
+"""Claim: `apportion --help` and every command's `--help` answer in under a second. Run: python -m benchmarks.startup"""
 
 from __future__ import annotations
 
 import statistics
-import sys
 
 import click
-from measure import ROOT, tell, timed
+
+from benchmarks.measure import tell, timed
 
 RUNS = 5
 
 
 def every_command() -> list[list[str]]:
     """The words of each command, those below another one among them."""
-    sys.path[0] = str(ROOT)
     from apportion.cli import cli
 
     words: list[list[str]] = [[]]

@@ -1,6 +1,6 @@
 """Claims on 1,000 USS SGD sessions: import in under 5 s, rrd + 3 epochs + evaluation in under 8 minutes on 2 cores.
 
-Run: python benchmarks/text_chain.py ../shared/data/uss/SGD.txt.gz [--trained]
+Run: python -m benchmarks.text_chain ../shared/data/uss/SGD.txt.gz [--trained]
 
 The default keeps the encoder frozen and its embeddings cached (claim: under 8 minutes); --trained trains it on a
 history of 3 turns (claim: under 30 minutes). There is no peer: nothing else runs this chain.
@@ -12,7 +12,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from measure import tell, timed
+from benchmarks.measure import tell, timed
 
 CONFIG = """
 corpus = "corpus"

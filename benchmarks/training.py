@@ -1,6 +1,6 @@
 """What training a reward model costs: turns a second, and peak memory, for each backbone and each way to save memory.
 
-Run: python benchmarks/training.py [--threads 1] [--device cuda] [--only NAME]
+Run: python -m benchmarks.training [--threads 1] [--device cuda] [--only NAME]
 
 Synthetic dialogues of 8 scored turns (of 2 for bart-large, three steps in all), windows of up to 128 tokens, one epoch
 of `apportion.reward_model.learning.training.train` (Eq. 5), each shape in a process of its own. `bart-large` is
@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import ROOT, tell
 
-sys.path.insert(0, str(ROOT))
+from benchmarks.measure import tell
 
 BIG_COUNT, BIG_TURNS = 3, 2
-BIG: dict[str, Any] = {"freeze_backbone": False, "trained_layers": 0, "batch": 1}
+BIG: dict[str, Any] = {"freeze_backbone": False, "trained_layers": 0, "batch_size": 1}
 SHAPES: dict[str, tuple[str, int, dict[str, Any]]] = {
     # name: backbone, dialogues, settings
     "minilm, frozen": ("minilm", 24, {}),
@@ -131,7 +130,7 @@ if __name__ == "__main__":
             save_bart(Path(folder))
         for name in chosen:
             backbone = folder if SHAPES[name][0] == "bart-large" else SHAPES[name][0]
-            command = [sys.executable, __file__, "--only", name, "--backbone", backbone]
+            command = [sys.executable, "-m", "benchmarks.training", "--only", name, "--backbone", backbone]
             command += ["--threads", str(arguments.threads), "--device", arguments.device]
             done = subprocess.run(command, capture_output=True, text=True)
             print(

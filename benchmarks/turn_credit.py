@@ -10,7 +10,7 @@ How far an advantage looks ahead (GAE's lambda: 0 is one turn, 1 the whole dialo
 differently. Per-turn rewards are run with 0; the scalar, which has to look far, is run with 0.95 and with 1, and the
 better of the two counts. Samples are those until the policy is at 90 % of the optimum, noise left out, five seeds.
 
-    python benchmarks/turn_credit.py [--figure docs/images/turn_credit.png]
+    python -m benchmarks.turn_credit [--figure docs/images/turn_credit.png]
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)
 
 import torch
 
@@ -90,9 +87,9 @@ class FirstTurnDecides:
 def learn(seed: int, arm: Arm, gae_lambda: float) -> list[float]:
     """Mean score of the deciding turn (optimum 1) in each step, until it has stayed at 90 %."""
     settings = AlignSettings(
-        steps=STEPS, batch=BATCH, minibatch=BATCH, inner_epochs=4, lr=5e-3, value_lr=1e-2, lr_schedule="constant",
-        kl_coefficient=0.0, score_norm=False, max_new_tokens=1, max_context_tokens=240, temperature=0.5,
-        reply_turns=TURNS, reward_at=arm, gae_lambda=gae_lambda, lora=LoraSettings(r=8, alpha=16, dropout=0.0),
+        steps=STEPS, batch_size=BATCH, mini_batch_size=BATCH, ppo_epochs=4, lr=5e-3, value_lr=1e-2,
+        lr_schedule="constant", beta=0.0, score_norm=False, max_new_tokens=1, max_context_tokens=240, temperature=0.5,
+        max_turns=TURNS, reward_placement=arm, gae_lambda=gae_lambda, lora=LoraSettings(r=8, alpha=16, dropout=0.0),
         alarms=AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, entropy_share=0),
     )  # fmt: skip
     policy = small_policy(seed)

@@ -1,6 +1,6 @@
 """Claims on the viewer's list of sessions, in Chromium, on a SYNTHETIC run (benchmarks/viewer_run.py).
 
-Run: python benchmarks/viewer.py [--work FOLDER] [--sessions 10000] [--repeat 7]
+Run: python -m benchmarks.viewer [--work FOLDER] [--sessions 10000] [--repeat 7]
 
 A list of 10,000 sessions is shown in under 300 ms (from the request to the end of `load`, as the browser measures it:
 `loadEventEnd`), each search in under 200 ms (from the form's submission to the new rows in the page), and the server
@@ -14,13 +14,9 @@ import argparse
 import json
 import os
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
-
-# This file is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import psutil
 import pyarrow.parquet as pq

@@ -1,6 +1,6 @@
 """Claims on the viewer's page of a session, in Chromium, on a SYNTHETIC run (benchmarks/viewer_run.py).
 
-Run: python benchmarks/viewer_session.py [--work FOLDER] [--turns 1000] [--repeat 7]
+Run: python -m benchmarks.viewer_session [--work FOLDER] [--turns 1000] [--repeat 7]
 
 A session of 1,000 turns (five methods) is interactive in under 1 s: from the request until a key has moved to the
 first turn and the browser has drawn it. Beside it stands the processor time of the server and of the page's main
@@ -12,13 +12,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
-
-# This file is named like a package of ours, so its own folder may not be searched first.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import psutil
 from playwright.sync_api import BrowserContext, Page

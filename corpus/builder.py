@@ -36,7 +36,7 @@ class CorpusBuild:
         By name, as `CorpusRows.tables` gives them; schemas: `apportion.corpus.schema.CORPUS_TABLES`.
     notes : tuple of str
         What was dropped or merged, with counts.
-    left_out : tuple of LeftOut
+    left_out : tuple of SkippedSession
         Broken sessions.
     files : mapping of str to Path
         By the path in the media table, the file that is to be brought there.

@@ -131,7 +131,7 @@ def place(kind: str, out: Path, made: CorpusBuild, record: Mapping[str, Any]) ->
     out : Path
         Its folder; recordings are hard-linked (copied where that cannot be) into ``media`` there, or named where they
         are if they lie in it already.
-    made : NewCorpus
+    made : CorpusBuild
         Its tables.
     record : mapping
         Where it comes from, as JSON: the same may be made there again, and nothing else.

@@ -20,18 +20,18 @@ FETCHING_ONLY = frozenset(
         "timeout_s",
         "max_retries",
         "max_reply_bytes",
-        "give_up_after_s",
+        "total_timeout_s",
         "concurrency",
         "requests_per_minute",
         "tokens_per_minute",
         "api_key_env",
-        "send_to",
-        "via",
-        "via_login_env",
-        "attempts",
+        "allow_host",
+        "proxy",
+        "proxy_auth_env",
+        "max_reply_attempts",
         "prompt",
-        "judge_sessions",
-        "judge_seed",
+        "max_sessions",
+        "selection_seed",
     }
 )
 """LLM settings that decide how a reply is come by, not which; the prompt counts by its text, not by its name, and who
@@ -50,11 +50,11 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
     mixed = {key: settings_identity(part, settings) for key, part in method.parts.items()}
     section = settings.section_of(method)
     values: dict[str, Any] = {} if section is None else json.loads(section.model_dump_json())
-    if section is settings.mix:  # What it is made of here; what methods have judged counts where it is read.
+    if section is settings.stacking:  # What it is made of here; what methods have judged counts where it is read.
         mixed["reaction"] = settings_identity(METHODS["reaction"], settings)
-        if "prior" in settings.mix.sources and settings.reaction.prior is not None:
+        if "prior" in settings.stacking.components and settings.reaction.pretrained is not None:
             mixed["prior"] = settings_identity(METHODS["prior"], settings)
-        if "reactions-en" in settings.mix.sources:
+        if "reactions-en" in settings.stacking.components:
             mixed["reactions-en"] = settings_identity(METHODS["reactions-en"], settings)
     if section is settings.savoir:  # Who plays on and scores counts where a session is opened.
         values = {name: value for name, value in values.items() if name not in settings.savoir.NOT_IN_KEY}
@@ -62,9 +62,9 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
         values["model"] = intensity_identity(settings.intensity.model)
     if isinstance(section, ReactionSettings):
         # Whose turns are credited is a part of the sessions themselves.
-        values = {**section.reading(), "late": values["late"]}
+        values = {**section.reading(), "recency_weights": values["recency_weights"]}
         if isinstance(method, PretrainedReactions):
-            values["prior"] = prior_identity(section.prior)
+            values["prior"] = prior_identity(section.pretrained)
     if section is settings.influence:
         values = settings.influence.identity(served=method.asks)
     if section is settings.llm:

@@ -173,14 +173,14 @@ def _declared(name: str, settings: DecomposeSettings) -> Method:
         raise InputError(
             f"method {name!r} is learned from the scores of many conversations and says nothing about a single one. "
             "Make a corpus of them (`apportion import`, `apportion init`), name the method in decompose.methods and "
-            "run `apportion decompose CONFIG`; or use uniform, sentiment or llm here."
+            "run `apportion run CONFIG --only decompose`; or use uniform, sentiment or llm here."
         )
     if isinstance(declared, RolloutMethod):
         raise InputError(nothing_to_play(declared, "messages"))
     if declared.reads_features:
         raise InputError(
             f"method {name!r} reads the rater's behaviour in recordings, which messages do not hold. Make a corpus "
-            "with recordings and run `apportion decompose CONFIG`; or use uniform, sentiment or llm here."
+            "with recordings and run `apportion run CONFIG --only decompose`; or use uniform, sentiment or llm here."
         )
     return configured(declared, settings)
 

@@ -54,5 +54,5 @@ def cast_of(method: RolloutMethod, settings: DecomposeSettings) -> RoleAssignmen
     if not method.reads(PLAYING):
         return RoleAssignment(chosen=chosen)
     own = settings.savoir
-    cast = RoleAssignment(own.agents.target, own.agents.partner, own.judge, own.temperature, chosen)
+    cast = RoleAssignment(own.agents.target, own.agents.partner, own.scorer, own.temperature, chosen)
     return cast if method.plays_on else cast.scoring()

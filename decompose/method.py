@@ -129,7 +129,7 @@ class Method:
 
     @property
     def judges_subset(self) -> bool:
-        """Whether ``decompose.llm.judge_sessions`` says how many sessions it judges."""
+        """Whether ``decompose.llm.max_sessions`` says how many sessions it judges."""
         return self.asks and self.reads("llm")
 
     @property
@@ -297,7 +297,7 @@ class StudentMethod(ReactionMethod):
 
 @dataclass(frozen=True)
 class StackedMethod(ReactionMethod):
-    """The sources of ``decompose.mix`` that a run has, weighed by how well each predicts scores."""
+    """The sources of ``decompose.stacking`` that a run has, weighed by how well each predicts scores."""
 
 
 @dataclass(frozen=True)

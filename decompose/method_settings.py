@@ -45,7 +45,7 @@ class IntensitySettings(Settings):
     """How strongly the rater replies, by a model that is trained on labelled speech of one's own."""
 
     model: Path | None = Field(
-        default=None, description="the folder of the model; make one with `apportion models train intensity FOLDER`"
+        default=None, description="the folder of the model; make one with `apportion train intensity FOLDER`"
     )
     of: Literal["reply", "utterance"] = Field(
         default="reply",
@@ -109,11 +109,11 @@ class PlayersSettings(Settings):
 class SavoirSettings(Settings):
     """Credit by playing on (SAVOIR): sessions of simulated dialogues, of whose acts some are left out."""
 
-    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"agents", "judge", "temperature"})
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"agents", "scorer", "temperature"})
     """Who plays on and who scores; they enter the cache key with the environment that makes them."""
 
     agents: PlayersSettings = PlayersSettings()
-    judge: str = Field(
+    scorer: str = Field(
         default=BY_RULES.called,
         min_length=1,
         description="who scores each play: rules, or a language model by the name of its prompt: paper (SOTOPIA-EVAL), "
@@ -142,7 +142,7 @@ class SavoirSettings(Settings):
         "(2^n) make the values exact",
     )
     seed: int = Field(default=0, ge=0, description="of the coalitions drawn, and of everything drawn in play")
-    same_seeds: bool = Field(
+    common_random_numbers: bool = Field(
         default=True, description="draw the same in play j of every history, so that luck does not look like credit"
     )
 
@@ -158,11 +158,11 @@ class InfluenceSettings(Settings):
         default=None,
         min_length=1,
         description="influence: a causal language model on this machine, its folder or its name on the Hugging Face "
-        "Hub; `apportion models train measurer CORPUS` makes a small one. influence-served asks decompose.llm.model",
+        "Hub; `apportion train measurer CORPUS` makes a small one. influence-served asks decompose.llm.model",
     )
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="where that model runs; results differ by bits")
     dtype: Literal["float32", "bfloat16"] = Field(default="float32", description="number format of its weights")
-    way: Literal["chat", "completions"] = Field(
+    endpoint: Literal["chat", "completions"] = Field(
         default="chat",
         description="influence-served: how the server is asked, chat (prompt_logprobs: vLLM) or completions (echo: "
         "vLLM, SGLang)",
@@ -170,8 +170,8 @@ class InfluenceSettings(Settings):
     tokenizer: str | None = Field(
         default=None,
         min_length=1,
-        description="influence-served, way completions: the model's tokenizer, a folder or a name on the Hub, whose "
-        "chat template writes the prompt; none writes lines that begin with the role",
+        description="influence-served, endpoint completions: the model's tokenizer, a folder or a name on the Hub, "
+        "whose chat template writes the prompt; none writes lines that begin with the role",
     )
     context_tokens: int | None = Field(
         default=None, ge=32, description="most tokens of a prompt with its reply; none is as many as the model reads"
@@ -179,14 +179,14 @@ class InfluenceSettings(Settings):
     context_turns: int | None = Field(
         default=None, ge=1, description="most turns that the follower reads before the reply; none is all"
     )
-    others: int = Field(
+    negatives: int = Field(
         default=3,
         ge=0,
         le=32,
         description="other replies of the same session, drawn, beside which the one that came is measured (the paper's "
         "K); 0 measures it alone",
     )
-    against: Literal["silence", "others"] = Field(
+    baseline: Literal["silence", "others"] = Field(
         default="silence",
         description="what stands in the utterance's place for comparison: nothing said, or other utterances of the "
         "same speaker, drawn",
@@ -198,10 +198,10 @@ class InfluenceSettings(Settings):
         default="sum",
         description="a reply's log-probability over its tokens: their sum (Eq. 6), or their mean, as the released code",
     )
-    sign: Literal["score", "none"] = Field(
-        default="score",
-        description="score, what moved the replies of a dialogue counts for it above the middle of the scale and "
-        "against it below, by how far; none, whichever way the dialogue went",
+    signed: bool = Field(
+        default=True,
+        description="what moved the replies of a dialogue counts for it above the middle of the scale and against it "
+        "below, by how far; false, whichever way the dialogue went",
     )
     intents: Path | None = Field(
         default=None,
@@ -236,12 +236,12 @@ class InfluenceSettings(Settings):
             values["intents"] = remembered_digest(self.intents) if self.intents.is_file() else ""
         for name in ("model", "tokenizer"):
             values[name] = values[name] and model_digest(values[name])
-        unused = ("model", "device", "dtype", "context_tokens") if served else ("way", "tokenizer")
+        unused = ("model", "device", "dtype", "context_tokens") if served else ("endpoint", "tokenizer")
         return {name: value for name, value in values.items() if name not in unused}
 
 
 MADE_HERE = ("reaction", "prior", "reactions-en", "behaviour", "llm-student")
-"""The sources of a mix that are no method's judgements, but made of what was read of the replies."""
+"""The components of a mix that are no method's judgements, but made of what was read of the replies."""
 
 
 class BlendSettings(Settings):
@@ -256,43 +256,46 @@ class BlendSettings(Settings):
 
 
 class MixSettings(Settings):
-    """Which sources are put together, and by what."""
+    """Which components are put together, and by what."""
 
-    sources: tuple[str, ...] = Field(
+    components: tuple[str, ...] = Field(
         default=("reaction", "prior", "reactions-en", "behaviour", "llm-student", "llm", "sentiment"),
         min_length=1,
         description="what is mixed, as far as the run has it: reaction (what this corpus's scores tell of replies), "
-        "prior (what others' do, where decompose.reaction.prior names it), reactions-en (what a language model's "
+        "prior (what others' do, where decompose.reaction.pretrained names it), reactions-en (what a language model's "
         "judgements of made-up English dialogues do, where decompose.reaction reads replies as it ships), behaviour "
         "(the rater's face and voice alone), llm-student (what llm's judgements of some sessions tell of replies), and "
         "methods that judge by their names, llm, sentiment, ...",
     )
     weights: dict[str, float] | None = Field(
         default=None,
-        description="what each source weighs, a source that is not named nothing; none lets the training scores decide",
+        description="what each component weighs, a component that is not named nothing; none lets the training scores "
+        "decide",
     )
-    routed: bool = Field(
+    skip_reply_only: bool = Field(
         default=True,
         description="leave out what reads the rater's replies alone where the rating's name tells of quality",
     )
 
-    @field_validator("sources")
+    @field_validator("components")
     @classmethod
     def _known_and_unique(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         judging = [name for name, method in METHODS.items() if isinstance(method, SessionMethod)]
         allowed = [*MADE_HERE, *judging]
         for name in names:
             if name not in allowed:
-                raise ValueError(f"{name!r} is no source; {did_you_mean(name, allowed, listed(allowed))}")
+                raise ValueError(f"{name!r} is no component; {did_you_mean(name, allowed, listed(allowed))}")
         if len(set(names)) != len(names):
-            raise ValueError(f"{', '.join(names)}: name each source once")
+            raise ValueError(f"{', '.join(names)}: name each component once")
         return names
 
     @model_validator(mode="after")
-    def _weights_of_sources(self) -> MixSettings:
+    def _weights_of_components(self) -> MixSettings:
         for name, weight in (self.weights or {}).items():
-            if name not in self.sources:
-                raise ValueError(f"weights: {name!r} is not among sources ({', '.join(self.sources)}); add it there")
+            if name not in self.components:
+                raise ValueError(
+                    f"weights: {name!r} is not among components ({', '.join(self.components)}); add it there"
+                )
             if not 0 <= weight <= 1e6:
                 raise ValueError(f"weights: {name} = {weight:g} is not from 0 to 1e6")
         if self.weights is not None and not any(self.weights.values()):

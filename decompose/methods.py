@@ -179,18 +179,20 @@ _OURS: tuple[Method, ...] = (
         "reactions-en",
         "Reactions, by a student of a language model that judged made-up English dialogues",
         _JUDGE_BY_PRIOR,
-        section=Section("reaction", fixed=(("prior", REACTIONS_EN),)),
+        section=Section("reaction", fixed=(("pretrained", REACTIONS_EN),)),
     ),
     BlendedMethod(
         "reaction-llm",
         "Reactions blended with a language model's judgements",
         _MIX,
-        section=Section("blend"),
+        section=Section("stack_two"),
         reaction=_REACTION,
         judge=_TEXT_LLM,
         version=3,
     ),
-    StackedMethod("mix", "All sources, each as far as it foretells scores", _MIX, section=Section("mix"), version=2),
+    StackedMethod(
+        "mix", "All sources, each as far as it foretells scores", _MIX, section=Section("stacking"), version=2
+    ),
     StudentMethod(
         "llm-student",
         "Student of a language model that judged some sessions",

@@ -278,7 +278,7 @@ def _scales(table: _Table, totals: Floats, spread: float, scale: Scale, constrai
         episode = table.judged[int(table.episode[below[0]])]
         raise UnitError(
             f"session {episode.session_id}: attribution {table.value[below[0]]:g}; attributions are 0 or more. Make "
-            "them again with `apportion decompose`."
+            "them again with `apportion run --only decompose`."
         )
     if scale.how == "fraction":
         return "soft fraction" if soft else "fraction", totals / (scale.highest or 1.0)  # r = a/3 * G, Sotopia-RL
@@ -297,7 +297,9 @@ def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) 
     values = judgements.column("raw_reward").to_pylist()
     places = {(key, turn): row for row, (key, turn) in enumerate(zip(keys, turns, strict=True))}
     if len(places) != len(turns):
-        raise UnitError("judgements name a turn of an episode twice. Make them again with `apportion decompose`.")
+        raise UnitError(
+            "judgements name a turn of an episode twice. Make them again with `apportion run --only decompose`."
+        )
     present = set(keys)
     held = tuple(episode for episode in episodes if episode.key in present)
     _check_turns(held, keys, turns)
@@ -330,7 +332,7 @@ def _check_turns(judged: Sequence[Episode], keys: Sequence[EpisodeKey], turns: S
         if wrong:
             raise UnitError(
                 f"session {episode.session_id}: judgements and utterances of {episode.rating.target} differ at turns "
-                f"{wrong[:10]}. Make the judgements again with `apportion decompose`."
+                f"{wrong[:10]}. Make the judgements again with `apportion run --only decompose`."
             )
     if given:
         raise UnitError(f"judgements of an episode that the corpus does not have: {next(iter(given))}.")

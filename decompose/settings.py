@@ -86,7 +86,7 @@ class LLMMethodSettings(LLMSettings):
         description="what the rating tells, e.g. 'how satisfied {{ rater }} was with {{ target }}'; "
         "none takes it from the rating's name",
     )
-    attempts: int = Field(
+    max_reply_attempts: int = Field(
         default=3,
         ge=1,
         le=10,
@@ -105,18 +105,18 @@ class LLMMethodSettings(LLMSettings):
         description="target turns that two parts share, at most half of a part; they bring the parts to one scale",
     )
 
-    judge_sessions: int | None = Field(
+    max_sessions: int | None = Field(
         default=None,
         ge=3,
         description="sessions that llm and llm-multimodal judge, spread over scores and over what reactions leave "
         "uncertain; llm-student carries that to the others; none judges all",
     )
-    judge_seed: int = Field(default=0, ge=0, description="decides which, where judge_sessions leaves a choice")
+    selection_seed: int = Field(default=0, ge=0, description="decides which, where max_sessions leaves a choice")
     pseudonyms: bool = Field(
         default=False,
         description="show the model other names than the speakers', also in the texts; results have the real ones",
     )
-    names: tuple[str, ...] = Field(
+    speaker_names: tuple[str, ...] = Field(
         default=(),
         description="further names to replace with pseudonyms = true: of people who are talked about, or of speakers "
         "whose ids are numbers",
@@ -132,7 +132,7 @@ class ReactionSettings(Settings):
         description="reads the replies, always frozen: minilm (embedded), or a Hugging Face model by name or folder",
     )
     max_tokens: int = Field(default=128, ge=8, le=8192, description="tokens of an utterance that are read")
-    reads: Literal["reply", "exchange", "both"] = Field(
+    inputs: Literal["reply", "exchange", "both"] = Field(
         default="reply",
         description="what the backbone is given: the reply by itself, in exchange the reply after the turn that it "
         "answers, so that its words are read in that light, or both, side by side",
@@ -143,17 +143,17 @@ class ReactionSettings(Settings):
         le=2,
         description="how many of the rater's next replies are read; the second's embedding stands beside the first's",
     )
-    late: tuple[float, ...] = Field(
+    recency_weights: tuple[float, ...] = Field(
         default=(0.0, 1.0, 2.0),
         min_length=1,
         description="how much more later turns weigh in the score (0: all alike), tried one after the other; "
         "the leave-one-out error of the training sessions' scores decides",
     )
 
-    prior: Path | None = Field(
+    pretrained: Path | None = Field(
         default=None,
         description="what was learnt of reactions on other corpora, a file for the method prior; make one with "
-        "`apportion learn-reactions CORPUS --out FILE`",
+        "`apportion train reactions CORPUS --out FILE`",
     )
     target: str = Field(
         default="second",
@@ -162,7 +162,7 @@ class ReactionSettings(Settings):
         "all: a speaker's name, or first or second, by who speaks first in a session",
     )
 
-    @field_validator("late")
+    @field_validator("recency_weights")
     @classmethod
     def _powers(cls, powers: tuple[float, ...]) -> tuple[float, ...]:
         wrong = [power for power in powers if not 0 <= power <= 8]
@@ -177,10 +177,10 @@ class ReactionSettings(Settings):
         """
         values = self.model_dump(mode="json", exclude=set(self.NOT_IN_KEY))
         defaults = type(self).model_fields
-        later = {name for name in ("reads", "replies") if values[name] == defaults[name].default}
+        later = {name for name in ("inputs", "replies") if values[name] == defaults[name].default}
         return {name: value for name, value in values.items() if name not in later}
 
-    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"late", "prior", "target"})
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"recency_weights", "pretrained", "target"})
     """What decides how reactions are put together, and who is credited: what is read of them depends on all others."""
 
 
@@ -255,8 +255,8 @@ class DecomposeSettings(PresetSettings):
     rudder: RudderSettings = RudderSettings()
     geli: GELISettings = GELISettings()
     reaction: ReactionSettings = ReactionSettings()
-    blend: BlendSettings = BlendSettings()
-    mix: MixSettings = MixSettings()
+    stack_two: BlendSettings = BlendSettings()
+    stacking: MixSettings = MixSettings()
     audit: AuditSettings = AuditSettings()
 
     @property
@@ -269,7 +269,7 @@ class DecomposeSettings(PresetSettings):
     @property
     def some_judge(self) -> tuple[str, ...]:
         """Those of ``judging`` that judge chosen sessions alone; none where all sessions are judged."""
-        return tuple(n for n in self.judging if METHODS[n].judges_subset) if self.llm.judge_sessions is not None else ()
+        return tuple(n for n in self.judging if METHODS[n].judges_subset) if self.llm.max_sessions is not None else ()
 
     @property
     def audited_method(self) -> str | None:

@@ -117,7 +117,7 @@ class Environment(ABC):
     """
 
     kind: ClassVar[str]
-    """What it is called, as in ``apportion simulate KIND``."""
+    """What it is called, as in ``apportion world simulate KIND``."""
     unheard_acts_stay: ClassVar[bool] = True
     """Whether acts that nobody hears are kept in a history of which heard ones are left out; else they are done anew.
 

@@ -23,9 +23,9 @@ SIMULATORS = Registry(
     fits=lambda thing: isinstance(thing, Simulator) and not isinstance(thing, type),
     ours={
         "sotopia": "apportion.environments.sotopia.simulator:SIMULATOR",
-        "negotiation": "apportion.environments.negotiation.simulator:SIMULATOR",
-        "bargaining": "apportion.environments.negotiation.bargaining.simulator:SIMULATOR",
-        "casino": "apportion.environments.negotiation.casino.simulator:SIMULATOR",
+        "negotiation": "apportion.environments.negotiation.simulation:SIMULATOR",
+        "bargaining": "apportion.environments.negotiation.bargaining.simulation:SIMULATOR",
+        "casino": "apportion.environments.negotiation.casino.simulation:SIMULATOR",
         "werewolf": "apportion.environments.deduction.werewolf.register:SIMULATOR",
         "avalon": "apportion.environments.deduction.avalon.register:SIMULATOR",
         "onuw": "apportion.environments.deduction.onuw.register:SIMULATOR",

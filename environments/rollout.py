@@ -130,7 +130,7 @@ class Rollouts:
         J, at least 1.
     seed : int or str
         Of everything that is drawn after a history.
-    same_seeds : bool
+    common_random_numbers : bool
         Whether play j of every coalition draws by the same seed, so that what differs between coalitions is what was
         left out and not luck.
     at_once : int
@@ -149,7 +149,7 @@ class Rollouts:
     utility: RolloutUtility
     rollouts: int = 2
     seed: int | str = 0
-    same_seeds: bool = True
+    common_random_numbers: bool = True
     at_once: int = 1
     so_far: RolloutOutcome = field(default_factory=RolloutOutcome)
 
@@ -274,7 +274,7 @@ class Rollouts:
         return {self.turns[player] for player in coalition}
 
     def _seeds(self, coalition: frozenset[int], time: int = 0) -> list[int]:
-        whose = "" if self.same_seeds else sorted(self._kept(coalition))
+        whose = "" if self.common_random_numbers else sorted(self._kept(coalition))
         plays = range(time * self.rollouts, (time + 1) * self.rollouts)
         return [Random(f"{self.seed}/{self.target}/{whose}/{j}").getrandbits(31) for j in plays]
 

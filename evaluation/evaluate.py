@@ -105,7 +105,7 @@ def evaluate(
     ------
     InputError
         No test or no training episode, episodes of several ratings, a reward model without an offset, two rewards
-        for one turn, ``happy_by = "mode"`` with features and no frames.
+        for one turn, ``happiness_source = "mode"`` with features and no frames.
     """
     remarks = remarks or MethodRemarks()
     rating = _one_rating(episodes.all)

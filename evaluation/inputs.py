@@ -49,7 +49,7 @@ class Evidence:
     turn_labels : pa.Table or None
         For the agreement with people and, apart from it, with what was computed; None where there are none.
     frames : pa.Table or None
-        FRAMES schema, for the local difference by the most probable emotion (``happy_by = "mode"``).
+        FRAMES schema, for the local difference by the most probable emotion (``happiness_source = "mode"``).
     """
 
     utterance_features: pa.Table | None = None

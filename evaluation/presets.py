@@ -8,7 +8,7 @@ from apportion.foundation.presets import Preset, PublishedValue
 
 PRESETS: Mapping[str, Preset] = {
     "paper": {
-        "happy_by": PublishedValue(
+        "happiness_source": PublishedValue(
             "mode", "Eq. 7 and appendix E.1: happiness alone is positive; the most probable emotion, as in GELI's code"
         ),
     }

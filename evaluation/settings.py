@@ -26,7 +26,7 @@ class EvaluationSettings(PresetSettings):
     power: float = Field(
         0.8, gt=0.5, lt=1.0, description="Chance of seeing a real difference that the advised corpus size is to give."
     )
-    happy_by: Literal["mean", "mode"] = Field(
+    happiness_source: Literal["mean", "mode"] = Field(
         "mean",
         description="What makes a rater's face happy during a turn: mean, its mean happiness; mode, that happiness is "
         "the most probable emotion of most pictures (LLM-GELI's code).",

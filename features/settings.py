@@ -56,7 +56,7 @@ class FeatureSettings(PresetSettings):
     face_width_px: int = Field(
         default=320, ge=64, le=4096, description="Width of the smaller picture in which faces are found and followed."
     )
-    thrifty_decoding: bool = Field(
+    skip_unused_frames: bool = Field(
         default=True,
         description="Leave out the decoder's deblocking filter (H.264, HEVC; hardly coarser) and pictures that "
         "nobody looks at (H.264).",
@@ -122,7 +122,7 @@ class FeatureSettings(PresetSettings):
         le=1.0,
         description="Range of the head's position, in face heights, above which it is a nod.",
     )
-    nod_dead_band: float = Field(
+    nod_hysteresis: float = Field(
         default=0.25,
         ge=0.0,
         lt=0.5,
@@ -255,21 +255,21 @@ class DescriptorThresholds(Settings):
     throughout_fraction: float = Field(
         default=0.9, ge=0.0, le=1.0, description="Smiles, looks away, ... throughout: from here on."
     )
-    look_s: float = Field(
+    frame_s: float = Field(
         default=0.4,
         ge=0.0,
         le=60.0,
         description="Seconds between two looks at a face: throughout is told only where so long a time of something "
         "else that no look saw would not change it.",
     )
-    fewest_looks: int = Field(
+    min_frames: int = Field(
         default=4,
         ge=0,
         le=1000,
-        description="A face is told as usual only in a window of so many times look_s: what took half of the time is "
+        description="A face is told as usual only in a window of so many times frame_s: what took half of the time is "
         "missed by two looks in one case of four, by four in one of sixteen.",
     )
-    sure_coverage: float = Field(
+    min_coverage: float = Field(
         default=0.8,
         ge=0.0,
         le=1.0,

@@ -30,7 +30,7 @@ class PresetSettings(Settings):
 
     >>> from typing import Literal
     >>> class Walk(PresetSettings):
-    ...     PRESETS = {"brisk": {"speed": Published(6.0, "section 2"), "steps": Published(9000, "section 3")}}
+    ...     PRESETS = {"brisk": {"speed": PublishedValue(6.0, "section 2"), "steps": PublishedValue(9000, "section 3")}}
     ...     preset: Literal["brisk"] | None = None
     ...     speed: float = 4.0
     ...     steps: int = 1000

@@ -18,7 +18,7 @@ from apportion.llm_client.settings import LLMSettings
 NO_MODEL = "recorded"
 """What stands for the model's name where replies are recorded and nobody gives it."""
 _CLIENT_S = (
-    *("model", "base_url", "send_to", "via", "via_login_env", "api_key_env"),
+    *("model", "base_url", "allow_host", "proxy", "proxy_auth_env", "api_key_env"),
     *("max_tokens", "concurrency", "reasoning_effort", "extra_body"),
 )
 """What is a setting of the client under the same name."""
@@ -38,9 +38,9 @@ class ModelSpec:
         By the name its server knows; only recorded replies need none.
     base_url, api_key_env : str, optional
         Its server and the environment variable with the key; None takes OpenAI's.
-    send_to : str, optional
+    allow_host : str, optional
         The host to which texts may be sent.
-    via, via_login_env : str, optional
+    proxy, proxy_auth_env : str, optional
         The proxy on the way there (``direct``: none), and the environment variable with ``USER:PASSWORD`` for it.
     max_tokens, concurrency : int
         Longest reply, and requests under way at once.
@@ -60,9 +60,9 @@ class ModelSpec:
 
     model: str | None = None
     base_url: str | None = None
-    send_to: str | None = None
-    via: str | None = None
-    via_login_env: str | None = None
+    allow_host: str | None = None
+    proxy: str | None = None
+    proxy_auth_env: str | None = None
     api_key_env: str | None = None
     max_tokens: int = 1000
     concurrency: int = 16

@@ -37,7 +37,7 @@ class StyledModel:
             What the name is given to, for errors: an agent, a judge.
         name : str
             ``STYLE``, which asks the chosen model, or ``STYLE@MODEL``, another one of the same server.
-        chosen : ChosenModel
+        chosen : ModelSpec
             The model, its server and limits.
         called : callable
             What a caller calls the fields of ``chosen``, for errors.

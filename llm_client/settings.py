@@ -53,7 +53,7 @@ class LLMSettings(Settings):
         le=20,
         description="further tries on 408, 409, 5xx, broken connections and answers that are no chat completion",
     )
-    give_up_after_s: float = Field(
+    total_timeout_s: float = Field(
         default=900.0,
         gt=0,
         description="seconds without any reply, for which a server may say that there are too many requests, before "
@@ -79,15 +79,15 @@ class LLMSettings(Settings):
         pattern=_VARIABLE,
         description="the environment variable that holds the key; servers on this machine need none",
     )
-    send_to: str | None = Field(
+    allow_host: str | None = Field(
         default=None, description="consent: the one host other than this machine that conversation text may be sent to"
     )
-    via: str | None = Field(
+    proxy: str | None = Field(
         default=None,
         description="the proxy on the way to the server, e.g. http://proxy:3128, or direct; none goes straight, and "
         "is refused where the environment names a proxy for the server",
     )
-    via_login_env: str | None = Field(
+    proxy_auth_env: str | None = Field(
         default=None,
         pattern=_VARIABLE,
         description="the environment variable that holds USER:PASSWORD for the proxy; none means that it asks for none",
@@ -111,17 +111,17 @@ class LLMSettings(Settings):
             raise ValueError("no user name, password or query may be in the address; the key goes into api_key_env")
         return _lower_scheme(url)
 
-    @field_validator("via")
+    @field_validator("proxy")
     @classmethod
-    def _proxy_address(cls, via: str | None) -> str | None:
-        if via is None or via == STRAIGHT:
-            return via
-        parts = _address(via, _PROXIES)
+    def _proxy_address(cls, proxy: str | None) -> str | None:
+        if proxy is None or proxy == STRAIGHT:
+            return proxy
+        parts = _address(proxy, _PROXIES)
         if parts is None or parts.path not in ("", "/") or parts.query or parts.fragment:
             raise ValueError(f"give a proxy such as http://proxy:3128 ({', '.join(_PROXIES)}), or {STRAIGHT}")
         if "@" in parts.netloc:
-            raise ValueError("no user name or password may be in the address; via_login_env names where they are")
-        return _lower_scheme(via).rstrip("/")
+            raise ValueError("no user name or password may be in the address; proxy_auth_env names where they are")
+        return _lower_scheme(proxy).rstrip("/")
 
     @property
     def asking(self) -> dict[str, Any]:
@@ -146,10 +146,10 @@ class LLMSettings(Settings):
 
     @property
     def proxy_host(self) -> str | None:
-        """The host of the proxy in ``via``, in lower case and without its port; None where requests go straight."""
-        if self.via is None or self.via == STRAIGHT:
+        """The host of the proxy in ``proxy``, in lower case and without its port; None where requests go straight."""
+        if self.proxy is None or self.proxy == STRAIGHT:
             return None
-        return (urlsplit(self.via).hostname or "").lower()
+        return (urlsplit(self.proxy).hostname or "").lower()
 
     @property
     def consent_host(self) -> str | None:

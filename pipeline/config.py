@@ -34,7 +34,7 @@ PresetName = Literal["paper", "savoir"]
 PRESET_NAMES: tuple[str, ...] = get_args(PresetName)
 """The presets of a whole configuration; a section may have more of its own."""
 AUDITED_SESSIONS = 20
-"""Sessions that `apportion decompose audit` takes where the configuration has no number."""
+"""Sessions that `apportion run --only audit` takes where the configuration has no number."""
 
 
 class RunSettings(Settings):
@@ -48,10 +48,10 @@ class RunSettings(Settings):
         min_length=1,
         description="work on these sessions of the corpus alone, by id; the splits and the mean score are those of all",
     )
-    until: str | None = Field(
+    last_stage: str | None = Field(
         None, description="the last stage to run, e.g. 'evaluate'; the report is written of what there is"
     )
-    skip: tuple[str, ...] = Field((), description="stages to leave out, e.g. ['align']")
+    skip_stages: tuple[str, ...] = Field((), description="stages to leave out, e.g. ['align']")
     recorded: Path | None = Field(None, description="recorded LLM replies (JSONL), for provider = 'recorded'")
     record: Path | None = Field(None, description="append every LLM reply received to this JSONL file")
     llm_cache: Path | None = Field(None, description="the LLM reply cache; default: OUTPUT/llm_cache.sqlite")
@@ -61,7 +61,7 @@ class RunSettings(Settings):
     wandb: str | None = Field(
         None, min_length=1, description="send the curves of align to this Weights & Biases project while it runs"
     )
-    llm_shards: int = Field(
+    llm_shard_count: int = Field(
         4,
         ge=1,
         le=1024,
@@ -100,7 +100,7 @@ class Config(Settings):
     run: RunSettings = RunSettings()
     split: SplitSettings = SplitSettings()
     features: FeatureSettings = FeatureSettings()
-    describe: DescriptorSettings = DescriptorSettings()
+    verbalize: DescriptorSettings = DescriptorSettings()
     decompose: DecomposeSettings = DecomposeSettings()
     train_reward: RewardModelSettings = RewardModelSettings()
     evaluate: EvaluationSettings = EvaluationSettings()
@@ -152,17 +152,17 @@ class Config(Settings):
 
     def with_stages(self, names: Collection[str]) -> Config:
         """A copy that leaves none of the stages ``names`` out, whatever is configured: somebody asks for them."""
-        config = self.with_run(skip=tuple(name for name in self.run.skip if name not in names))
+        config = self.with_run(skip_stages=tuple(name for name in self.run.skip_stages if name not in names))
         if "align" in names:
             config = config.changed("align", enabled=True)
-        if self.run.until is not None and "report" not in names:
-            config = config.changed("run", until=None)
+        if self.run.last_stage is not None and "report" not in names:
+            config = config.changed("run", last_stage=None)
         return config
 
     def with_llm(self, **changes: Any) -> Config:
-        """A copy with other settings of the language model (the command line's --send-to, --pseudonyms)."""
+        """A copy with other settings of the language model (the command line's --allow-host, --pseudonyms)."""
         given = {name: value for name, value in changes.items() if value is not None}
-        align = consented(self.align, given.get("send_to"))
+        align = consented(self.align, given.get("allow_host"))
         return self.changed("decompose.llm", **given).model_copy(update={"align": align})
 
     def with_audit(self, sessions: int | None = None) -> Config:
@@ -356,7 +356,7 @@ def _anchored(config: Config, base: Path) -> Config:
     config = config.changed("features", **models)
     decompose = config.decompose
     config = config.changed("decompose.intensity", model=absolute(decompose.intensity.model))
-    config = config.changed("decompose.reaction", prior=absolute(decompose.reaction.prior))
+    config = config.changed("decompose.reaction", pretrained=absolute(decompose.reaction.pretrained))
     config = config.changed("decompose", influence=decompose.influence.found_from(base))
     config = config.with_prompt_file(base).with_policy(base).with_backbone(base).with_reward_model(base)
     places = {"corpus": absolute(config.corpus), "output": absolute(config.output)}
@@ -386,8 +386,8 @@ def shown_config(config: Config) -> dict[str, Any]:
         shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
     if config.decompose.intensity.model is not None:
         shown["decompose"]["intensity"]["model"] = config.decompose.intensity.model.name
-    if config.decompose.reaction.prior is not None:
-        shown["decompose"]["reaction"]["prior"] = config.decompose.reaction.prior.name
+    if config.decompose.reaction.pretrained is not None:
+        shown["decompose"]["reaction"]["pretrained"] = config.decompose.reaction.pretrained.name
     shown["decompose"]["influence"] |= config.decompose.influence.shown()
     if is_path(config.decompose.llm.prompt):
         shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
@@ -397,7 +397,7 @@ def shown_config(config: Config) -> dict[str, Any]:
     for section, key in (("align", "policy"), ("train_reward", "backbone")):
         if Path(name := shown[section][key]).is_absolute():
             shown[section][key] = Path(name).name
-    chosen = {"until": config.run.until, "skip": list(config.run.skip)}
+    chosen = {"last_stage": config.run.last_stage, "skip_stages": list(config.run.skip_stages)}
     if config.run.sessions is not None:
         chosen["sessions"] = list(config.run.sessions)
     shown["run"] = {"threads": config.run.threads, "limit": config.run.limit, **chosen}

@@ -169,7 +169,7 @@ def _proxies() -> list[Finding]:
         Finding(
             "proxy",
             "ok",
-            f"{named} names {address}; a language model is asked through it only where decompose.llm.via names it",
+            f"{named} names {address}; a language model is asked through it only where decompose.llm.proxy names it",
         )
         for named, address in environment_proxies()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,15 @@ from apportion.foundation.settings import Settings
 from apportion.foundation.toml_text import toml_text
 from apportion.pipeline.config import Config
 
+NEWCOMER: Mapping[str, tuple[str, ...]] = {
+    "": ("corpus", "output", "rating", "preset", "seeds"),
+    "decompose": ("methods",),
+    "decompose.llm": ("model", "base_url", "allow_host"),
+    "run": ("budget_usd",),
+    "align": ("enabled", "policy"),
+}
+"""By section, the keys that `apportion init` writes without `--all`; a key that the corpus needs comes with them."""
+WIDEST = 118
 MOST_UP = 3
 """A corpus that is as many folders up from the file is no neighbour: it is named by its whole path."""
 
@@ -30,6 +40,7 @@ def template_for(
     align: bool = True,
     base: Path | None = None,
     preset: str | None = None,
+    every: bool = False,
 ) -> tuple[str, list[str]]:
     """The file for a corpus, and the names of all its ratings.
 
@@ -47,6 +58,8 @@ def template_for(
         The folder that the file is to lie in: a corpus in it or near it is named from there.
     preset : str, optional
         The preset that the file names.
+    every : bool
+        Whether the file has every key, or those of a newcomer alone.
 
     Raises
     ------
@@ -66,7 +79,7 @@ def template_for(
         values["align"] = {"enabled": False}
     elif not names:
         values["align"] = {"targets": ["second"]}
-    return render_template(values), names
+    return (render_template if every else newcomer_template)(values), names
 
 
 def _from(base: Path | None, path: Path) -> str:
@@ -91,19 +104,39 @@ def render_template(values: Mapping[str, Any]) -> str:
     those lines are not commented out. Every other key is, so that the file says what can be changed and a default can
     improve with a new version. With a preset among ``values`` the others show what it gives.
     """
-    preset = values.get("preset")
-    shown = Config.model_validate({"corpus": ".", **({"preset": preset} if preset else {})})
-    lines = [
-        "# apportion: what to do with this corpus. A line that begins with # shows a default"
-        + (f" of the preset {preset};" if preset else ";"),
-        "# remove the # to change it. A path that does not begin with / is relative to this file.",
-        "",
-    ]
+    lines, shown = _begun(values, "remove the # to change it.")
     lines += _fields(Config, values)
     for name, field in Config.model_fields.items():
         if isinstance(field.default, BaseModel):
             lines += ["", f"[{name}]", *_nested(name, getattr(shown, name), values.get(name, {}))]
     return "\n".join(lines) + "\n"
+
+
+def newcomer_template(values: Mapping[str, Any]) -> str:
+    """The same with the keys of `NEWCOMER` alone, and those of ``values``."""
+    lines, shown = _begun(values, "remove the # to change it (init --all: every key).")
+    for section, keys in NEWCOMER.items():
+        model: BaseModel = shown
+        for part in section.split(".") if section else ():
+            model = getattr(model, part)
+        own = values.get(section, {}) if section else values
+        lines += ["", f"[{section}]"] if section else []
+        given = [key for key in own if key in type(model).model_fields and not isinstance(own[key], Mapping)]
+        names = dict.fromkeys((*keys, *given))
+        lines += _fields(type(model), own, model if section else None, only=tuple(names))
+    return "\n".join(lines) + "\n"
+
+
+def _begun(values: Mapping[str, Any], advice: str) -> tuple[list[str], Config]:
+    """The first lines, and the configuration whose values are shown."""
+    preset = values.get("preset")
+    named = f" of the preset {preset};" if preset else ";"
+    lines = [
+        f"# apportion: what to do with this corpus. A line that begins with # shows a default{named}",
+        f"# {advice} A path that does not begin with / is relative to this file.",
+        "",
+    ]
+    return lines, Config.model_validate({"corpus": ".", **({"preset": preset} if preset else {})})
 
 
 def _nested(prefix: str, model: BaseModel, values: Mapping[str, Any]) -> list[str]:
@@ -118,13 +151,22 @@ def _nested(prefix: str, model: BaseModel, values: Mapping[str, Any]) -> list[st
     return lines
 
 
-def _fields(model: type[BaseModel], values: Mapping[str, Any], instance: BaseModel | None = None) -> list[str]:
+def _fields(
+    model: type[BaseModel],
+    values: Mapping[str, Any],
+    instance: BaseModel | None = None,
+    only: tuple[str, ...] | None = None,
+) -> list[str]:
     lines = []
-    for name, field in model.model_fields.items():
+    for name in model.model_fields if only is None else only:
+        field = model.model_fields[name]
         default = field.default if instance is None else getattr(instance, name)
         if isinstance(default, BaseModel) or (issubclass(model, Settings) and name in model.SET_BY_THE_RUN):
             continue
-        lines.append(f"# {field.description}" if field.description else f"# {name}")
+        text = field.description or name
+        if only is not None:
+            text = textwrap.shorten(text, WIDEST, placeholder=" …", break_on_hyphens=False)
+        lines.append(f"# {text}")
         if name in values and values[name] is not None:
             lines.append(f"{name} = {toml_text(values[name])}")
         elif default is None or default is PydanticUndefined:

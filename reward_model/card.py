@@ -19,7 +19,7 @@ r_theta(s_t, a_t) of LLM-GELI, section 4.2: $reading. It reads text alone.
 | | |
 |---|---|
 | backbone | `$backbone`, $stored |
-| head | layer norm, $width to $head_hidden, GELU, dropout $dropout, to 1 |
+| head | layer norm, $width to $head_hidden_size, GELU, dropout $dropout, to 1 |
 | scale | r = $reward_mean + $reward_scale * head |
 | predicted score of a session | the sum of r over its turns, plus $score_offset |
 

@@ -19,7 +19,7 @@ from apportion.reward_model.config import RewardModelConfig
 
 CONFIG, WEIGHTS, CARD, BACKBONE_FOLDER = "config.json", "model.safetensors", "README.md", "backbone"
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
-MAKE = "Make one with `apportion train-reward`."
+MAKE = "Make one with `apportion run --only train-reward`."
 
 
 def write_checkpoint(

@@ -26,7 +26,7 @@ class RewardModelConfig(Settings, allow_inf_nan=False):
     max_tokens: int = Field(ge=8)
     width: int = Field(ge=1)
     """d, the numbers in an embedding."""
-    head_hidden: int = Field(ge=1)
+    head_hidden_size: int = Field(ge=1)
     dropout: float = Field(ge=0, lt=1)
     reward_mean: float = 0.0
     reward_scale: float = Field(1.0, gt=0)
@@ -44,7 +44,7 @@ class RewardModelConfig(Settings, allow_inf_nan=False):
             history_turns=settings.history_turns,
             max_tokens=settings.max_tokens,
             width=width,
-            head_hidden=settings.head_hidden,
+            head_hidden_size=settings.head_hidden_size,
             dropout=settings.dropout,
             reward_mean=mean,
             reward_scale=scale,

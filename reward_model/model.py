@@ -52,10 +52,10 @@ class RewardModel(nn.Module):
         self.config = config
         head = nn.Sequential(
             nn.LayerNorm(config.width),
-            nn.Linear(config.width, config.head_hidden),
+            nn.Linear(config.width, config.head_hidden_size),
             nn.GELU(),
             nn.Dropout(config.dropout),
-            nn.Linear(config.head_hidden, 1),
+            nn.Linear(config.head_hidden_size, 1),
         )
         last = cast(nn.Linear, head[-1])
         nn.init.zeros_(last.weight)  # Training starts at the mean: the first guess is the best constant one.

@@ -80,20 +80,20 @@ class RewardModelSettings(PresetSettings):
         description="tokens of history and reply together, the oldest history is dropped first; with one_pass the "
         "tokens of a dialogue that are read at once: give what the model has room for, e.g. 1024",
     )
-    head_hidden: int = Field(128, ge=1, le=8192, description="width of the head's hidden layer")
+    head_hidden_size: int = Field(128, ge=1, le=8192, description="width of the head's hidden layer")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout in the head, while training only")
     epochs: int = Field(30, ge=1, le=10_000, description="passes over the training sessions, at most")
     patience: int = Field(
         5, ge=1, le=10_000, description="epochs without a better validation loss before training stops"
     )
-    batch: int = Field(
+    batch_size: int = Field(
         8, ge=1, le=4096, description="whole dialogues a step; with a trained backbone, memory grows with their turns"
     )
     batch_turns: int | None = Field(
         None,
         ge=1,
-        description="instead of batch: whole dialogues a step for as long as they have no more target turns than this "
-        "together; a longer one is a step by itself",
+        description="instead of batch_size: whole dialogues a step for as long as they have no more target turns than "
+        "this together; a longer one is a step by itself",
     )
     lr: float = Field(3e-4, gt=0, le=1, description="AdamW's step size for the head")
     lr_backbone: float = Field(2e-5, gt=0, le=1, description="AdamW's step size for a backbone that is trained")
@@ -108,11 +108,11 @@ class RewardModelSettings(PresetSettings):
             "precision",
             "gradient_checkpointing",
             "processes",
-            "head_hidden",
+            "head_hidden_size",
             "dropout",
             "epochs",
             "patience",
-            "batch",
+            "batch_size",
             "batch_turns",
             "lr",
             "lr_backbone",
@@ -124,8 +124,8 @@ class RewardModelSettings(PresetSettings):
     @model_validator(mode="before")
     @classmethod
     def _batch_alone(cls, values: Any) -> Any:
-        """A ``batch`` that is set goes before the ``batch_turns`` of a preset, which would be read instead of it."""
-        if isinstance(values, Mapping) and "batch" in values and "batch_turns" not in values:
+        """A given ``batch_size`` goes before a preset's ``batch_turns``, which would be read instead of it."""
+        if isinstance(values, Mapping) and "batch_size" in values and "batch_turns" not in values:
             return {**values, "batch_turns": None}
         return values
 

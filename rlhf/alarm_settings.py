@@ -18,7 +18,7 @@ class AlarmSettings(Settings):
     repetition_rise: float = Field(
         default=0.4, ge=0, le=1, description="repetition: rise of the share of token pairs that a reply says again"
     )
-    sameness_rise: float = Field(
+    self_similarity_rise: float = Field(
         default=0.0,
         ge=0,
         le=1,

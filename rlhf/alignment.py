@@ -122,7 +122,7 @@ def in_steps(
         if episode.turns[position].text.strip()
     }
     learned = sum((context.session_id, context.turn) in said for context in contexts)
-    return settings.model_copy(update={"steps": max(1, math.ceil(settings.epochs * learned / settings.batch))})
+    return settings.model_copy(update={"steps": max(1, math.ceil(settings.epochs * learned / settings.batch_size))})
 
 
 def _train(
@@ -159,8 +159,8 @@ def _train(
 
 def _what_to_lower(settings: AlignSettings) -> str:
     return (
-        f"minibatch (now {settings.minibatch}), max_context_tokens ({settings.max_context_tokens}), "
-        f"max_new_tokens ({settings.max_new_tokens}), batch ({settings.batch}), or take a smaller policy "
+        f"mini_batch_size (now {settings.mini_batch_size}), max_context_tokens ({settings.max_context_tokens}), "
+        f"max_new_tokens ({settings.max_new_tokens}), batch_size ({settings.batch_size}), or take a smaller policy "
         f"({settings.policy})"
     )
 
@@ -194,7 +194,7 @@ def _other_side(
 @contextmanager
 def _partner(job: Job, answered: Sequence[Episode], history: HistoryText) -> Iterator[Partner | None]:
     """The other side of the dialogues, by the name in the settings; None where a response is one turn."""
-    if job.settings.reply_turns == 1:
+    if job.settings.max_turns == 1:
         yield None
         return
     named = job.settings.partner_by

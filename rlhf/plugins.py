@@ -27,7 +27,7 @@ class Plugin:
     (`apportion.llm_client.settings.LLMSettings`). ``live`` says that a partner answers what the policy says.
     ``version`` goes up when the code answers or scores otherwise for the same settings.
 
-    >>> Named("kind", "How kind a reply is", "my_package.rewards:make").identity({})
+    >>> Plugin("kind", "How kind a reply is", "my_package.rewards:make").identity({})
     {'name': 'kind', 'version': 1}
     """
 

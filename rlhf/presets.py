@@ -19,9 +19,9 @@ _PPO: dict[str, PublishedValue | Mapping[str, PublishedValue]] = {
     ),
     "algorithm": PublishedValue("ppo", "section 5.3: PPO of the TRL library"),
     "steps": PublishedValue(4167, "section 5.1: roughly 100,000 pairs, each answered once in batches of 24"),
-    "batch": PublishedValue(24, _E),
-    "minibatch": PublishedValue(24, "not in the paper: the whole batch"),
-    "inner_epochs": PublishedValue(4, _TRL),
+    "batch_size": PublishedValue(24, _E),
+    "mini_batch_size": PublishedValue(24, "not in the paper: the whole batch"),
+    "ppo_epochs": PublishedValue(4, _TRL),
     "lr": PublishedValue(PAPER_LR, _E),
     "lr_schedule": PublishedValue("constant", "not in the paper: TRL's trainer has no schedule unless it is given one"),
     "clip": PublishedValue(0.2, _E),
@@ -67,18 +67,20 @@ PRESETS: Mapping[str, Preset] = {
         **_SAVOIR,
         "algorithm": PublishedValue("grpo", "section 4 and appendix D: GRPO (Shao et al., 2024)"),
         "environment": PublishedValue("sotopia", "section 4: online, on SOTOPIA"),
-        "batch": PublishedValue(64, f"{_D}: 64 rollout episodes an iteration"),
-        "minibatch": PublishedValue(8, f"{_D}: 8 episodes an update"),
-        "micro_batch": PublishedValue(1, "not in the paper: a matter of memory alone"),
-        "group": PublishedValue(8, "not in the paper: TRL's default; a group is 8 episodes of one task and seat"),
-        "inner_epochs": PublishedValue(1, "not in the paper: TRL's default, every episode is learned from once"),
+        "batch_size": PublishedValue(64, f"{_D}: 64 rollout episodes an iteration"),
+        "mini_batch_size": PublishedValue(8, f"{_D}: 8 episodes an update"),
+        "micro_batch_size": PublishedValue(1, "not in the paper: a matter of memory alone"),
+        "num_generations": PublishedValue(
+            8, "not in the paper: TRL's default; a group is 8 episodes of one task and seat"
+        ),
+        "ppo_epochs": PublishedValue(1, "not in the paper: TRL's default, every episode is learned from once"),
         "steps": PublishedValue(250, f"{_D}: 2,000 training steps, read as updates, of which an iteration has 64 / 8"),
         "lr": PublishedValue(5e-7, _D),
         "lr_schedule": PublishedValue("linear", "not in the paper, which has the warm-up alone: TRL's default"),
         "warmup": PublishedValue(500, f"{_D}: linear, 500 steps, read as updates like the 2,000"),
-        "kl_coefficient": PublishedValue(0.05, _D),
+        "beta": PublishedValue(0.05, _D),
         "temperature": PublishedValue(0.7, _D),
-        "reward_at": PublishedValue("turn", "section 3.5: utterance-level feedback"),
+        "reward_placement": PublishedValue("turn", "section 3.5: utterance-level feedback"),
     },
     "savoir-sft": {
         **_SAVOIR,
@@ -86,22 +88,22 @@ PRESETS: Mapping[str, Preset] = {
         "epochs": PublishedValue(3, f"{_D}, supervised fine-tuning"),
         "lr": PublishedValue(2e-5, f"{_D}, supervised fine-tuning"),
         "lr_schedule": PublishedValue("cosine", f"{_D}, supervised fine-tuning"),
-        "batch": PublishedValue(32, f"{_D}, supervised fine-tuning"),
-        "minibatch": PublishedValue(32, "not read by sft: as large as the batch, which is divided by it otherwise"),
-        "micro_batch": PublishedValue(1, "not in the paper: a matter of memory alone"),
+        "batch_size": PublishedValue(32, f"{_D}, supervised fine-tuning"),
+        "mini_batch_size": PublishedValue(
+            32, "not read by sft: as large as the batch, which is divided by it otherwise"
+        ),
+        "micro_batch_size": PublishedValue(1, "not in the paper: a matter of memory alone"),
         "temperature": PublishedValue(0.7, f"{_D}: of the stage that follows"),
     },
     "paper": {
         **_PPO,
         "gamma": PublishedValue(0.05, "appendix E, gamma = 0.05, read as TRL's `gamma`, the discount"),
-        "kl_coefficient": PublishedValue(0.2, _TRL),
+        "beta": PublishedValue(0.2, _TRL),
     },
     "paper-kl": {
         **_PPO,
         "gamma": PublishedValue(1.0, _TRL),
-        "kl_coefficient": PublishedValue(
-            PAPER_KL, "appendix E, gamma = 0.05, read as Eq. 1's gamma, the weight of the KL"
-        ),
+        "beta": PublishedValue(PAPER_KL, "appendix E, gamma = 0.05, read as Eq. 1's gamma, the weight of the KL"),
     },
 }
 """LLM-GELI in the two readings of "gamma = 0.05", and SAVOIR's two stages.

@@ -41,11 +41,11 @@ def consented(align: AlignSettings, host: str | None) -> AlignSettings:
     if host is None:
         return align
     changes: dict[str, Any] = {}
-    if align.partner_by.asks and align.partner_settings.get("send_to") is None:
-        changes["partner_settings"] = {**align.partner_settings, "send_to": host}
+    if align.partner_by.asks and align.partner_settings.get("allow_host") is None:
+        changes["partner_settings"] = {**align.partner_settings, "allow_host": host}
     asked = align.environment_settings.get("llm")
-    if isinstance(asked, dict) and asked.get("send_to") is None:
-        changes["environment_settings"] = {**align.environment_settings, "llm": {**asked, "send_to": host}}
+    if isinstance(asked, dict) and asked.get("allow_host") is None:
+        changes["environment_settings"] = {**align.environment_settings, "llm": {**asked, "allow_host": host}}
     return align.model_copy(update=changes) if changes else align
 
 

@@ -92,24 +92,28 @@ class AlignSettings(PresetSettings):
     epochs: int | None = Field(
         default=None, ge=1, description="sft: passes over what the target said, in place of steps; none takes steps"
     )
-    batch: int = Field(default=24, ge=2, description="replies sampled a step; of sft, turns learned from a step")
-    group: int = Field(
-        default=8, ge=2, description="grpo and rloo: replies to one context that are compared; batch holds whole groups"
+    batch_size: int = Field(default=24, ge=2, description="replies sampled a step; of sft, turns learned from a step")
+    num_generations: int = Field(
+        default=8,
+        ge=2,
+        description="grpo and rloo: replies to one context that are compared; batch_size holds whole groups",
     )
-    minibatch: int = Field(default=24, ge=1, description="replies an optimizer step; lower it where memory is short")
-    micro_batch: int | None = Field(
+    mini_batch_size: int = Field(
+        default=24, ge=1, description="replies an optimizer step; lower it where memory is short"
+    )
+    micro_batch_size: int | None = Field(
         default=None,
         ge=1,
         description="replies a forward pass in each process; the gradients of a minibatch are summed over them. none "
-        "takes minibatch",
+        "takes mini_batch_size",
     )
-    length_buckets: bool = Field(
+    group_by_length: bool = Field(
         default=False, description="minibatches of replies of like length, cut to the longest: less padding"
     )
     gradient_checkpointing: bool = Field(
         default=False, description="less memory for activations, about a third more time an update"
     )
-    inner_epochs: int = Field(default=2, ge=1, description="passes over the replies of a step")
+    ppo_epochs: int = Field(default=2, ge=1, description="passes over the replies of a step")
     lr: float | None = Field(
         default=None, gt=0, description=f"learning rate; none takes {PAPER_LR:g}, and {TINY_LR:g} for tiny"
     )
@@ -127,14 +131,14 @@ class AlignSettings(PresetSettings):
     value_clip: float = Field(default=0.2, gt=0, description="clip range of a value around its old one")
     value_coefficient: float = Field(default=0.1, ge=0, description="weight of the value loss")
     max_gradient_norm: float = Field(default=1.0, gt=0, description="gradients are scaled down to this norm")
-    kl_coefficient: float | None = Field(
+    beta: float | None = Field(
         default=None,
         ge=0,
         description="weight of the divergence from the policy at the start, in the reward (Eq. 1); none takes "
         f"{PAPER_KL:g}, and {TINY_KL:g} for tiny, which else gives one reply to everything within a few steps",
     )
     kl_controller: Literal["fixed", "adaptive"] = Field(
-        default="fixed", description="adaptive raises and lowers kl_coefficient to hold the divergence at kl_target"
+        default="fixed", description="adaptive raises and lowers beta to hold the divergence at kl_target"
     )
     kl_target: float = Field(default=6.0, gt=0, description="nats a reply that the adaptive controller aims at")
     kl_horizon: int = Field(default=10_000, ge=1, description="replies over which the adaptive controller acts")
@@ -150,7 +154,7 @@ class AlignSettings(PresetSettings):
     pretrain_coefficient: float = Field(
         default=0.0, ge=0, description="weight of the likelihood of the corpus' own dialogues (Eq. 8's gamma)"
     )
-    pretrain_batch: int = Field(default=6, ge=1, description="dialogue windows an optimizer step for that term")
+    pretrain_batch_size: int = Field(default=6, ge=1, description="dialogue windows an optimizer step for that term")
     gamma: float = Field(default=1.0, ge=0, le=1, description="discount from token to token")
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="lambda of the advantage estimate")
     score_norm: bool = Field(
@@ -171,13 +175,13 @@ class AlignSettings(PresetSettings):
     max_context_tokens: MaxContextTokens = 192
     max_new_tokens: MaxNewTokens = 32
     temperature: Temperature = 0.7
-    reply_turns: int = Field(
+    max_turns: int = Field(
         default=1, ge=1, description="turns that the policy answers in a row, the partner in between"
     )
     partner: str = Field(
         default=RECORDED,
         min_length=1,
-        description="the other side of reply_turns: recorded (says what it said then), language-model, policy, or the "
+        description="the other side of max_turns: recorded (says what it said then), language-model, policy, or the "
         "name of one that a package brings",
     )
     partner_settings: dict[str, Any] = Field(
@@ -192,7 +196,7 @@ class AlignSettings(PresetSettings):
     environment_settings: dict[str, Any] = Field(
         default={}, description="settings of that environment, as a table: docs/align.md names the keys"
     )
-    reward_at: Literal["turn", "response"] = Field(
+    reward_placement: Literal["turn", "response"] = Field(
         default="turn", description="where a response of several turns is paid: each turn its score, or all at its end"
     )
     processes: int = Field(
@@ -220,10 +224,15 @@ class AlignSettings(PresetSettings):
 
     @model_validator(mode="after")
     def _minibatch_fits(self) -> AlignSettings:
-        if self.minibatch > self.batch:
-            raise ValueError(f"minibatch {self.minibatch} is larger than batch {self.batch}; lower it")
-        if self.micro_batch is not None and self.micro_batch > self.minibatch:
-            raise ValueError(f"micro_batch {self.micro_batch} is larger than minibatch {self.minibatch}; lower it")
+        if self.mini_batch_size > self.batch_size:
+            raise ValueError(
+                f"mini_batch_size {self.mini_batch_size} is larger than batch_size {self.batch_size}; lower it"
+            )
+        if self.micro_batch_size is not None and self.micro_batch_size > self.mini_batch_size:
+            raise ValueError(
+                f"micro_batch_size {self.micro_batch_size} is larger than mini_batch_size {self.mini_batch_size}; "
+                "lower it"
+            )
         return self
 
     @model_validator(mode="after")
@@ -243,9 +252,9 @@ class AlignSettings(PresetSettings):
             raise ValueError(str(error)) from None
         if self.reward != REWARD_MODEL and (self.reward_model is not None or self.reward_method is not None):
             raise ValueError(f"reward = {self.reward!r} asks no reward model; take out reward_model and reward_method")
-        if self.partner != RECORDED and self.reply_turns == 1:
-            raise ValueError(f"partner = {self.partner!r} answers between turns, reply_turns is 1; raise that")
-        if self.prompts is not None and self.reply_turns > 1 and not self.partner_by.live:
+        if self.partner != RECORDED and self.max_turns == 1:
+            raise ValueError(f"partner = {self.partner!r} answers between turns, max_turns is 1; raise that")
+        if self.prompts is not None and self.max_turns > 1 and not self.partner_by.live:
             raise ValueError(f"partner = {self.partner!r} has recorded nothing after prompts; choose another one")
         return self
 
@@ -257,7 +266,7 @@ class AlignSettings(PresetSettings):
             return self
         if self.algorithm != "grpo":
             raise ValueError(f"environment = {self.environment!r} is for grpo, not for {self.algorithm}; take it out")
-        for name in ("reply_turns", "partner", "prompts", "generation"):
+        for name in ("max_turns", "partner", "prompts", "generation"):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(
                     f"{name} and environment = {self.environment!r}: the environment says what is answered, how often "
@@ -267,19 +276,22 @@ class AlignSettings(PresetSettings):
 
     @model_validator(mode="after")
     def _processes_fit(self) -> AlignSettings:
-        if self.processes > self.batch:
-            raise ValueError(f"processes {self.processes} is more than batch {self.batch}; lower it")
+        if self.processes > self.batch_size:
+            raise ValueError(f"processes {self.processes} is more than batch_size {self.batch_size}; lower it")
         return self
 
     @model_validator(mode="after")
     def _suits_the_algorithm(self) -> AlignSettings:
         if self.algorithm != "ppo":
             self._divides_evenly()
-        if self.algorithm in ("grpo", "rloo") and self.batch % self.group:
-            raise ValueError(f"batch {self.batch} holds no whole number of groups of {self.group}; change group")
-        if self.algorithm in ("rloo", "sft") and self.reply_turns > 1:
+        if self.algorithm in ("grpo", "rloo") and self.batch_size % self.num_generations:
             raise ValueError(
-                f"{self.algorithm} answers one turn, reply_turns is {self.reply_turns}; take ppo or grpo, or 1 turn"
+                f"batch_size {self.batch_size} holds no whole number of groups of {self.num_generations}; change "
+                "num_generations"
+            )
+        if self.algorithm in ("rloo", "sft") and self.max_turns > 1:
+            raise ValueError(
+                f"{self.algorithm} answers one turn, max_turns is {self.max_turns}; take ppo or grpo, or 1 turn"
             )
         if self.algorithm != "ppo" and "lm_head" in self.lora.targets:
             raise ValueError(f"{self.algorithm}: TRL trains no adapter on lm_head; take it out of lora.targets")
@@ -288,13 +300,15 @@ class AlignSettings(PresetSettings):
         return self
 
     def _divides_evenly(self) -> None:
-        name, update = ("batch", self.batch) if self.algorithm == "sft" else ("minibatch", self.minibatch)
+        name, update = (
+            ("batch_size", self.batch_size) if self.algorithm == "sft" else ("mini_batch_size", self.mini_batch_size)
+        )
         share = update // self.processes
-        each = "minibatch" if self.processes == 1 else f"each process' part of {name},"
+        each = "mini_batch_size" if self.processes == 1 else f"each process' part of {name},"
         for whole, total, part, size in (
-            ("batch", self.batch, "minibatch", update),
+            ("batch_size", self.batch_size, "mini_batch_size", update),
             (name, update, "processes", self.processes),
-            (each, share, "micro_batch", self.at_once),
+            (each, share, "micro_batch_size", self.at_once),
         ):
             if total % size:
                 raise ValueError(f"{self.algorithm}: {whole} {total} is no multiple of {part} {size}; change one")
@@ -304,8 +318,8 @@ class AlignSettings(PresetSettings):
             raise ValueError(f"generation = 'vllm' is for grpo and rloo, not for {self.algorithm}")
         if self.policy == "tiny" or self.device != "cuda":
             raise ValueError("generation = 'vllm' needs device = 'cuda' and a named policy, not tiny")
-        if self.reply_turns > 1:
-            raise ValueError(f"generation = 'vllm' samples single turns; reply_turns is {self.reply_turns}")
+        if self.max_turns > 1:
+            raise ValueError(f"generation = 'vllm' samples single turns; max_turns is {self.max_turns}")
 
     @property
     def reward_by(self) -> Plugin:
@@ -327,8 +341,8 @@ class AlignSettings(PresetSettings):
 
     @property
     def response_turns(self) -> int:
-        """Most turns of a response: ``reply_turns``, and in an environment as many as its rules allow."""
-        return self.reply_turns if self.environment is None else sys.maxsize
+        """Most turns of a response: ``max_turns``, and in an environment as many as its rules allow."""
+        return self.max_turns if self.environment is None else sys.maxsize
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -374,7 +388,7 @@ class AlignSettings(PresetSettings):
     @property
     def at_once(self) -> int:
         """Replies that go through the model at once in an update, in each process."""
-        return self.micro_batch or max(1, self.minibatch // self.processes)
+        return self.micro_batch_size or max(1, self.mini_batch_size // self.processes)
 
     @property
     def learning_rate(self) -> float:
@@ -383,10 +397,10 @@ class AlignSettings(PresetSettings):
 
     @property
     def divergence_weight(self) -> float:
-        """``kl_coefficient`` as it is used: as set, else one that suits the learning rate that the policy gets."""
-        if self.kl_coefficient is None:
+        """``beta`` as it is used: as set, else one that suits the learning rate that the policy gets."""
+        if self.beta is None:
             return TINY_KL if self.policy == "tiny" else PAPER_KL
-        return self.kl_coefficient
+        return self.beta
 
 
 PAPER = AlignSettings(preset="paper")

@@ -41,8 +41,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no fault of the code.
-settings.register_profile("apportion", deadline=None)
-settings.load_profile("apportion")
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("slow", deadline=None)
+settings.load_profile("quick")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Properties are tried on more examples where slow tests are asked for."""
+    if config.getoption("markexpr") == "slow":
+        settings.load_profile("slow")
 
 
 def pytest_collection_finish() -> None:

@@ -52,7 +52,7 @@ def create_app(run: ServedRun, access: Access, around: CompanionFiles | None = N
     def _tokens(request: Request) -> Response:
         return _kept(Response(tokens, media_type="text/css"), request.scope)
 
-    app.mount("/static", _Static(packages=[("viewer", "static")]))
+    app.mount("/static", _Static(packages=[("apportion.viewer", "static")]))
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http_error)

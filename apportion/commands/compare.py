@@ -1,4 +1,4 @@
-"""`apportion compare`: which policy's responses are preferred, by a reward model and by a language model."""
+"""`apportion policy compare`: which policy's responses are preferred, by a reward model and by a language model."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def compare_command(
     dry_run: bool,
     **judge: Any,
 ) -> None:
-    """Compare the policies whose RESPONSES `apportion generate` wrote: the win rate of every two of them.
+    """Compare the policies whose RESPONSES `apportion policy generate` wrote: the win rate of every two of them.
 
     --reward-model, --judge or both say who judges. A language model is asked about each pair in both orders; a
     response wins where both name it, all else is a tie. Replies are kept, so that the same command goes on. Exit code 1

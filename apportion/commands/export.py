@@ -1,4 +1,4 @@
-"""`apportion export`: a run's tables for ELAN, Praat and trainers; `apportion merge`: its policy as a whole model."""
+"""`apportion export`: a run's tables for other programs; `apportion policy merge`: a policy as a whole model."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def export_command(
 def merge_command(policy: str, out: Path, device: str, dtype: str, as_json: bool) -> None:
     """Put the adapters in the folder POLICY into their base, and write the whole model to the folder OUT.
 
-    POLICY is what `apportion align` wrote (RUN/policy). The model can be aligned again, as GRPO after SFT, and be
-    loaded by any program that takes a Hugging Face model. What is at OUT is never replaced.
+    POLICY is what `apportion run --only align` wrote (RUN/policy). The model can be aligned again, as GRPO after SFT,
+    and be loaded by any program that takes a Hugging Face model. What is at OUT is never replaced.
     """
     from apportion.rlhf.policy.loading import check_device
     from apportion.rlhf.policy.merging import merge_policy
@@ -99,4 +99,4 @@ def merge_command(policy: str, out: Path, device: str, dtype: str, as_json: bool
         click.echo(json.dumps(merged.to_json(), indent=1, sort_keys=True))
         return
     click.echo(f"wrote {out}: {merged.weights:,} weights, the adapters of {policy} in {merged.base}")
-    click.echo(f"next: apportion align grpo CONFIG --policy {shlex.quote(str(out))}")
+    click.echo(f"next: apportion run CONFIG --only align --algorithm grpo --policy {shlex.quote(str(out))}")

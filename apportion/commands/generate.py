@@ -1,4 +1,4 @@
-"""`apportion generate`: what policies answer in the dialogues of a corpus, one response per context and policy."""
+"""`apportion policy generate`: what policies answer in the dialogues of a corpus, one response a context."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def generate_command(
 ) -> None:
     """Let POLICY answer in dialogues of CORPUS, in the place of the rated speaker: one response a context.
 
-    POLICY is a folder that `apportion align` wrote (RUN/policy), or any causal language model with a chat template, by
+    POLICY is a folder that `apportion run --only align` wrote (RUN/policy), or any causal language model with a chat
+    template, by
     folder or Hugging Face name. NAME=POLICY calls it NAME in the table. With --policy all of them answer the same
     contexts. Stopped and run again it goes on; the same seed gives the same table.
     """
@@ -143,7 +144,7 @@ def _next(path: Path, key: Path | None, policies: int) -> str:
     if policies < 2:
         return f"read {path}, or let another policy answer the same with --policy"
     opened = f" --key {shlex.quote(str(key))}" if key else ""
-    return f"apportion compare {shlex.quote(str(path))}{opened} --reward-model RUN/reward_models/METHOD-seed0"
+    return f"apportion policy compare {shlex.quote(str(path))}{opened} --reward-model RUN/reward_models/METHOD-seed0"
 
 
 generate_command = with_options((*CONTEXT_OPTIONS, *WINDOW_OPTIONS), generate_command)

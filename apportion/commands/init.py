@@ -27,9 +27,10 @@ from apportion.commands.shared.places import check_place, write
     callback=known_preset,
     help="Settings by name for the file to take: `paper`, LLM-GELI as published.",
 )
+@click.option("--all", "every", is_flag=True, help="Write every key, commented, not a newcomer's alone.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 def init_command(
-    corpus: Path, output: Path, rating: str | None, align: bool | None, preset: str | None, force: bool
+    corpus: Path, output: Path, rating: str | None, align: bool | None, preset: str | None, every: bool, force: bool
 ) -> None:
     """Write a commented configuration for CORPUS."""
     from apportion.pipeline.engine.load_corpus import REWARDS_WITHOUT
@@ -40,7 +41,9 @@ def init_command(
         align = not (sys.stdin.isatty() and sys.stderr.isatty()) or click.confirm(
             "Fine-tune a policy against the rewards, too?", default=True, err=True
         )
-    text, names = template_for(corpus, rating, option_names(), align=align, base=output.parent, preset=preset)
+    text, names = template_for(
+        corpus, rating, option_names(), align=align, base=output.parent, preset=preset, every=every
+    )
     write(output, "--output", text)
     click.echo(f"wrote {output}")
     if len(names) > 1 and rating is None:

@@ -1,4 +1,4 @@
-"""`apportion llm-cache`: whether a file of replies is sound, and how to save what a damaged one still holds."""
+"""`apportion models cache`: whether a file of replies is sound, and how to save what a damaged one still holds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _DEFAULT = "llm_cache.sqlite"
 _place = click.argument("place", type=click.Path(path_type=Path), metavar="FILE|RUN_FOLDER")
 
 
-@click.group("llm-cache")
-def llm_cache_group() -> None:
+@click.group("cache")
+def cache_group() -> None:
     """Check and repair the file that keeps a language model's paid replies (run.llm_cache)."""
 
 
-@llm_cache_group.command("check")
+@cache_group.command("check")
 @_place
 @json_option()
 def check_command(place: Path, as_json: bool) -> int:
@@ -47,11 +47,11 @@ def check_command(place: Path, as_json: bool) -> int:
         click.echo(f"{contents.by_pages:,} of them SQLite does not find any more; they are read page by page")
     for problem in contents.problems:
         click.echo(f"  SQLite: {problem}")
-    click.echo(f"the file is damaged; next: apportion llm-cache repair {place}")
+    click.echo(f"the file is damaged; next: apportion models cache repair {place}")
     return 1
 
 
-@llm_cache_group.command("repair")
+@cache_group.command("repair")
 @_place
 def repair_command(place: Path) -> None:
     """Save what can be read of a damaged file into a new one.

@@ -1,4 +1,4 @@
-"""`apportion models`: published models of emotion and of the face mesh, fetched and verified, and a model of voices."""
+"""`apportion models`: published models of emotion and of the face mesh, fetched and verified."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.llm_cache import cache_group
 from apportion.commands.shared.meter import Meter
 from apportion.commands.shared.options import json_option
-from apportion.commands.train_model import train_command
 
 
 @click.group("models")
 def models_group() -> None:
-    """List, fetch and find the models of emotion and of the face mesh (no part of this software), or train one."""
+    """List, fetch and find models of faces (no part of this software); check the cache of paid replies."""
 
 
 @models_group.command("list")
@@ -134,4 +134,4 @@ def path_command(name: str) -> None:
     click.echo(str(path))
 
 
-models_group.add_command(train_command)
+models_group.add_command(cache_group)

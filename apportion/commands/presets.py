@@ -24,7 +24,7 @@ PRESET_OPTION = click.option(
     "--preset",
     metavar="NAME",
     callback=known_preset,
-    help="Settings by name, below every key of CONFIG: `paper` (LLM-GELI) or `savoir`. Goes before `preset`.",
+    help="Settings by name, below every key of CONFIG: `paper` (LLM-GELI) or `savoir`.",
 )
 
 

@@ -62,8 +62,8 @@ def probe_command(
 ) -> None:
     """Measure the behaviour in one audio or video file: a table here and a picture in a PNG.
 
-    The figures are those that `apportion features` would give. --start and --end choose what is reported: the sound
-    is analysed whole all the same, pictures to a few seconds after the end.
+    The figures are those that `apportion run --only features` would give. --start and --end choose what is reported:
+    the sound is analysed whole all the same, pictures to a few seconds after the end.
     """
     from apportion.features.probe.probe import probe
     from apportion.features.probe.table import render

@@ -1,23 +1,29 @@
-"""`apportion run` and `apportion demo`: all stages, features to report."""
+"""`apportion run` and `apportion demo`: all stages, features to report, or one of them."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from apportion.commands.presets import preset_given
+from apportion.commands.shared.aligning import ALIGN_OPTIONS, aligned_as_asked
 from apportion.commands.shared.options import with_options
 from apportion.commands.shared.running import run, with_llm_options, with_run_options
+from apportion.commands.shared.session_choice import SessionChoice
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import Config, load_config
 from apportion.pipeline.engine.stage_selection import last_stages, stages_called
 from apportion.pipeline.stages.registry import STAGES
 
 DEMO_CONFIG = Path(__file__).parents[1] / "demo" / "demo.toml"
+AUDIT = "audit"
+CALLED = tuple(dict.fromkeys(stage.cli for stage in STAGES))
 
 
 def _stage(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
@@ -30,49 +36,72 @@ def _stage(context: click.Context, parameter: click.Parameter, given: Any) -> An
     return given
 
 
+def _completed(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in CALLED if name.startswith(incomplete)]
+
+
+_stage_option = partial(click.option, metavar="STAGE", callback=_stage, shell_complete=_completed)
+ONLY_OPTION = _stage_option("--only", help="Run STAGE alone, and before it what it reads and is missing.")
 CHOICE_OPTIONS = (
-    click.option(
-        "--until",
-        metavar="STAGE",
-        callback=_stage,
-        help="Leave out the stages after STAGE, e.g. `evaluate`, but for the report. Goes before run.until.",
-    ),
-    click.option(
-        "--skip",
-        metavar="STAGE",
-        multiple=True,
-        callback=_stage,
-        help="Leave STAGE out, e.g. `align`; more than once for several. Goes before run.skip.",
-    ),
+    _stage_option("--until", help="Leave out the stages after STAGE, but for the report."),
+    _stage_option("--skip", multiple=True, help="Leave STAGE out; may be repeated."),
 )
-with_choice_options = partial(with_options, CHOICE_OPTIONS)
 
 
 @click.command("run")
 @click.argument("config", type=click.Path(path_type=Path))
-@with_choice_options
-@with_llm_options
+@ONLY_OPTION
+@partial(with_options, CHOICE_OPTIONS)
 @with_run_options
-def run_command(config: Path, preset: str | None, **options: Any) -> None:
-    """Run all stages of CONFIG: features to report. Finished work is never done twice."""
-    _run_all(load_config(config, preset), f"{config}{preset_given(preset)}", **options)
+@with_llm_options
+@partial(with_options, ALIGN_OPTIONS)
+def run_command(
+    config: Path, preset: str | None, only: str | None, until: str | None, skip: tuple[str, ...], **options: Any
+) -> None:
+    """Run all stages of CONFIG: features to report. Finished work is never done twice.
+
+    Options go before the configuration's keys. `--only` takes split, features, verbalize, embed, select-sessions,
+    decompose, audit, train-reward, evaluate, align or report.
+    """
+    loaded = load_config(config, preset)
+    source = f"{config}{preset_given(preset)}"
+    if only is None:
+        loaded, options["given"] = aligned_as_asked(loaded, options)
+        _run_all(loaded, source, until, skip, **options)
+    elif until is not None or skip:
+        raise click.UsageError("--only runs one stage: leave out --until and --skip.")
+    else:
+        _run_one(loaded, source, only, **options)
 
 
 @click.command("demo")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The run folder.  [default: runs/demo]")
-@with_choice_options
+@partial(with_options, CHOICE_OPTIONS)
 @with_run_options
-def demo_command(output: Path | None, preset: str | None, **options: Any) -> None:
+def demo_command(
+    output: Path | None, preset: str | None, until: str | None, skip: tuple[str, ...], **options: Any
+) -> None:
     """Run all stages on the bundled demo corpus (synthetic) with recorded LLM replies."""
     if not DEMO_CONFIG.is_file():
         raise InputError(f"{DEMO_CONFIG} is missing, which comes with apportion: install it again.")
     changes = {"output": (output or Path("runs/demo")).resolve()}
     config = load_config(DEMO_CONFIG, preset).model_copy(update=changes)
-    _run_all(config, f"{DEMO_CONFIG}{preset_given(preset)}", **options)
+    _run_all(config, f"{DEMO_CONFIG}{preset_given(preset)}", until, skip, **options)
 
 
-def _run_all(config: Config, source: str, until: str | None, skip: tuple[str, ...], **options: Any) -> None:
-    config = config.with_run(until=until, skip=skip or None)
+def _run_all(config: Config, source: str, until: str | None, skip: Sequence[str], **options: Any) -> None:
+    config = config.with_run(last_stage=until, skip_stages=tuple(skip) or None)
     source += f" --until {shlex.quote(until)}" if until else ""
     source += "".join(f" --skip {shlex.quote(name)}" for name in skip)
-    run(config, last_stages(STAGES, config.run.until, config.run.skip), source, "run", **options)
+    run(config, last_stages(STAGES, config.run.last_stage, config.run.skip_stages), source, **options)
+
+
+def _run_one(config: Config, source: str, only: str, sessions: SessionChoice | None, **options: Any) -> None:
+    # Whoever asks for a stage wants it, whatever a whole run leaves out.
+    stages = [stage.name for stage in STAGES if stage.cli == only] or list(stages_called(only, STAGES))
+    config = config.with_stages([*stages, only])
+    if AUDIT in stages:
+        sessions = sessions and sessions.of_audit()
+        config = config.with_audit(sessions.audited if sessions else None)
+    config, options["given"] = aligned_as_asked(config, options)
+    run(config, stages, source, only=only, sessions=sessions, **options)

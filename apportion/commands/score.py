@@ -120,9 +120,10 @@ def _summary(scores: CorpusScores, out: Path, model: Path) -> str:
         f"sd {rewards.std():.4g}, from {rewards.min():.4g} to {rewards.max():.4g}",
         *_left_out(scores),
         f"wrote {out}",
-        f"next: read {out} with pandas.read_parquet, or train a policy against {model}: apportion align CONFIG"
+        f"next: read {out} with pandas.read_parquet, or train a policy against {model}: apportion run CONFIG --only "
+        "align"
         if out.suffix == ".parquet"
-        else f"next: read {out} line by line, or train a policy against {model}: apportion align CONFIG",
+        else f"next: read {out} line by line, or train a policy against {model}: apportion run CONFIG --only align",
     ]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""`apportion train-agent`: agents of simulated environments, learned from dialogues and by playing."""
+"""`apportion train negotiator`: agents that negotiate, learned from dialogues and by playing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ import click
 from apportion.commands.shared.meter import Meter
 
 
-@click.group("train-agent")
-def train_agent_group() -> None:
-    """Train an agent that plays in simulated environments."""
-
-
-@train_agent_group.command("negotiation")
+@click.command("negotiator")
 @click.argument("config", metavar="CONFIG", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
 def train_negotiation_command(config: Path, as_json: bool) -> None:
@@ -24,11 +19,9 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
     `method` is sl, rl, rl+sl or acquisition (Kwon et al., 2021); all `seeds` are trained at once. Without
     `data.dialogues` scripts play the dialogues, so that an empty file is a training. Killed, the same command goes on.
     """
-    from apportion.rlhf.negotiation.config import has_to_compile, read_settings, train_negotiators
+    from apportion.rlhf.negotiation.config import read_settings, train_negotiators
 
     settings = read_settings(config)
-    if not as_json and has_to_compile(settings):
-        click.echo("compiling the loops of training, once an installation: a minute or two", err=True)
     with Meter() as meter:
         trained = train_negotiators(
             settings,
@@ -46,4 +39,4 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
             f"{found.agreement:.1%} on {settings.evaluation.contexts} held-out contexts"
         )
     click.echo(f"wrote {len(trained.agents)} agents into {trained.agents[0].parent}")
-    click.echo(f"next: apportion simulate negotiation CORPUS --agents learned@{trained.agents[0]},fair")
+    click.echo(f"next: apportion world simulate negotiation CORPUS --agents learned@{trained.agents[0]},fair")

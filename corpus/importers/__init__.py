@@ -1,4 +1,4 @@
-"""Importers from other people's formats, a file each: ``import_corpus(src, options) -> NewCorpus``.
+"""Importers from other people's formats, a file each: ``import_corpus(src, options) -> CorpusBuild``.
 
 From the ground up: `reading` (what importers share); `chat`, `media`, `uss`, `conture`, `esconv`, `convokit` (with
 `convokit_utterances`), `soda`, `sotopia`, `casino`, and `candor` and `dealornodeal` (a room each); `registry` (an

@@ -79,7 +79,7 @@ class RUDDER:
 class ReturnPredictor(RewardModel):
     """g: an LSTM over a dialogue's turns as the backbone reads them, and a head that gives one number a turn.
 
-    ``head_hidden`` is the width of the LSTM. Of a single dialogue, `of_embeddings` takes the turns in their order.
+    ``head_hidden_size`` is the width of the LSTM. Of a single dialogue, `of_embeddings` takes the turns in their order.
     """
 
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
@@ -100,9 +100,9 @@ class _RecurrentHead(nn.Module):
     def __init__(self, config: RewardModelConfig) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.width)
-        self.lstm = nn.LSTM(config.width, config.head_hidden, batch_first=True)
+        self.lstm = nn.LSTM(config.width, config.head_hidden_size, batch_first=True)
         self.dropout = nn.Dropout(config.dropout)
-        self.last = nn.Linear(config.head_hidden, 1)
+        self.last = nn.Linear(config.head_hidden_size, 1)
         nn.init.zeros_(self.last.weight)  # Training starts at the mean return.
         nn.init.zeros_(self.last.bias)
 

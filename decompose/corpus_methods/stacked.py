@@ -37,7 +37,7 @@ def mixed(method: StackedMethod, data: TrainingData, config: TrainingConfig) -> 
         weight = section.weight
         given = None if weight is None else {reaction: 1.0 - weight, judge: weight}
     else:
-        names, given, routed = section.sources, section.weights, section.routed
+        names, given, routed = section.components, section.weights, section.skip_reply_only
     rated = next(iter(data.episodes.all), None)
     of_quality = routed and rated is not None and tells_quality(rated.rating.name)
     mix = method.resolve()
@@ -79,7 +79,7 @@ def _reaction(reactions: Reactions, data: TrainingData, config: TrainingConfig) 
 
 def _prior(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:
     """What other corpora's scores tell of the replies, where a model of them is named; none of this one's are read."""
-    if config.settings.reaction.prior is None:
+    if config.settings.reaction.pretrained is None:
         return None
     return pretrained_component("prior", prior_for(config.settings.reaction), reactions)
 

@@ -47,8 +47,8 @@ def choose_sessions(
     if not pool:
         among = "" if allowed is None else f" among the {len(allowed):,} that there are recorded replies to"
         raise UnitError(
-            f"decompose.llm.judge_sessions = {count}: no session that trains and whose rater replies twice{among}. "
-            "Record other sessions, or judge all by leaving judge_sessions out."
+            f"decompose.llm.max_sessions = {count}: no session that trains and whose rater replies twice{among}. "
+            "Record other sessions, or judge all by leaving max_sessions out."
         )
     if count >= len(pool):
         return tuple(sorted(pool))

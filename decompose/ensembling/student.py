@@ -108,14 +108,14 @@ def _check_enough(judged: int, asked: int | None) -> None:
     if judged < FEWEST:
         raise UnitError(
             f"a student of a language model needs at least {FEWEST} training sessions that it judged, and there are "
-            f"{judged}. Raise decompose.llm.judge_sessions, or look for what became of the judgements in the "
+            f"{judged}. Raise decompose.llm.max_sessions, or look for what became of the judgements in the "
             "quarantine table."
         )
     if asked is not None and judged < LEAST * asked:
         raise UnitError(
             f"a student of a language model needs judgements of at least half of the {asked} sessions that were chosen "
             f"for it, and there are {judged}. Run the same command again with a higher --budget, which asks about the "
-            "rest alone, lower decompose.llm.judge_sessions, or look for what became of the judgements in the "
+            "rest alone, lower decompose.llm.max_sessions, or look for what became of the judgements in the "
             "quarantine table."
         )
 

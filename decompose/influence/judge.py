@@ -132,9 +132,9 @@ def requests_for(
 def _wording(settings: DecomposeSettings, episode: Episode, turn: int) -> ServerPromptFormat:
     chosen = settings.influence
     text = None
-    if chosen.way == "completions" and chosen.tokenizer is not None:
+    if chosen.endpoint == "completions" and chosen.tokenizer is not None:
         text = _text_of(chosen.tokenizer)
-    return ServerPromptFormat(settings.llm, chosen.way, text, f"session {episode.session_id}, turn {turn}")
+    return ServerPromptFormat(settings.llm, chosen.endpoint, text, f"session {episode.session_id}, turn {turn}")
 
 
 @lru_cache(maxsize=2)
@@ -159,10 +159,10 @@ def _question(
     episode: Episode, reply: Reply, all_: Sequence[Reply], chosen: InfluenceSettings, intent: Intent | None
 ) -> Question:
     draw = random.Random(f"{chosen.seed}/{episode.session_id}/{_turn(episode, reply)}")
-    others = _drawn(draw, [one.text for one in all_], reply.text, chosen.others)
+    others = _drawn(draw, [one.text for one in all_], reply.text, chosen.negatives)
     said = _said(episode, reply.position)
     instead = [SILENCE]
-    if chosen.against == "others":
+    if chosen.baseline == "others":
         instead = (
             _drawn(draw, [_said(episode, i) for i in episode.target_positions], said, chosen.candidates) or instead
         )
@@ -182,7 +182,7 @@ def _drawn(draw: random.Random, texts: Sequence[str], but: str, most: int) -> li
 def _judgements(
     episode: Episode, chosen: InfluenceSettings, questions: Sequence[Question], measured: Sequence[LogprobResult]
 ) -> list[TurnScore]:
-    weight = weight_of(episode) if chosen.sign == "score" else 1.0
+    weight = weight_of(episode) if chosen.signed else 1.0
     found = {}
     for question, one in zip(questions, measured, strict=True):
         far = moved(question, one, per_token=chosen.tokens == "mean")
@@ -209,13 +209,13 @@ def weight_of(episode: Episode) -> float:
 
 def _told(question: Question, measured: LogprobResult, far: float, chosen: InfluenceSettings, weight: float) -> str:
     unit = "nats a token" if chosen.tokens == "mean" else "nats"
-    beside = f"against {'silence' if chosen.against == 'silence' else f'{len(question.prompts) - 1} other utterances'}"
+    beside = f"against {'silence' if chosen.baseline == 'silence' else f'{len(question.prompts) - 1} other utterances'}"
     if question.intended:
         counts = f"{question.desired} desired and {len(question.replies) - question.desired} undesired replies"
         return f"moved the next speaker by {far:+.3f} {unit} towards what was intended ({counts}), {beside}"
     tokens = int(measured.tokens[0, 0])
     counts = f"{tokens} tokens, beside {len(question.replies) - 1} other replies"
-    signed = "" if chosen.sign == "none" else f"; the score counts {weight:+.2f}"
+    signed = "" if not chosen.signed else f"; the score counts {weight:+.2f}"
     return f"moved the reply that came by {far:+.3f} {unit} ({counts}), {beside}{signed}"
 
 

@@ -95,6 +95,6 @@ def named_model(chosen: InfluenceSettings) -> str:
         raise InputError(
             f"decompose.influence.model: the method {INFLUENCE!r} measures with a language model on this machine, and "
             "none is named. Give its folder or its name on the Hugging Face Hub, make a small one with `apportion "
-            f"models train measurer CORPUS`, or use {SERVED}, which asks a server."
+            f"train measurer CORPUS`, or use {SERVED}, which asks a server."
         )
     return chosen.model

@@ -224,6 +224,6 @@ def anonymize(episode: Episode, descriptors: pa.Table | None, settings: LLMMetho
     """What the settings let the model see of ``episode``."""
     if not settings.pseudonyms:
         return AnonymizedEpisode(episode, descriptors, settings.question)
-    names = renaming(episode, settings.names)
+    names = renaming(episode, settings.speaker_names)
     question = None if settings.question is None else names.template(settings.question)
     return AnonymizedEpisode(names.episode(episode), names.descriptors(descriptors), question, names)

@@ -78,7 +78,7 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
 
     A reply of several utterances has the mean of their embeddings; zeros stand where nobody replied. With
     ``settings.replies`` of two the embedding of the reply after the next one stands beside the next one's, and with
-    ``settings.reads`` = ``both`` those of the replies in the light of what they answer beside those by themselves.
+    ``settings.inputs`` = ``both`` those of the replies in the light of what they answer beside those by themselves.
 
     Returns pa.Table: EPISODE_KEY, ``turn``, ``cues`` (C float64), ``embedding`` (d float32), ``replied``.
 
@@ -100,8 +100,8 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     ]
     size = (len(answered), settings.replies * vectors.shape[1])
     alone = np.array([_joined(replies, vectors) for _, _, replies in answered], np.float32).reshape(size)
-    blocks = [alone] if settings.reads != "exchange" else []
-    if settings.reads != "reply":
+    blocks = [alone] if settings.inputs != "exchange" else []
+    if settings.inputs != "reply":
         exchanges = [reply.exchange(texts) for _, _, replies in answered for reply in replies]
         blocks.append(embed_replies(backbone, exchanges).reshape(size))
     embeddings = np.concatenate(blocks, axis=1)

@@ -190,11 +190,13 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
     scores = np.array([reactions.episodes[i].score for i in training], dtype=np.float64)
     _check(scores, [reactions.episodes[i] for i in training])
     places = np.concatenate([turn_places(int(n)) for n in np.diff(starts)])
-    fitted = [fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores) for late in settings.late]
+    fitted = [
+        fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores) for late in settings.recency_weights
+    ]
     losses = tuple(model.loss for model in fitted)
     best = int(np.argmin(losses))
     left_out = {reactions.episodes[i].key: float(of) for i, of in zip(training, fitted[best].left_out, strict=True)}
-    return ReactionModel(centre, scale, fitted[best], settings.late[best], losses, left_out)
+    return ReactionModel(centre, scale, fitted[best], settings.recency_weights[best], losses, left_out)
 
 
 def standardising(reactions: Reactions, rows: NDArray[Any]) -> tuple[Floats, Floats]:

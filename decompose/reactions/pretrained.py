@@ -34,7 +34,7 @@ LARGEST = 1 << 24
 """Bytes of a file that is looked at: a model of a wide encoder has some hundred thousand."""
 STEADY = 200.0
 """Turns after which a corpus's own mean and spread of replies count as much as those that were learnt with."""
-MAKE = "Make one with `apportion learn-reactions CORPUS --out FILE`."
+MAKE = "Make one with `apportion train reactions CORPUS --out FILE`."
 
 
 class FeatureVersionError(InputError):
@@ -139,7 +139,7 @@ class Prior:
     def values(self, reactions: Reactions) -> Floats:
         """The worth of every turn [shape=(N,)]; the rater's recorded behaviour is not looked at.
 
-        Raises OtherReadingError: The replies were read otherwise than those that it was learnt from.
+        Raises FeatureVersionError: The replies were read otherwise than those that it was learnt from.
         """
         found = reactions.embeddings.shape[1]
         if found != self.card.width:
@@ -164,8 +164,8 @@ class Prior:
     def check_reading(self, reading: Mapping[str, Any], backbone: str) -> None:
         """Refuse a corpus whose replies are read otherwise than those that it was learnt from.
 
-        Raises OtherReadingError: A setting of the reading differs (which, both values), or the encoder of that name is
-        another one.
+        Raises FeatureVersionError: A setting of the reading differs (which, both values), or the encoder of that
+        name is another one.
         """
         if differs := self.card.reads_otherwise(reading):
             raise FeatureVersionError(
@@ -274,9 +274,11 @@ def prior_identity(path: Path | None) -> str:
     Raises InputError: None is named, or it cannot be read.
     """
     if path is None:
-        raise InputError(f"no reaction model is named (decompose.reaction.prior). {MAKE}")
-    check_file(path, f"decompose.reaction.prior = '{path}'", MAKE)
+        raise InputError(f"no reaction model is named (decompose.reaction.pretrained). {MAKE}")
+    check_file(path, f"decompose.reaction.pretrained = '{path}'", MAKE)
     try:
         return remembered_digest(path)
     except OSError as error:
-        raise InputError(f"decompose.reaction.prior = '{path}': cannot be read ({error.strerror}). {MAKE}") from None
+        raise InputError(
+            f"decompose.reaction.pretrained = '{path}': cannot be read ({error.strerror}). {MAKE}"
+        ) from None

@@ -110,12 +110,12 @@ def prior_for(settings: ReactionSettings) -> Prior:
 
     Raises InputError: None is named, it cannot be read, or replies are read otherwise.
     """
-    if settings.prior is None:
+    if settings.pretrained is None:
         raise InputError(
-            "no reaction model is named. Set decompose.reaction.prior to its file; `apportion learn-reactions CORPUS "
-            "--out FILE` makes one of corpora with scores."
+            "no reaction model is named. Set decompose.reaction.pretrained to its file; `apportion train reactions "
+            "CORPUS --out FILE` makes one of corpora with scores."
         )
-    prior = read_prior(settings.prior)
+    prior = read_prior(settings.pretrained)
     prior.check_reading(settings.reading(), model_digest(settings.backbone))
     return prior
 

@@ -66,7 +66,7 @@ def judge(
     """The model's judgement of each target turn (T), the mean over ``settings.llm.samples`` replies.
 
     Raises InputError: No request can succeed: no key, no consent, an unknown prompt. UnitError: No usable reply after
-    ``settings.llm.attempts`` tries, or the server failed; what was replied is its evidence.
+    ``settings.llm.max_reply_attempts`` tries, or the server failed; what was replied is its evidence.
     """
     if not episode.target_turns:
         return []
@@ -91,7 +91,7 @@ def _judgements(
 ) -> list[TurnScore]:
     by_sample: dict[int, list[list[TurnAnswer]]] = {}
     for request, meta in _first_requests(prompt, disguised, settings):
-        answers = _ask(request, meta.turns, prompt, settings.attempts, asker)
+        answers = _ask(request, meta.turns, prompt, settings.max_reply_attempts, asker)
         by_sample.setdefault(meta.sample, []).append(answers)
     samples = [parts[0] if len(parts) == 1 else _joined(parts, prompt) for parts in by_sample.values()]
     empty = [_of_nothing(answers, prompt) for answers in samples]
@@ -152,8 +152,8 @@ def _advice(last: InvalidReply) -> str:
     if len(shown) > _SHOWN_OF_A_REPLY:
         shown = f"{shown[:_SHOWN_OF_A_REPLY]}… ({len(last.reply)} characters)"
     return (
-        "Ask more often with decompose.llm.attempts, or use another model or prompt. All replies are kept in the "
-        f"column `evidence` of quarantine.parquet. Request {last.request}; its reply was: {shown!r}"
+        "Ask more often with decompose.llm.max_reply_attempts, or use another model or prompt. All replies are kept in "
+        f"the column `evidence` of quarantine.parquet. Request {last.request}; its reply was: {shown!r}"
     )
 
 

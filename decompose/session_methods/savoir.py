@@ -50,7 +50,7 @@ class _Credited:
             RolloutUtility(weights, settings.scaled),
             rollouts=settings.rollouts,
             seed=f"{settings.seed}/{episode.session_id}",
-            same_seeds=settings.same_seeds,
+            common_random_numbers=settings.common_random_numbers,
             at_once=chosen.llm.concurrency,
         )
         return cls(episode, settings, rollouts)
@@ -72,7 +72,7 @@ class _Credited:
             budget=settings.budget,
             sampling=sampling,
             seed=settings.seed,
-            drawn_alike=settings.same_seeds,
+            drawn_alike=settings.common_random_numbers,
         )
 
     def check_budget(self) -> None:
@@ -150,7 +150,9 @@ def expected_utility(
     """Expected utility after each act less that before it: prospective, and no Shapley value."""
     credited = _Credited.of(episode, settings, played)
     value = BatchedValueFunction(credited.rollouts.all_played_on)
-    return credited.judgements(lambda: by_prefix(value, credited.acts, drawn_alike=settings.savoir.same_seeds))
+    return credited.judgements(
+        lambda: by_prefix(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
+    )
 
 
 def leave_one_out(
@@ -159,4 +161,6 @@ def leave_one_out(
     """Expected utility of the whole history less that without the act."""
     credited = _Credited.of(episode, settings, played)
     value = BatchedValueFunction(credited.rollouts.all_played_on)
-    return credited.judgements(lambda: without_each(value, credited.acts, drawn_alike=settings.savoir.same_seeds))
+    return credited.judgements(
+        lambda: without_each(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
+    )

@@ -80,7 +80,7 @@ def demo_with(detector: str, output: Path) -> Config:
     config = load_config(DEMO / "demo.toml")
     features = config.features.model_copy(update={"detector": detector})
     config = config.model_copy(update={"output": output, "features": features})
-    run_locally(config, ["describe"], quiet=True)
+    run_locally(config, ["verbalize"], quiet=True)
     return config
 
 
@@ -125,9 +125,11 @@ def _descriptors(engine: Engine, session_id: str) -> pa.Table | None:
     """What the rater is described as; None where nobody is recorded."""
     if not engine.sessions[session_id].media:
         return None
-    described = engine.artifact("describe", Unit(session_id))
+    described = engine.artifact("verbalize", Unit(session_id))
     if described is None:
-        raise InputError(f"{session_id} could not be described: run `apportion describe` on the demo to see why")
+        raise InputError(
+            f"{session_id} could not be described: run `apportion run --only verbalize` on the demo to see why"
+        )
     return described.table("descriptors")
 
 

@@ -17,8 +17,7 @@ from apportion.environments.negotiation.contexts import SEATS, Context, all_cont
 from apportion.environments.negotiation.game import NAMES, Negotiation
 from apportion.environments.negotiation.language_model import PROMPTS
 from apportion.environments.negotiation.rules import MOST_ACTS
-from apportion.environments.negotiation.simulation import about_game
-from apportion.environments.negotiation.simulator import game_of
+from apportion.environments.negotiation.simulation import about_game, game_of
 from apportion.environments.negotiation.text_rendering import NegotiationRenderer
 from apportion.environments.terminal.console import Screen
 from apportion.environments.terminal.human_agent import HumanAgent

@@ -7,11 +7,11 @@ exactly),
 - `rules` (what is legal when, and the points),
 - `realization` (acts in words), `act_parser` (words to acts), `dialogue_acts` (people's negotiations as acts),
 - `observation` (what a seat reads), `game` (the environment),
-- `scripts`, `vectorized` (the same rules and scripts on arrays, many games at once),
+- `scripts`, `vectorized` (many games at once, as arrays),
 - `language_model`, `llm_realization` (a script in a language model's words) and `agents` (who can play),
-- `pairing` (every pair of agents plays every task), `simulation` (from a choice to a corpus), `simulator` (its sessions
-  played on),
+- `pairing` (every pair of agents plays every task), `simulation` (from a choice to a corpus, whose sessions are played
+  on),
 - `casino` (the same about food, water and firewood), `bargaining` (about a price instead),
-- `person` (one at a terminal), `expert_queries` (people answer what a learner asks),
+- `text_rendering` (what a person at a terminal reads), `expert_queries` (people answer what a learner asks),
 - `human_study` (people negotiate with agents and say what they think of them).
 """

@@ -10,30 +10,24 @@ from apportion.environments.agents.language_model import TEMPERATURE
 from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.agents.replay import ReplayAgent
 from apportion.environments.agents.wrappers import WrappedModel, unwrapped
-from apportion.environments.negotiation.language_model import FORM
+from apportion.environments.negotiation.language_model import FORM, script_registry
 from apportion.environments.negotiation.llm_realization import PROMPTS, WORDED, WORDING, LLMVerbalizedAgent
-from apportion.foundation.registry import Registry
 from apportion.llm_client.model_spec import Called, ModelSpec
 from apportion.llm_client.prompt_style import StyledModel, style_and_model
 from apportion.llm_client.session import Complete
 
-AGENTS = Registry(
-    what="agent",
-    group="apportion.negotiation_agents",
-    must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
-    "stands behind "
-    "an @ by its `of`",
-    fits=lambda thing: callable(getattr(thing, "act", None)),
-    ours={
-        "random": "apportion.environments.negotiation.scripts:RandomAgent",
-        "greedy": "apportion.environments.negotiation.scripts:GreedyAgent",
-        "conceding": "apportion.environments.negotiation.scripts:ConcedingAgent",
-        "fair": "apportion.environments.negotiation.scripts:FairAgent",
-        "tit-for-tat": "apportion.environments.negotiation.scripts:TitForTatAgent",
-        "recorded": "apportion.environments.agents.replay:ReplayAgent",
-        # By its place alone: what it is trained with is above this package, and is loaded when somebody names it.
-        "learned": "apportion.rlhf.negotiation.agent:LearnedNegotiator",
+AGENTS = script_registry(
+    "apportion.negotiation_agents",
+    "apportion.environments.negotiation.scripts",
+    {
+        "random": "RandomAgent",
+        "greedy": "GreedyAgent",
+        "conceding": "ConcedingAgent",
+        "fair": "FairAgent",
+        "tit-for-tat": "TitForTatAgent",
     },
+    # By its place alone: what it is trained with is above this package, and is loaded when somebody names it.
+    learned="apportion.rlhf.negotiation.agent:LearnedNegotiator",
 )
 
 
@@ -42,7 +36,7 @@ class Negotiators(AgentRegistry):
     """All who can negotiate; a script that a language model puts into words is called ``fair~`` or ``fair~@MODEL``.
 
     Scripts are ``random``, ``greedy``, ``conceding``, ``fair``, ``tit-for-tat``; ``recorded@LOG#EPISODE`` plays again;
-    ``learned@FOLDER`` was trained by `train-agent negotiation`;
+    ``learned@FOLDER`` was trained by `train negotiator`;
     language models are ``base``, ``react``, ``base@MODEL``.
     """
 

@@ -42,7 +42,7 @@ class Negotiation(Environment):
     """One game. An act's ``data`` is the split that its speaker keeps (propose, insist, select), else None.
 
     What counts is ``kind`` and ``data``; the words of an act are heard and bind nobody. An act without words has a
-    sentence of `sentences`. Who starts is drawn; at the end both `SELECT` in one step, unseen by each other.
+    sentence of `realization`. Who starts is drawn; at the end both `SELECT` in one step, unseen by each other.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Negotiation(Environment):
         )  # fmt: skip
 
     def in_words(self, agent: str, kind: str, text: str) -> Action:
-        """The split of an act is read from its words (`parser`); words that give nothing to anybody have none.
+        """The split of an act is read from its words (`act_parser`); words that give nothing to anybody have none.
 
         Only here a missing one is filled in: ``insist`` repeats the speaker's last, `SELECT` takes what was agreed on.
         """

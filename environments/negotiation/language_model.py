@@ -11,20 +11,45 @@ from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.action_encoding import WITH_SPLIT
 from apportion.environments.negotiation.contexts import ITEMS, MOST
 from apportion.environments.negotiation.observation import SELECT
+from apportion.foundation.registry import Registry
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
 
 KEEP = "keep"
 """The field in which a model writes a split."""
-PROMPTS = PromptKind(
-    folder=Path(__file__).parent / "prompts",
-    entry_points="apportion.negotiation_prompts",
-    setting="agent",
-    header=("title", "revises"),
-    blanks=frozenset({"situation", "legal", "draft"}),
-    needed=("situation", "legal"),
-    form="A prompt is a header (title, revises), then [system] and [user]; see docs/negotiation.md",
-)
+
+
+def action_prompts(folder: Path, entry_points: str, page: str) -> PromptKind:
+    """The prompts that ask a model for an act: those in ``folder``, and of packages; ``page`` tells of them."""
+    return PromptKind(
+        folder=folder,
+        entry_points=entry_points,
+        setting="agent",
+        header=("title", "revises"),
+        blanks=frozenset({"situation", "legal", "draft"}),
+        needed=("situation", "legal"),
+        form=f"A prompt is a header (title, revises), then [system] and [user]; see {page}",
+    )
+
+
+PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.negotiation_prompts", "docs/negotiation.md")
+
+
+def script_registry(entry_points: str, module: str, scripts: Mapping[str, str], **others: str) -> Registry:
+    """Agents by name: the scripts of a module by their classes, ``recorded``, ``others``, and those of packages."""
+    return Registry(
+        what="agent",
+        group=entry_points,
+        must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
+        "stands behind "
+        "an @ by its `of`",
+        fits=lambda thing: callable(getattr(thing, "act", None)),
+        ours={
+            **{name: f"{module}:{script}" for name, script in scripts.items()},
+            "recorded": "apportion.environments.agents.replay:ReplayAgent",
+            **others,
+        },
+    )
 
 
 def fields(view: Observation, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:

@@ -45,7 +45,7 @@ PROMPTS = PromptKind(
 class LLMVerbalizedAgent:
     """Does what a script does, in the words of a language model, which knows the act and what was said before.
 
-    It is shown no values, so that its words give none away. Words that `parser` reads as another act are not used:
+    It is shown no values, so that its words give none away. Words that `act_parser` reads as another act are not used:
     after `ATTEMPTS` of these the script's own sentence stands.
 
     Parameters

@@ -22,7 +22,7 @@ SELECT = "select"
 class PrivateInformation(NamedTuple):
     """What a seat knows, as data.
 
-    ``values`` are its own; ``acts`` are numbers (`codes`), the first of seat ``starter``; ``standing`` is the split
+    ``values`` are its own; ``acts`` are numbers, the first of seat ``starter``; ``standing`` is the split
     that ``by`` keeps by the last proposal (-1: none), ``settled`` whether it was agreed to; ``legal`` are the acts that
     the seat may do now; ``over`` says that it has to select, and ``meant`` which split was then agreed on for it;
     ``wording`` is a number of this step of this episode, by which scripts choose their words; ``heard`` are the acts
@@ -152,7 +152,7 @@ def done(act: Action, part: Part, seat: int) -> str:
 
 
 def number_of(act: Action) -> int:
-    """The number of an act, or of what is selected (`codes`).
+    """The number of an act, or of what is selected (`action_encoding`).
 
     Raises
     ------

@@ -14,7 +14,7 @@ Points = tuple[int, int]
 
 @dataclass(frozen=True)
 class Solution:
-    """All deals of one context, by number of what seat 0 takes (`codes.split_code`).
+    """All deals of one context, by number of what seat 0 takes (`action_encoding.split_code`).
 
     Parameters
     ----------
@@ -24,19 +24,11 @@ class Solution:
         Deals that no deal weakly dominates: nobody could have more without the other having less (section 6).
     joint : int
         The most points of both together.
-    equal : tuple of int
-        Deals that bring both the same.
     """
 
     points: dict[int, Points]
     front: tuple[int, ...]
     joint: int
-    equal: tuple[int, ...]
-
-    @property
-    def jointly_best(self) -> tuple[int, ...]:
-        """Deals that bring the most points together."""
-        return tuple(deal for deal, (one, other) in self.points.items() if one + other == self.joint)
 
     def pareto(self, deal: int) -> bool:
         """Whether a deal is on the front."""
@@ -58,12 +50,7 @@ def solve(context: Context) -> Solution:
     best = _best_for_other(points)
     # A deal is dominated when the other seat can have more at as many points of this one, or as many at more.
     front = tuple(deal for deal, (one, other) in points.items() if best[one] == other and best[one + 1] < other)
-    return Solution(
-        points,
-        front,
-        max(one + other for one, other in points.values()),
-        tuple(deal for deal, (one, other) in points.items() if one == other),
-    )
+    return Solution(points, front, max(one + other for one, other in points.values()))
 
 
 def _best_for_other(points: dict[int, Points]) -> list[int]:

@@ -1,6 +1,6 @@
 """What an act sounds like: several wordings of every act, in English, so that a game is a dialogue.
 
-Every sentence here is read back by `parser` as the act that it words.
+Every sentence here is read back by `act_parser` as the act that it words.
 """
 
 from __future__ import annotations

@@ -7,7 +7,10 @@ last, or everything.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import lru_cache
+from random import Random
+from types import MappingProxyType
 from typing import ClassVar
 
 from apportion.environments.environment import Action, Observation
@@ -38,10 +41,12 @@ class Script(ABC):
     def act(self, view: Observation) -> Action:
         """The next act, or what it takes."""
         facts: PrivateInformation = view.facts
-        return selection(facts) if facts.over else worded(self.code(facts, view), facts)
+        if facts.over:
+            return Action(SELECT, "", list(SPLIT_OF[selection(facts)]))
+        return worded(self.code(facts, view.draws), facts)
 
     @abstractmethod
-    def code(self, facts: PrivateInformation, view: Observation) -> int:
+    def code(self, facts: PrivateInformation, draws: Random) -> int:
         """The act's number, one of ``facts.legal``."""
 
 
@@ -50,10 +55,9 @@ class RandomAgent(Script):
 
     called = "random"
 
-    def code(self, facts: PrivateInformation, view: Observation) -> int:
+    def code(self, facts: PrivateInformation, draws: Random) -> int:
         """An act at random."""
-        draws = view.draws
-        kind = draws.choice(view.legal)
+        kind = draws.choice(list(dict.fromkeys(act_of(code)[0] for code in facts.legal)))
         return draws.choice([code for code in facts.legal if act_of(code)[0] == kind])
 
 
@@ -64,7 +68,7 @@ class DemandingAgent(Script):
     def wanted(self, facts: PrivateInformation) -> int:
         """How many points it would be content with now."""
 
-    def code(self, facts: PrivateInformation, view: Observation) -> int:
+    def code(self, facts: PrivateInformation, draws: Random) -> int:
         """The act's number."""
         if facts.settled:
             return END
@@ -122,18 +126,21 @@ class TitForTatAgent(DemandingAgent):
         return max(WORTH - bool(own) - given, LEAST)
 
 
+SCRIPTS: Mapping[str, type[Script]] = MappingProxyType(
+    {script.called: script for script in (GreedyAgent, FairAgent, ConcedingAgent, TitForTatAgent, RandomAgent)}
+)
+"""By name."""
+
+
 def worded(code: int, facts: PrivateInformation) -> Action:
     """An act by its number, in the wording that the episode's seed draws for this step."""
     kind, kept = act_of(code)
     return Action(kind, sentence(code, facts.counts, facts.wording), None if kept is None else list(kept))
 
 
-def selection(facts: PrivateInformation) -> Action:
-    """What was agreed on; where nothing was, what one proposed last, or everything."""
-    taken = facts.meant
-    if taken is None:
-        taken = [splits_of(facts.counts)[-1], *own_proposals(facts)][-1]
-    return Action(SELECT, "", list(SPLIT_OF[taken]))
+def selection(facts: PrivateInformation) -> int:
+    """The split that was agreed on; where none was, what one proposed last, or everything."""
+    return [splits_of(facts.counts)[-1], *own_proposals(facts)][-1] if facts.meant is None else facts.meant
 
 
 def own_proposals(facts: PrivateInformation) -> list[int]:
@@ -152,7 +159,6 @@ def asking_for(counts: Counts, values: tuple[int, ...], wanted: int) -> int:
 
     What is worth nothing to oneself is left to the other, who may want it.
     """
-
     worth = {split: sum(n * v for n, v in zip(SPLIT_OF[split], values, strict=True)) for split in splits_of(counts)}
     enough = [split for split in worth if worth[split] >= wanted]
     return min(enough, key=lambda split: (worth[split], sum(SPLIT_OF[split]), split))

@@ -15,6 +15,7 @@ from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.contexts import Context, all_contexts, read_contexts
 from apportion.environments.negotiation.game import NAMES, Negotiation
 from apportion.environments.negotiation.pairing import PairChoice
+from apportion.environments.simulation.rule_scored import GameSimulator
 from apportion.foundation.files import digest
 
 
@@ -70,3 +71,21 @@ class NegotiationChoice(PairChoice):
 def about_game(context: Context, most_acts: int) -> dict[str, Any]:
     """What a log says of a game, besides its seed and who plays it (`simulator.game_of` reads it)."""
     return {"context": [list(context.counts), *map(list, context.values)], "most_acts": most_acts}
+
+
+def game_of(about: Mapping[str, Any]) -> Negotiation:
+    """The game that a log's opening says.
+
+    Raises
+    ------
+    InputError
+        A context that breaks a constraint.
+    KeyError, TypeError, ValueError
+        It says none.
+    """
+    counts, one, other = (tuple(int(n) for n in half) for half in about["context"])
+    a, b, c = counts
+    return Negotiation(Context((a, b, c), (one, other)), int(about["most_acts"]))
+
+
+SIMULATOR = GameSimulator(Negotiation.kind, game_of, ROSTER)

@@ -94,7 +94,7 @@ def preview(simulation: Simulation, count: int) -> Preview:
         notes.append(
             f"{waiting} of those shown are of seats whose turn it is not yet: theirs will hold what was said, too"
         )
-    consent = f"{called('send_to')} {llm.consent_host or llm.host}"
+    consent = f"{called('allow_host')} {llm.consent_host or llm.host}"
     requests = tuple(first.request for first in shown)
     return Preview(llm, requests, len(asked), consent, called("preview"), tuple(notes))
 

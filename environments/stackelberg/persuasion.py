@@ -43,7 +43,7 @@ def read_nearness(path: Path) -> tuple[CosineSimilarity, ...]:
         raise InputError(f"{path}: not to be read as similarities ({error})") from None
     found = tuple(_nearness(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
     if not found:
-        raise InputError(f"{path}: holds no similarity; write it with `apportion refine persuasion`")
+        raise InputError(f"{path}: holds no similarity; write it with `apportion train refiner-eval`")
     return found
 
 

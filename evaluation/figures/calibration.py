@@ -44,7 +44,7 @@ def calibration(held: TestSet, values: Floats, offset: float, settings: Evaluati
 
     Parameters
     ----------
-    held : HeldOut
+    held : TestSet
         E episodes with N target turns.
     values : float64 [shape=(K, N)]
         r_theta(s_t, a_t), one row a seed, in units of the score.

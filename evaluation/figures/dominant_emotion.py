@@ -28,7 +28,7 @@ def most_often(frames: pa.Table, held: TestSet, emotion: str) -> Floats:
     ----------
     frames : pa.Table
         FRAMES schema, times in seconds on the session clock.
-    held : HeldOut
+    held : TestSet
         E episodes with N target turns.
 
     Returns

@@ -15,7 +15,7 @@ def squared_errors(held: TestSet, values: Floats, offset: float) -> Floats:
 
     Parameters
     ----------
-    held : HeldOut
+    held : TestSet
         E episodes with N target turns.
     values : float64 [shape=(K, N)]
         r_theta(s_t, a_t), one row a seed, in units of the score.

@@ -67,10 +67,10 @@ def happy_turns(
     ----------
     features : pa.Table or None
         ``utterance_features``; None or empty where the corpus has no recordings.
-    held : HeldOut
+    held : TestSet
         E episodes with N target turns.
     frames : pa.Table or None
-        Read where ``settings.happy_by`` is ``mode``.
+        Read where ``settings.happiness_source`` is ``mode``.
 
     Raises
     ------
@@ -80,11 +80,11 @@ def happy_turns(
     if features is None or features.num_rows == 0:
         return Missing("the corpus has no recordings of behaviour")
     means = {feature: _face(features, held, feature) for feature, _ in FACES}
-    by_mode = settings.happy_by == "mode"
+    by_mode = settings.happiness_source == "mode"
     if by_mode:
         if frames is None:
             raise InputError(
-                "evaluate.happy_by = 'mode' reads every picture: give the table `frames`, or choose 'mean'."
+                "evaluate.happiness_source = 'mode' reads every picture: give the table `frames`, or choose 'mean'."
             )
         means[BEST] = most_often(frames, held, BEST)
     sessions = {feature: _sessions_seen(held, np.isfinite(mean)) for feature, mean in means.items()}

@@ -39,7 +39,7 @@ def sum_residual(
 
     Parameters
     ----------
-    held : HeldOut
+    held : TestSet
         E episodes with N target turns.
     reward, raw : float64 [shape=(K, N)]
         The projected rewards and the method's own values, one row a seed.

@@ -24,7 +24,7 @@ def cautions(
 
     Parameters
     ----------
-    held : HeldOut
+    held : TestSet
         All test episodes.
     scored, decomposed : AlignedValues
         The reward models and the decompositions on the episodes that they have in common.

@@ -103,7 +103,7 @@ class AlignedValues:
 
     Parameters
     ----------
-    held : HeldOut
+    held : TestSet
         The E common episodes.
     values : mapping of str to float64 [shape=(K, N)]
         Method to its values, one row a seed, all finite.

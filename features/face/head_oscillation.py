@@ -78,7 +78,7 @@ def _event(times_s: Floats, along: Floats, across: Floats, settings: FeatureSett
     reach = float(np.ptp(along))
     if reach <= settings.nod_range or reach < settings.nod_axis_ratio * float(np.ptp(across)):
         return None
-    crossed = crossings(along, settings.nod_dead_band)
+    crossed = crossings(along, settings.nod_hysteresis)
     if len(crossed) < settings.nod_crossings:
         return None
     return float(times_s[crossed[0][0]]), float(times_s[crossed[-1][1]])

@@ -80,7 +80,9 @@ def _measure(
                 f"{path}: no picture in the file that the media table gives as video "
                 f"(it holds {recording.holds()}). Name a video, or change the row's kind to audio."
             )
-        for picture in read_pictures(recording, streams[number], picture_rate_hz(settings), settings.thrifty_decoding):
+        for picture in read_pictures(
+            recording, streams[number], picture_rate_hz(settings), settings.skip_unused_frames
+        ):
             if go_on is not None and not go_on(picture.time_s):
                 break
             for meter in meters.values():

@@ -131,7 +131,8 @@ def probe(
 ) -> Probe:
     """Measure one audio or video file as the pipeline would, and report the window from ``start_s`` to ``end_s``.
 
-    Without ``end_s`` to its end, and then all figures are those that `apportion features` would give one utterance of
+    Without ``end_s`` to its end, and then all figures are those that `apportion run --only features` would give one
+    utterance of
     that length. With it the sound is still analysed whole, but pictures only to a few seconds after it, so that the
     gaze is judged by them. ``channels`` holds at most one channel of the sound (``L``, ``R`` or a number from 0) and
     one half of the picture (``left``, ``right``).

@@ -56,16 +56,16 @@ class NormalizedFeature:
         What begins or ends in a window does so between two looks, and those at its two ends lie up to half a step
         inside it. In a turn of two seconds that is a fifth of the time with eyes that are looked at 2.5 times a second.
         """
-        return thresholds.look_s / self.length_s if self.length_s > 0 else 1.0
+        return thresholds.frame_s / self.length_s if self.length_s > 0 else 1.0
 
     def looked_at_enough(self, thresholds: DescriptorThresholds) -> bool:
         """Whether so many looks fit into the window that what all of them lack was hardly there."""
-        return self.length_s + 1e-9 >= thresholds.fewest_looks * thresholds.look_s
+        return self.length_s + 1e-9 >= thresholds.min_frames * thresholds.frame_s
 
     def while_seen(self, name: str, thresholds: DescriptorThresholds) -> str:
         """What a statement about the whole window has to add where the face was not seen all of the time."""
         measure = self.measures[name]
-        return "" if measure.coverage >= thresholds.sure_coverage else " while seen"
+        return "" if measure.coverage >= thresholds.min_coverage else " while seen"
 
 
 def beside_usual(change: float | None) -> str:

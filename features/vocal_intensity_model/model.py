@@ -100,7 +100,7 @@ def intensity_identity(folder: Path | None) -> str:
     return digest(_digests(folder))
 
 
-_TRAIN = "Train one: `apportion models train intensity FOLDER`."
+_TRAIN = "Train one: `apportion train intensity FOLDER`."
 
 
 def _digests(folder: Path | None) -> list[str]:

@@ -25,7 +25,7 @@ PENALTY = 1.0
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class TestSet:
     """How the model does on clips of actors that had no part in it, each actor left out once.
 
     ``accuracy`` is the share told rightly at 0.5, ``majority`` what always saying the more frequent one would have;
@@ -44,7 +44,7 @@ class HeldOut:
         return asdict(self)
 
 
-def train_intensity(folder: Path, settings: FeatureSettings, progress: Progress) -> tuple[IntensityModel, HeldOut]:
+def train_intensity(folder: Path, settings: FeatureSettings, progress: Progress) -> tuple[IntensityModel, TestSet]:
     """Listen to the clips of ``folder`` and fit the model to all of them.
 
     Each clip is measured as an utterance is (`apportion.features.voice`), and set against what is usual for its actor.
@@ -83,14 +83,14 @@ def fit(z: Floats, strong: Bools) -> IntensityModel:
     return IntensityModel(found.x[:-1], float(found.x[-1]))
 
 
-def judged(z: Floats, strong: Bools, actors: Sequence[str] | NDArray[Any]) -> HeldOut:
+def judged(z: Floats, strong: Bools, actors: Sequence[str] | NDArray[Any]) -> TestSet:
     """Each actor's clips by a model of the others' [shape=(N, F), (N,), (N,)]."""
     probability = np.empty(len(strong))
     names = np.asarray(actors)
     for actor in np.unique(names):
         own = names == actor
         probability[own] = fit(z[~own], strong[~own]).probability(z[own])
-    return HeldOut(
+    return TestSet(
         actors=len(np.unique(names)),
         normal=int((~strong).sum()),
         strong=int(strong.sum()),

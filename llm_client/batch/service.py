@@ -182,10 +182,10 @@ class BatchService:
                 return result
 
     def _too_long(self, wait_s: float) -> bool:
-        """Whether ``wait_s`` more, after all that has been waited since the last success, is beyond give_up_after_s."""
+        """Whether ``wait_s`` more, after all that has been waited since the last success, is beyond total_timeout_s."""
         now = time.monotonic()
         self._vain_since = now if self._vain_since is None else self._vain_since
-        return now + wait_s - self._vain_since > self._connection.settings.give_up_after_s
+        return now + wait_s - self._vain_since > self._connection.settings.total_timeout_s
 
     def _text(self, item: object, name: str) -> str:
         value = getattr(item, name, None)

@@ -72,7 +72,7 @@ class CircuitBreaker:
         ------
         SetupError
             The server was never reached.
-        GivenUpError
+        ServerUnavailableError
             It takes nothing any more, or is gone.
         """
         if is_refusal(error):
@@ -84,18 +84,18 @@ class CircuitBreaker:
 
     def hopeless(self, tries: int, since_s: float) -> bool:
         """Whether one request has met nothing but bad luck, ``tries`` times since ``since_s``, while others went on."""
-        return tries > _TRIES_OF_ONE and self._clock() - since_s > self._settings.give_up_after_s
+        return tries > _TRIES_OF_ONE and self._clock() - since_s > self._settings.total_timeout_s
 
     def hold(self, seconds: float) -> None:
         """Send nothing for ``seconds``; more requests would only prolong a storm.
 
         Raises
         ------
-        GivenUpError
+        ServerUnavailableError
             That is longer than a person wants to wait.
         """
         self._pace.hold(seconds)
-        if seconds > self._settings.give_up_after_s:
+        if seconds > self._settings.total_timeout_s:
             self._end(
                 ServerUnavailableError,
                 f"{self._settings.host} asks to come back in {seconds:.0f} s. {self._too_long()}",
@@ -113,7 +113,7 @@ class CircuitBreaker:
         wait_s = told_s or retry.own_wait_s(rounds)
         self._vain_since = now if self._vain_since is None else self._vain_since
         vain_s = now - self._vain_since
-        if vain_s + wait_s > self._settings.give_up_after_s:
+        if vain_s + wait_s > self._settings.total_timeout_s:
             asks = f"asks to come back in {wait_s:.0f} s" if told_s else "takes no requests"
             since = f", after {vain_s:.0f} s without a reply" if vain_s >= 1 else ""
             words = self._connection.clean(error)
@@ -135,7 +135,7 @@ class CircuitBreaker:
 
     def _end_lost(self, error: Exception, tries: int) -> None:
         settings = self._settings
-        where = settings.url if settings.proxy_host is None else f"{settings.url} through {settings.via}"
+        where = settings.url if settings.proxy_host is None else f"{settings.url} through {settings.proxy}"
         told = f"no connection to {where} in {tries} tries: {why_unreached(error, settings)}. "
         if self._has_answered:
             self._end(ServerUnavailableError, f"{told}It has answered before; does it still run? {_GO_ON}")
@@ -147,7 +147,7 @@ class CircuitBreaker:
 
     def _too_long(self) -> str:
         return (
-            f"That is beyond give_up_after_s = {self._settings.give_up_after_s:g}. Replies received are kept; run the "
+            f"That is beyond total_timeout_s = {self._settings.total_timeout_s:g}. Replies received are kept; run the "
             "same command again then."
         )
 

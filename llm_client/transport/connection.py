@@ -130,19 +130,21 @@ class Connection:
         return RequestError(answer)
 
     def _proxy_failure(self, said: str, tries: int) -> LLMError:
-        proxy, host = self.settings.via, self.settings.host
+        proxy, host = self.settings.proxy, self.settings.host
         if said.startswith("407") and self._secrets.login is not None:
             return SetupError(
                 f"the proxy {proxy} does not take the login (407). Check USER:PASSWORD in the environment variable "
-                f"{self.settings.via_login_env}."
+                f"{self.settings.proxy_auth_env}."
             )
         if said.startswith("407"):
             return SetupError(
                 f"the proxy {proxy} wants a login (407). Put USER:PASSWORD into an environment variable, and its name "
-                "into via_login_env."
+                "into proxy_auth_env."
             )
         if said.startswith("4"):
-            return SetupError(f"the proxy {proxy} opens no way to {host}: {self.clean(said)}. Check via and base_url.")
+            return SetupError(
+                f"the proxy {proxy} opens no way to {host}: {self.clean(said)}. Check proxy and base_url."
+            )
         return RequestError(f"the proxy {proxy} found no way to {host} in {tries} tries: {self.clean(said)}")
 
     def _status_failure(self, error: APIStatusError, tries: int) -> LLMError:

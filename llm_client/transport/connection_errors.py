@@ -65,7 +65,7 @@ def _reason(error: BaseException) -> str | None:
 
 
 def _whose(settings: LLMSettings) -> str:
-    encrypted_proxy = (settings.via or "").startswith("https://")
+    encrypted_proxy = (settings.proxy or "").startswith("https://")
     return f"{settings.host} (or of the proxy {settings.proxy_host})" if encrypted_proxy else settings.host
 
 

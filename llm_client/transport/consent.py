@@ -25,12 +25,14 @@ def require_consent(settings: LLMSettings) -> None:
     """
     require_named_route(settings)
     host = settings.consent_host
-    if host is None or (settings.send_to or "").lower() == host:
+    if host is None or (settings.allow_host or "").lower() == host:
         return
-    given = f"consent was given for {settings.send_to!r} only" if settings.send_to else "you have not agreed to that"
+    given = (
+        f"consent was given for {settings.allow_host!r} only" if settings.allow_host else "you have not agreed to that"
+    )
     raise ConsentError(
         f"the text of your sessions would leave this machine for {who_reads(settings)}, and {given}. If the data's "
-        f"licence allows it, set send_to = {host!r}; otherwise use a server on this machine. Nothing was sent."
+        f"licence allows it, set allow_host = {host!r}; otherwise use a server on this machine. Nothing was sent."
     )
 
 

@@ -21,13 +21,13 @@ def require_named_route(settings: LLMSettings) -> None:
     """
     if settings.proxy_host is not None:
         proxy_address(settings)
-    elif settings.via is None and not settings.is_loopback and (named := _environment_proxy(settings)) is not None:
+    elif settings.proxy is None and not settings.is_loopback and (named := _environment_proxy(settings)) is not None:
         variable, address = named
-        login = "" if "@" not in address else ", and via_login_env for its user name and password"
+        login = "" if "@" not in address else ", and proxy_auth_env for its user name and password"
         proxy = _without_login(address)
         raise RouteError(
             f"{variable} names the proxy {proxy} for {settings.host}, and text goes through no proxy that the settings "
-            f"do not name. Set via = {proxy!r} to use it{login}; or via = {STRAIGHT!r} to go straight. Nothing was "
+            f"do not name. Set proxy = {proxy!r} to use it{login}; or proxy = {STRAIGHT!r} to go straight. Nothing was "
             "sent."
         )
 
@@ -38,24 +38,24 @@ def proxy_address(settings: LLMSettings) -> str | None:
     Raises
     ------
     SetupError
-        The login is not where ``via_login_env`` says, or this kind of proxy needs a package that is not installed.
+        The login is not where ``proxy_auth_env`` says, or this kind of proxy needs a package that is not installed.
     """
-    if settings.via is None or settings.via == STRAIGHT:
+    if settings.proxy is None or settings.proxy == STRAIGHT:
         return None
-    if settings.via.startswith("socks") and find_spec("socksio") is None:
+    if settings.proxy.startswith("socks") and find_spec("socksio") is None:
         raise SetupError(
-            f"via = {settings.via!r} needs the package socksio, which is not installed. Run `pip install socksio`, or "
-            "name an http proxy."
+            f"proxy = {settings.proxy!r} needs the package socksio, which is not installed. Run `pip install socksio`, "
+            "or name an http proxy."
         )
-    if settings.via_login_env is None:
-        return settings.via
-    user, colon, password = os.environ.get(settings.via_login_env, "").strip().partition(":")
+    if settings.proxy_auth_env is None:
+        return settings.proxy
+    user, colon, password = os.environ.get(settings.proxy_auth_env, "").strip().partition(":")
     if not colon:
         raise SetupError(
-            f"no login for the proxy {settings.via}: the environment variable {settings.via_login_env} does not hold "
-            f"USER:PASSWORD. Run `export {settings.via_login_env}=…`, or leave via_login_env out."
+            f"no login for the proxy {settings.proxy}: the environment variable {settings.proxy_auth_env} does not "
+            f"hold USER:PASSWORD. Run `export {settings.proxy_auth_env}=…`, or leave proxy_auth_env out."
         )
-    return settings.via.replace("://", f"://{quote(user, safe='')}:{quote(password, safe='')}@", 1)
+    return settings.proxy.replace("://", f"://{quote(user, safe='')}:{quote(password, safe='')}@", 1)
 
 
 def tls_context(settings: LLMSettings) -> ssl.SSLContext:
@@ -68,7 +68,7 @@ def tls_context(settings: LLMSettings) -> ssl.SSLContext:
     """
     import openai
 
-    if not f"{settings.url} {settings.via}".count("https://"):
+    if not f"{settings.url} {settings.proxy}".count("https://"):
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # Trusts nobody, and is never asked.
     # Each of the SDK's HTTP libraries knows where a system keeps its certificates.
     try:

@@ -63,8 +63,8 @@ class Server:
         SetupError
             The server gives no probabilities where they are asked for, does not take the key, does not know the model,
             was never reached, or the account has no money left.
-        GivenUpError
-            The server has taken nothing for `give_up_after_s`, wants to be left alone for longer, or is gone.
+        ServerUnavailableError
+            The server has taken nothing for `total_timeout_s`, wants to be left alone for longer, or is gone.
         ContextLengthError
             The request is too long for the model.
         RequestError

@@ -70,9 +70,9 @@ def choose_methods(
     if INFLUENCE in names and settings.influence.model is None:
         left_out |= {INFLUENCE: "no model that measures is named (decompose.influence.model)"}
     left_out |= {
-        name: "no model of reactions is named (decompose.reaction.prior)"
+        name: "no model of reactions is named (decompose.reaction.pretrained)"
         for name in names
-        if isinstance(METHODS[name], PretrainedReactions) and settings.section_of(METHODS[name]).prior is None
+        if isinstance(METHODS[name], PretrainedReactions) and settings.section_of(METHODS[name]).pretrained is None
     }
     left_out |= {
         name: f"it reads what {lacking} has judged" for name in names if (lacking := METHODS[name].missing(names))
@@ -102,7 +102,7 @@ def _reading_otherwise(names: Sequence[str], settings: DecomposeSettings) -> dic
         method = METHODS[name]
         if isinstance(method, PretrainedReactions) and method.section is not None and method.section.fixed:
             section = settings.section_of(method)
-            if differs := read_prior(section.prior).card.reads_otherwise(section.reading()):
+            if differs := read_prior(section.pretrained).card.reads_otherwise(section.reading()):
                 found[name] = differs
     return found
 

@@ -22,7 +22,7 @@ from apportion.pipeline.config import Config
 MOST_PROBLEMS = 20
 REWARDS_WITHOUT = (
     "Rewards that need no score: decompose.methods = ['reactions-en'] for English dialogues, or ['prior'] with what "
-    "`apportion learn-reactions` made of other corpora."
+    "`apportion train reactions` made of other corpora."
 )
 """What a person who has no scores is told who asked for turn rewards."""
 WITHOUT_SCORES = (

@@ -50,9 +50,9 @@ def last_stages(stages: Sequence[Stage], until: str | None, skip: Sequence[str])
     InputError
         A name that is no stage's.
     """
-    if any(REPORT in _called("run.skip", name, stages) for name in skip):
+    if any(REPORT in _called("run.skip_stages", name, stages) for name in skip):
         return [stage.name for stage in stages]
-    return [*(_called("run.until", until, stages) if until is not None else ()), REPORT]
+    return [*(_called("run.last_stage", until, stages) if until is not None else ()), REPORT]
 
 
 def left_out(stages: Sequence[Stage], config: Config, sessions: Mapping[str, Session]) -> dict[str, str]:
@@ -61,21 +61,21 @@ def left_out(stages: Sequence[Stage], config: Config, sessions: Mapping[str, Ses
     Raises
     ------
     InputError
-        ``run.until`` or ``run.skip`` names no stage.
+        ``run.last_stage`` or ``run.skip_stages`` names no stage.
     """
     names = [stage.name for stage in stages]
     after: set[str] = set()
-    if config.run.until is not None:
-        last = max(names.index(name) for name in _called("run.until", config.run.until, stages))
+    if config.run.last_stage is not None:
+        last = max(names.index(name) for name in _called("run.last_stage", config.run.last_stage, stages))
         after = {*names[last + 1 :]} - {REPORT}
-    skipped = {stage: name for name in config.run.skip for stage in _called("run.skip", name, stages)}
+    skipped = {stage: name for name in config.run.skip_stages for stage in _called("run.skip_stages", name, stages)}
     scored = is_scored(config, sessions)
     reasons: dict[str, str] = {}
     for stage in stages:
         if stage.name in skipped:
             reasons[stage.name] = f"skip names {skipped[stage.name]!r}"
         elif stage.name in after:
-            reasons[stage.name] = f"until = {config.run.until!r}"
+            reasons[stage.name] = f"last_stage = {config.run.last_stage!r}"
         elif stage.scored and not scored:
             reasons[stage.name] = NO_SCORE
         elif (why := stage.idle(config, sessions)) is not None:

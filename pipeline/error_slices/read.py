@@ -80,7 +80,9 @@ def _episodes(run: RunFolder) -> list[Episode]:
 def _rewards(run: RunFolder, methods: tuple[str, ...]) -> pa.Table:
     path = run.folder / "rewards.parquet"
     if not path.is_file():
-        raise InputError(f"{path}: no such file, so this run has no rewards. Run `apportion decompose CONFIG` first.")
+        raise InputError(
+            f"{path}: no such file, so this run has no rewards. Run `apportion run CONFIG --only decompose` first."
+        )
     try:
         table = pq.read_table(path, columns=list(COLUMNS))
     except (OSError, KeyError, pa.ArrowException) as error:

@@ -52,7 +52,7 @@ def prepare(config: str) -> None:
 
     loaded = load_config(config)
     log = logging.getLogger("apportion")
-    for warning in check(loaded, last_stages(STAGES, loaded.run.until, loaded.run.skip)):
+    for warning in check(loaded, last_stages(STAGES, loaded.run.last_stage, loaded.run.skip_stages)):
         log.warning(warning)
     for name, why in open_engine(loaded).plan.left_out.items():
         log.warning("left out: %s (%s)", name, why)
@@ -64,9 +64,9 @@ def list_shards(config: str, stage: str, shards: int) -> list[int]:
     loaded = _loaded(config)
     engine = open_engine(loaded)
     declared = _stage(stage)
-    if stage not in engine.plan.leading_to(last_stages(STAGES, loaded.run.until, loaded.run.skip)):
+    if stage not in engine.plan.leading_to(last_stages(STAGES, loaded.run.last_stage, loaded.run.skip_stages)):
         return []
-    return list(range(len(_split(engine, declared, shards, loaded.run.llm_shards))))
+    return list(range(len(_split(engine, declared, shards, loaded.run.llm_shard_count))))
 
 
 def time_limit_s(config: str, stage: str) -> float | None:
@@ -90,7 +90,7 @@ def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int
     """
     loaded = _loaded(config)
     limit_s = asked_time_s(open_engine(loaded), _stage(stage))
-    asking = loaded.run.llm_shards
+    asking = loaded.run.llm_shard_count
     outcomes = run_units(loaded, stage, shard, shards, lambda *told: None, asking=asking, limit_s=limit_s)
     if stopped := stop_text(outcomes, RAISE_IN_CONFIG):
         goes_on = all(outcome.same_again for outcome in outcomes if outcome.status == "stopped")

@@ -116,30 +116,30 @@ class RunSummary:
             lines.append(why if why.startswith("stopped ") else f"stopped: {why}")
         return "\n".join(lines)
 
-    def next_step(self, source: str, command: str = "run", given: Mapping[str, Any] = EMPTY) -> str:
-        """One line that says what to do next, after `apportion COMMAND SOURCE` has led here.
+    def next_step(self, source: str, only: str | None = None, given: Mapping[str, Any] = EMPTY) -> str:
+        """One line that says what to do next, after `apportion run SOURCE` has led here, with `--only` where given.
 
         ``given`` are keys of [align] that the command's options went before.
         """
         report = self._files().get("report")
         options = (f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in given.items())
-        again = " ".join([source, *options])
+        again = " ".join([source, *([f"--only {only}"] if only else []), *options])
         if self._waits:
-            return f"next: apportion {command} {again} --batch (the same again, later; OpenAI takes up to 24 h)"
+            return f"next: apportion run {again} --batch (the same again, later; OpenAI takes up to 24 h)"
         if self.result.stopped:
             again = f"{again} --batch" if self.batch is not None else again
             if self.result.same_again:
-                return f"next: apportion {command} {again} (the same again, once the server takes requests)"
-            return f"next: apportion {command} {again} --budget USD (more than before)"
+                return f"next: apportion run {again} (the same again, once the server takes requests)"
+            return f"next: apportion run {again} --budget USD (more than before)"
         if report is not None and self.result.counts().get(STAGE_OF["report"], {}).keys() & {"done", "reused"}:
             return f"next: open {report}"
-        if command == "run" and STAGE_OF["report"] in self.left_out:
+        if only is None and STAGE_OF["report"] in self.left_out:
             return f"next: look into {self.config.output}; the report is left out"
         if self.audit:
-            return f"next: apportion report {source}, which shows this where decompose.audit.sessions is set in it"
-        named = {"algorithm": command.removeprefix("align ")} if command.startswith("align ") else {}
-        if chosen := {**named, **given}:
-            keys = ", ".join(f"align.{key} = {json.dumps(value)}" for key, value in chosen.items())
+            report_of = f"apportion run {source} --only report"
+            return f"next: {report_of}, which shows this where decompose.audit.sessions is set in it"
+        if given:
+            keys = ", ".join(f"align.{key} = {json.dumps(value)}" for key, value in given.items())
             return f"next: apportion run {source}, which takes this policy where {keys}"
         return f"next: apportion run {source}"
 

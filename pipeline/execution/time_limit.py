@@ -36,7 +36,7 @@ def asked_time_s(engine: Engine, stage: Stage) -> float | None:
         return config.run.llm_shard_timeout_s
     llm, requests = config.decompose.llm, _requests(engine)
     total, chain = sum(total for total, _ in requests), max(chain for _, chain in requests)
-    return llm.give_up_after_s + max((ceil(total / llm.concurrency) + chain) * llm.timeout_s, _paced_s(llm, total))
+    return llm.total_timeout_s + max((ceil(total / llm.concurrency) + chain) * llm.timeout_s, _paced_s(llm, total))
 
 
 def grace_s(engine: Engine) -> float:
@@ -47,7 +47,7 @@ def grace_s(engine: Engine) -> float:
     """
     llm = engine.config.decompose.llm
     tries = max((chain for _, chain in _requests(engine)), default=1) * (llm.max_retries + 1)
-    return llm.give_up_after_s + tries * llm.timeout_s + _paced_s(llm, llm.concurrency * tries)
+    return llm.total_timeout_s + tries * llm.timeout_s + _paced_s(llm, llm.concurrency * tries)
 
 
 def _paced_s(llm: LLMMethodSettings, requests: int) -> float:
@@ -73,7 +73,7 @@ def _of_unit(engine: Engine, unit: Unit) -> tuple[int, int]:
     if isinstance(method, RolloutMethod) and not method.asks:
         plays, chain = most_played(engine, unit)
         return plays * chain, chain
-    count = _parts(engine, unit, llm) * llm.samples * llm.attempts  # In parts, samples and attempts.
+    count = _parts(engine, unit, llm) * llm.samples * llm.max_reply_attempts  # In parts, samples and attempts.
     return count, count
 
 

@@ -10,7 +10,7 @@ from apportion.pipeline.config import Config
 from apportion.pipeline.engine.engine import Engine
 
 TO_LOWER: Mapping[str, str] = {
-    "align": "align.minibatch, align.max_context_tokens or align.batch, or take a smaller align.policy",
+    "align": "align.mini_batch_size, align.max_context_tokens or align.batch_size, or take a smaller align.policy",
     "train-reward": "train_reward.trained_layers or train_reward.max_tokens",
 }
 """By stage, what takes less memory, beside fewer workers."""

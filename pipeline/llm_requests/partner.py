@@ -62,7 +62,7 @@ def price_partner(engine: Engine, stages: Collection[str]) -> CostUpperBound | N
 
     settings, requests, between = asked.settings, asked.first, asked.between
     align = engine.config.align
-    count = align.steps * align.batch * between
+    count = align.steps * align.batch_size * between
     measured = requests[:: max(1, len(requests) // MEASURED)]
     first = sum(map(estimated_input_tokens, measured)) / max(1, len(measured))
     answer = min(settings.max_tokens or TOKENS_AN_ANSWER, TOKENS_AN_ANSWER)
@@ -99,7 +99,7 @@ def preview_partner(engine: Engine, stages: Collection[str], count: int) -> Prev
         settings,
         tuple(waiting[:count]),
         len(waiting),
-        consent=f"--send-to {settings.consent_host or settings.host} or {asked.called}.send_to",
+        consent=f"--allow-host {settings.consent_host or settings.host} or {asked.called}.allow_host",
         asked_for="--preview",
         notes=(asked.note,),
     )
@@ -122,7 +122,7 @@ def _first_requests(engine: Engine, stages: Collection[str]) -> _Asked | None:
     else:
         episodes = align_episodes(tuple(engine.sessions.values()), config, config.rating)
     first = [request_of(dialogue, settings) for dialogue in first_dialogues(episodes)]
-    return _Asked(settings, first, config.align.reply_turns - 1, CALLED, SAID)
+    return _Asked(settings, first, config.align.max_turns - 1, CALLED, SAID)
 
 
 def _in_environment(engine: Engine) -> _Asked | None:

@@ -50,12 +50,12 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
     llm = config.decompose.llm
     notes = [
         f"{len(lacking):,} sessions lack descriptors: words on the rater's behaviour would be sent as well. "
-        "Run `apportion describe` first to see them"
+        "Run `apportion run --only verbalize` first to see them"
     ] * bool(lacking)
     if any(is_limited(engine, *one) for one in asking) and chosen_sessions(engine) is None:
         notes.append(
-            f"of these sessions {llm.judge_sessions} are asked about (decompose.llm.judge_sessions); run `apportion "
-            "choose` first to see those alone"
+            f"of these sessions {llm.max_sessions} are asked about (decompose.llm.max_sessions); run `apportion "
+            "run --only select-sessions` first to see those alone"
         )
     if playing:
         notes.append("of sessions that are played on the next requests alone: later ones hold what is said in them")
@@ -63,7 +63,7 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
         llm,
         tuple(waiting[:count]),
         len(waiting),
-        consent=f"--send-to {llm.consent_host or llm.host} or decompose.llm.send_to",
+        consent=f"--allow-host {llm.consent_host or llm.host} or decompose.llm.allow_host",
         asked_for="--preview",
         notes=tuple(notes),
         facts={"sessions_without_descriptors": len(lacking)},

@@ -40,7 +40,7 @@ class Pricing:
 
     ``budget`` says how far the run's budget is used up. ``unaskable`` sessions do not fit into the model's context in
     parts either. Sessions that are ``played`` on ask more than their first requests, which nobody can know before.
-    Where ``judge_sessions`` are judged for all, ``estimate`` is of those, as ``chosen`` or of as many average ones, and
+    Where ``max_sessions`` are judged for all, ``estimate`` is of those, as ``chosen`` or of as many average ones, and
     ``whole`` what judging all would take.
     """
 
@@ -53,7 +53,7 @@ class Pricing:
     played: int = 0
     whole: CostEstimate | None = None
     chosen: bool = False
-    judge_sessions: int | None = None
+    max_sessions: int | None = None
 
     def text(self) -> str:
         """A few lines for a person."""
@@ -70,7 +70,7 @@ class Pricing:
         if self.without_descriptors:
             lines.append(
                 f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
-                "alone; run `apportion describe` first to count them whole"
+                "alone; run `apportion run --only verbalize` first to count them whole"
             )
         if self.unaskable:
             lines.append(f"  {self.unaskable:,} sessions do not fit into decompose.llm.context_tokens and are left out")
@@ -90,13 +90,13 @@ class Pricing:
         which = (
             "as chosen"
             if self.chosen
-            else "of as many average ones; `apportion choose` says which, and counts them as they are"
+            else "of as many average ones; `apportion run --only select-sessions` says which, and counts them"
         )
-        return [f"  decompose.llm.judge_sessions = {self.judge_sessions}, {which}; judging all sessions takes {told}"]
+        return [f"  decompose.llm.max_sessions = {self.max_sessions}, {which}; judging all sessions takes {told}"]
 
     def to_json(self) -> dict[str, Any]:
         """The same for other programs."""
-        some = {"judge_sessions": self.judge_sessions, "chosen": self.chosen}
+        some = {"max_sessions": self.max_sessions, "chosen": self.chosen}
         return {
             **({**some, "all_sessions": self.whole.to_json()} if self.whole is not None else {}),
             **self.estimate.to_json(),
@@ -178,7 +178,7 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
         played=len({str(unit.session_id) for _, unit in asking if isinstance(method_of(unit), RolloutMethod)}),
         whole=whole,
         chosen=chosen_sessions(engine) is not None,
-        judge_sessions=settings.judge_sessions if some else None,
+        max_sessions=settings.max_sessions if some else None,
     )
 
 
@@ -225,7 +225,7 @@ def _taken(
     if not limited or chosen is not None:
         return counted([one for one in asking if one not in set(limited) or one[1].session_id in (chosen or ())])
     sessions = {unit.session_id for _, unit in limited}
-    share = min(1.0, (engine.config.decompose.llm.judge_sessions or 0) / len(sessions))
+    share = min(1.0, (engine.config.decompose.llm.max_sessions or 0) / len(sessions))
     others, some = counted([one for one in asking if one not in set(limited)]), counted(limited)
     usd = None if some.usd is None or others.usd is None else others.usd + share * some.usd
     added = {
@@ -265,7 +265,7 @@ def _behaviour(engine: Engine, stage: str, unit: Unit, method: Method) -> tuple[
     """What the method reads of the rater, as far as it is there, and whether something is missing."""
     if not method.inputs:
         return None, False
-    need, table = ("describe", "descriptors") if method.reads_descriptors else ("features", "utterance_features")
+    need, table = ("verbalize", "descriptors") if method.reads_descriptors else ("features", "utterance_features")
     artifacts = [engine.artifact(need, other) for other in engine.plan.needed(stage, unit).get(need, [])]
     made = [artifact for artifact in artifacts if artifact is not None]
     return made[0].table(table) if made else None, None in artifacts

@@ -116,7 +116,7 @@ def _aligned(run: RunFolder, grouped: dict[tuple[Any, ...], dict[int, float]]) -
         if episode is None:
             raise InputError(
                 f"{run.folder}: rewards of the rating {name!r} of {target!r} by {rater!r} in session {session_id}, "
-                f"which {run.corpus.root} does not have (any more). Run `apportion decompose CONFIG` again."
+                f"which {run.corpus.root} does not have (any more). Run `apportion run CONFIG --only decompose` again."
             )
         yield {
             "session_id": session_id,
@@ -159,7 +159,9 @@ def _read(run: RunFolder, name: str, columns: list[str]) -> list[dict[str, Any]]
 
     path = run.folder / f"{name}.parquet"
     if not path.is_file():
-        raise InputError(f"{path}: no such file, so the run has no {name} yet. Run `apportion decompose CONFIG` first.")
+        raise InputError(
+            f"{path}: no such file, so the run has no {name} yet. Run `apportion run CONFIG --only decompose` first."
+        )
     try:
         rows: list[dict[str, Any]] = pq.read_table(path, columns=columns).to_pylist()
     except (OSError, pa.ArrowException) as error:

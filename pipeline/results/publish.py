@@ -27,7 +27,7 @@ TABLES = (
     # file in the run folder, stage, table in its artifacts
     ("splits", "split", "splits"),
     ("utterance_features", "features", "utterance_features"),
-    ("descriptors", "describe", "descriptors"),
+    ("descriptors", "verbalize", "descriptors"),
     ("rewards", "rewards", "rewards"),
     ("samples", "rewards", "samples"),
     ("scores", "train-reward", "scores"),

@@ -31,7 +31,7 @@ def _audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from apportion.decompose.audit.query import audit_cases, judge_cases
 
     method = session_method_of(inputs.unit)
-    descriptors = inputs.table("describe", "descriptors") if method.reads_descriptors else None
+    descriptors = inputs.table("verbalize", "descriptors") if method.reads_descriptors else None
     perturbation = _perturbation_of(inputs.unit)
     cases = audit_cases(perturbation, method, inputs.session, config.rating, descriptors, config.decompose)
     return Outputs({"audit": judge_cases(perturbation, cases, work.tools)})
@@ -155,11 +155,11 @@ def _check_stability(before: BeforeRun) -> tuple[str, ...]:
 AUDIT = Stage(
     "audit",
     _audit,
-    needs=("describe",),
+    needs=("verbalize",),
     per="session",
     over=("method", "perturbation"),
     help="Ask the language model the same in several ways: does its order of the turns hold?",
-    command="decompose audit",
+    command="audit",
     settings=_audit_settings,
     chosen=_audited_sessions,
     applies=_is_audited,
@@ -174,7 +174,7 @@ STABILITY = Stage(
     _stability,
     needs=("audit",),
     per="corpus",
-    command="decompose audit",
+    command="audit",
     settings=_stability_settings,
     applies=_has_audit,
     check=_check_stability,

@@ -1,4 +1,4 @@
-"""The stage `choose`: which sessions a language model judges, where `decompose.llm.judge_sessions` says how many."""
+"""The stage `select-sessions`: which sessions a language model judges, where `decompose.llm.max_sessions` is set."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _choose(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from apportion.decompose.reactions.extract import arrange
 
     llm = config.decompose.llm
-    assert llm.judge_sessions is not None, "there is a unit without a number of sessions"
+    assert llm.max_sessions is not None, "there is a unit without a number of sessions"
     episodes = inputs.split_episodes(config.rating)
     features = inputs.table("features", "utterance_features")
     reactions = arrange(inputs.required("react", "reactions"), episodes.all, features)
     chosen = choose_sessions(
-        reactions, episodes.sessions("train"), llm.judge_sessions, llm.judge_seed, config.decompose.reaction,
+        reactions, episodes.sessions("train"), llm.max_sessions, llm.selection_seed, config.decompose.reaction,
         _recorded(inputs.sessions, config),
     )  # fmt: skip
     return Outputs(documents={CHOSEN: list(chosen)})
@@ -66,8 +66,8 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     return {
         "rating": config.rating,
         "threads": config.run.threads,
-        "sessions": llm.judge_sessions,
-        "seed": llm.judge_seed,
+        "sessions": llm.max_sessions,
+        "seed": llm.selection_seed,
         "reaction": settings_of(config.decompose.reaction),
         "recorded": recorded and [recorded, asked],
     }
@@ -75,28 +75,28 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 def is_chosen(inputs: Inputs) -> bool:
     """Whether the unit's session is to be judged: it is where nothing was chosen."""
-    chosen = inputs.artifacts("choose")
+    chosen = inputs.artifacts("select-sessions")
     return not chosen or inputs.session.session_id in chosen[0].document(CHOSEN)
 
 
 def chosen_count(inputs: Inputs) -> int | None:
     """How many sessions are to be judged for all; None where all are."""
-    chosen = inputs.artifacts("choose")
+    chosen = inputs.artifacts("select-sessions")
     return len(chosen[0].document(CHOSEN)) if chosen else None
 
 
 def chosen_sessions(engine: Engine) -> frozenset[str] | None:
     """The ids of the sessions that are judged; None where all are, or nothing was chosen yet."""
-    artifacts = list(engine.finished("choose").values())
+    artifacts = list(engine.finished("select-sessions").values())
     return frozenset(artifacts[0].document(CHOSEN)) if artifacts else None
 
 
 CHOOSE = Stage(
-    "choose",
+    "select-sessions",
     _choose,
     needs=("split", "features", "react"),
     per="corpus",
-    help="Choose the sessions that a language model judges, where decompose.llm.judge_sessions says how many.",
+    help="Choose the sessions that a language model judges, where decompose.llm.max_sessions says how many.",
     settings=_settings,
     applies=lambda config, unit, session: bool(config.decompose.some_judge),
     scored=True,

@@ -86,7 +86,7 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
         name_of(inputs.unit),
         inputs.session,
         config.rating,
-        inputs.table("describe", "descriptors"),
+        inputs.table("verbalize", "descriptors"),
         config.decompose,
         work.tools,
         inputs.table("features", "utterance_features"),
@@ -97,7 +97,7 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _judge_wants(unit: Unit, need: str) -> bool:
-    return method_of(unit).judges_subset if need == "choose" else wants_descriptors_or_features(unit, need)
+    return method_of(unit).judges_subset if need == "select-sessions" else wants_descriptors_or_features(unit, need)
 
 
 def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -228,7 +228,7 @@ def _fit_wants(unit: Unit, need: str) -> bool:
     """A method that reads reactions reads them instead of the turns themselves."""
     method = method_of(unit)
     reads_reactions = isinstance(method, ReactionMethod)
-    if need in ("judge", "choose"):
+    if need in ("judge", "select-sessions"):
         return isinstance(method, StudentMethod | StackedMethod)
     if need == "features":
         return method.reads_features or reads_reactions
@@ -240,7 +240,7 @@ def _fit_reads(config: Config, unit: Unit, need: str) -> tuple[Unit, ...]:
     if need != "judge":
         return (unit,)
     local = method_of(unit).parts.get("local")
-    names = config.decompose.mix.sources if local is None else (local.name,)
+    names = config.decompose.stacking.components if local is None else (local.name,)
     return tuple(unit._replace(method=name) for name in names)
 
 
@@ -312,7 +312,7 @@ REACT = Stage(
 JUDGE = Stage(
     "judge",
     _judge,
-    needs=("features", "describe", "choose"),
+    needs=("features", "verbalize", "select-sessions"),
     per="session",
     over=("method",),
     help="Turn each session's score into turn rewards, by every configured method.",
@@ -321,7 +321,7 @@ JUDGE = Stage(
     session_settings=simulator_settings,
     applies=_is_judged,
     wants=_judge_wants,
-    without=lambda config: () if config.decompose.some_judge else ("choose",),
+    without=lambda config: () if config.decompose.some_judge else ("select-sessions",),
     methods=lambda config: config.decompose.judging,
     concurrent=requests_at_once,
     asks=True,
@@ -331,7 +331,7 @@ JUDGE = Stage(
 FIT = Stage(
     "fit",
     _fit,
-    needs=("split", "choose", "features", "embed", "react", "judge"),
+    needs=("split", "select-sessions", "features", "embed", "react", "judge"),
     per="corpus",
     over=("method", "seed"),
     command="decompose",

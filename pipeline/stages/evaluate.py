@@ -40,7 +40,7 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     evidence = Evidence(
         utterance_features=inputs.table("features", "utterance_features"),
         turn_labels=inputs.turn_labels,
-        frames=_emotions(inputs) if config.evaluate.happy_by == "mode" else None,
+        frames=_emotions(inputs) if config.evaluate.happiness_source == "mode" else None,
     )
     remarks = MethodRemarks(
         own_units=own_units(config.decompose),

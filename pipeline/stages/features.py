@@ -1,4 +1,4 @@
-"""The stages `features` and `describe`: what people did while they talked, in numbers and in words."""
+"""The stages `features` and `verbalize`: what people did while they talked, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -67,12 +67,14 @@ def _describe(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
     measured = inputs.required("features", "utterance_features")
     faces = config.features
-    descriptors = describe_session(inputs.session, measured, config.describe, chosen_detector(faces), faces.reply_max_s)
+    descriptors = describe_session(
+        inputs.session, measured, config.verbalize, chosen_detector(faces), faces.reply_max_s
+    )
     return Outputs({"descriptors": descriptors})
 
 
 def _describe_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {**settings_of(config.describe), "detector": chosen_detector(config.features)}
+    return {**settings_of(config.verbalize), "detector": chosen_detector(config.features)}
 
 
 FEATURES = Stage(
@@ -88,7 +90,7 @@ FEATURES = Stage(
     check=_check_models,
 )
 DESCRIBE = Stage(
-    "describe",
+    "verbalize",
     _describe,
     needs=("features",),
     per="session",

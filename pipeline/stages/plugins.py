@@ -34,7 +34,7 @@ def asking_of(config: Config) -> Asking:
 def asking_partner(config: Config) -> LanguageModelPartnerSettings | None:
     """The settings of the partner where it asks a language model; None where it does not, or has no turn."""
     align = config.align
-    if not align.enabled or align.reply_turns == 1 or not align.partner_by.asks:
+    if not align.enabled or align.max_turns == 1 or not align.partner_by.asks:
         return None
     from apportion.rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
 
@@ -68,7 +68,7 @@ def check_chosen(before: BeforeRun) -> Iterator[str]:
     with errors_called("align"):
         if config.align.prompts is not None:
             read_prompts(config.align.prompts)
-        if config.align.reply_turns > 1 and config.align.partner == POLICY.name:
+        if config.align.max_turns > 1 and config.align.partner == POLICY.name:
             _check_partner_policy(config)
         _check_environment(config)
         partner = asking_partner(config) or asking_other(config)

@@ -39,7 +39,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             rewards=inputs.table("rewards", "rewards"),
             episodes=inputs.episodes(config.rating),
             splits=inputs.required("split", "splits"),
-            descriptors=inputs.table("describe", "descriptors"),
+            descriptors=inputs.table("verbalize", "descriptors"),
             sources=sources,
             histories=training_curves(inputs.upstream, inputs.facts["unfinished"]),
             samples=tuple(Sample(**row) for row in samples.to_pylist()) if samples is not None else (),
@@ -96,11 +96,11 @@ def _why(stage: str, quarantine: Sequence[Mapping[str, Any]]) -> str:
 REPORT = Stage(
     "report",
     _report,
-    needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
+    needs=("split", "verbalize", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
     per="corpus",
     version=3,
     help="Write the report: one self-contained HTML page.",
     settings=lambda config, unit: {"config": shown_config(config)},
-    spares=("describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
+    spares=("verbalize", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
     facts=("versions", "quarantine", "warnings", "recordings", "left_out", "unfinished"),
 )

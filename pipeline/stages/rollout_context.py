@@ -84,7 +84,7 @@ def _check_scored(method: RolloutMethod, settings: DecomposeSettings) -> None:
     judge = cast_of(method, settings).judge
     if not method.plays_on and judge != BY_RULES.called:
         raise InputError(
-            f"{CALLED}.judge = {judge!r}: {method.name!r} scores histories as they stand, among them the one without "
+            f"{CALLED}.scorer = {judge!r}: {method.name!r} scores histories as they stand, among them the one without "
             "any act of who is credited, which no language model can judge. Leave the method out of "
             f"decompose.methods, or judge by {BY_RULES.called!r}."
         )

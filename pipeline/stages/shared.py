@@ -66,9 +66,9 @@ def fix_threads(config: Config) -> None:
 
 
 def wants_descriptors_or_features(unit: Unit, need: str) -> bool:
-    """Whether the unit's method reads the behaviour in words (``need`` is "describe") or in numbers."""
+    """Whether the unit's method reads the behaviour in words (``need`` is "verbalize") or in numbers."""
     method = method_of(unit)
-    return method.reads_descriptors if need == "describe" else method.reads_features
+    return method.reads_descriptors if need == "verbalize" else method.reads_features
 
 
 def asks(config: Config, unit: Unit, session: Session, root: Path) -> bool:

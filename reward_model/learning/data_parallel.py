@@ -113,7 +113,7 @@ def _cause(folder: Path, error: Exception) -> ApportionError:
     last = str(error).strip().splitlines()[-1]
     return UnitError(
         f"train_reward.processes: one of the training processes ended ({last}). Where memory ran out, lower "
-        "train_reward.batch or processes; run the command again to go on from the last epoch."
+        "train_reward.batch_size or processes; run the command again to go on from the last epoch."
     )
 
 

@@ -121,7 +121,7 @@ def _reward(
     if value is None or not math.isfinite(value):
         raise UnitError(
             f"session {key[0]}, turn {turn}: reward {value}; each turn of {key[2]} needs a finite one. "
-            "Make the rewards again with `apportion decompose`."
+            "Make the rewards again with `apportion run --only decompose`."
         )
     return value
 

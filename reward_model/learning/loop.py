@@ -195,7 +195,7 @@ def _steps(run: _Run) -> Iterator[tuple[list[int], list[Tensor]]]:
     for place in torch.randperm(len(train_rows), generator=run.generator).tolist():
         turns = training.objective.sample(training.data.length(train_rows[place]), run.generator)
         if settings.batch_turns is None:
-            full = len(rows) == settings.batch
+            full = len(rows) == settings.batch_size
         else:
             full = sum(map(len, sampled)) + len(turns) > settings.batch_turns
         if rows and full:

@@ -224,8 +224,8 @@ def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> di
         name, equals, source = ("", "", "") if Path(text).expanduser().is_dir() else text.partition("=")
         if "tiny" in (text, source):
             raise InputError(
-                f"policy {text!r}: `tiny` exists only where `apportion align` has built it. Give that run's folder, "
-                "RUN/policy, or RUN/policy/base for what it was before."
+                f"policy {text!r}: `tiny` exists only where `apportion run --only align` has built it. Give that run's "
+                "folder, RUN/policy, or RUN/policy/base for what it was before."
             )
         if equals and not (name and source):
             raise InputError(f"policy {text!r}: write NAME=POLICY, or POLICY alone.")

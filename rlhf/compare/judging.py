@@ -122,7 +122,7 @@ class LanguageModelJudge:
         """
         with prefixed(self.called("model")), kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
             left = [request for request in self._requests() if kept(request) is None]
-        consent = f"{self.called('send_to')} {self.llm.consent_host or self.llm.host}"
+        consent = f"{self.called('allow_host')} {self.llm.consent_host or self.llm.host}"
         return Preview(self.llm, tuple(left[:count]), len(left), consent, asked_for=self.called("preview"))
 
     def estimate(self) -> str:

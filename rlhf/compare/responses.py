@@ -55,8 +55,8 @@ def messages_of(context: str) -> tuple[ContextTurn, ...]:
         if found is None:
             raise InputError(
                 f"column context: the line {line[:80]!r} begins with neither 'user: ' nor 'assistant: '. "
-                "Write one line a message, as `apportion generate` does; 'user (NAME): ' where there are several, "
-                "'known (KIND): ' for what was known before."
+                "Write one line a message, as `apportion policy generate` does; 'user (NAME): ' where there are "
+                "several, 'known (KIND): ' for what was known before."
             )
         messages.append(ContextTurn(found["role"], found["text"].strip(), found["speaker"] or ""))
     return tuple(messages)
@@ -97,7 +97,7 @@ def read_rows(path: Path, schema: TableSchema) -> pa.Table:
     """
     check_suffix(path, "the file")
     if not path.is_file():
-        raise InputError(f"{path}: no such file. Make one with `apportion generate POLICY CORPUS`.")
+        raise InputError(f"{path}: no such file. Make one with `apportion policy generate POLICY CORPUS`.")
     table = _read_csv(path, schema) if path.suffix == ".csv" else read_table(path, schema)
     for name in schema.required:
         if missing := table.column(name).null_count:

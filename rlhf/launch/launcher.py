@@ -127,5 +127,5 @@ def _cause(folder: Path, code: int, last: str) -> ApportionError:
         return ERRORS.get(kind, UnitError)(text)
     return UnitError(
         f"one of the processes ended (exit code {code}; {last[:300]}). Where memory ran out, lower "
-        "minibatch or processes; run the command again to go on from the last step."
+        "mini_batch_size or processes; run the command again to go on from the last step."
     )

@@ -3,10 +3,9 @@
 From the ground up:
 
 - `settings`, `rng` (random numbers by their purpose), `data/` (dialogues of acts, people's among them),
-- `self_play` (games of all seeds at once), `model/` (the network, all seeds as one batched model, and as a player;
-  compiled for one game a seed, and for learning of dialogues),
+- `self_play` (games of all seeds at once), `model/` (the network, all seeds as one batched model, and as a player),
 - `checkpoint` (what is on the disk), `supervised` (Eq. 1), `reinforce` (Eq. 2, and RL+SL),
-- `novelty` (s_n), `metrics` (section 6), `experts`, `acquisition` (section 5),
+- `novelty` (s_n), `metrics` (section 6), `acquisition` (section 5),
 - `agent` (an agent of what came of it), `datasets` (what a cell learns from), `experiment` (a method, all seeds at
 once),
 - `config` (a training as a file).

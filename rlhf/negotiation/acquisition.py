@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apportion.environments.negotiation.vectorized.engine import NO_ACT, VectorizedGames
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
+from apportion.environments.negotiation.expert_queries import Question, Queue
+from apportion.environments.negotiation.vectorized import NO_ACT, BoolArray, IntArray, VectorizedGames
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, joined
 from apportion.rlhf.negotiation.model.network import Weights
 from apportion.rlhf.negotiation.novelty import likely, scores
 from apportion.rlhf.negotiation.rng import chances
-from apportion.rlhf.negotiation.self_play import Played, Player, play
+from apportion.rlhf.negotiation.self_play import Draws, Played, Player, play, settled_split
 from apportion.rlhf.negotiation.settings import AcquisitionSettings
 
 
@@ -32,8 +33,8 @@ class AcquiredQueries:
         The novel act of each, one of Alice's.
     """
 
-    rows: Whole
-    turns: Whole
+    rows: IntArray
+    turns: IntArray
 
 
 def pick(
@@ -51,7 +52,7 @@ def pick(
     return AcquiredQueries(rows, np.take_along_axis(found.turn, rows, axis=1))
 
 
-def begun(games: VectorizedGames, picked: AcquiredQueries) -> tuple[VectorizedGames, Whole]:
+def begun(games: VectorizedGames, picked: AcquiredQueries) -> tuple[VectorizedGames, IntArray]:
     """The picked games once more, not begun, and what was said in them up to the novel act [shape=(S * k, 20)]."""
     seeds = len(picked.rows)
     rows = (picked.rows + np.arange(seeds)[:, None] * (len(games) // seeds)).ravel()
@@ -61,7 +62,7 @@ def begun(games: VectorizedGames, picked: AcquiredQueries) -> tuple[VectorizedGa
 
 
 def annotate(
-    fresh: VectorizedGames, said: Whole, alice: Player, expert: Player, seeds: tuple[int, ...], epoch: int
+    fresh: VectorizedGames, said: IntArray, alice: Player, expert: Player, seeds: tuple[int, ...], epoch: int
 ) -> Played:
     """The games gone on with by Alice and the expert, who has Bob's seat from the novel act on."""
     draws = chances(seeds, len(fresh) // len(seeds), fresh.most_acts, "expert", epoch)
@@ -75,3 +76,60 @@ def both_views(played: Played) -> Dialogues:
     seeds, count = one.counts.shape[:2]
     rows = np.arange(2 * seeds * count).reshape(2, seeds, count)
     return whole.chosen(np.concatenate([rows[0], rows[1]], axis=1))
+
+
+@dataclass
+class QueuePlayer:
+    """A person in Bob's seat, asked by a folder of questions, all games of a turn at once.
+
+    What has no answer yet ends the training there; the same command goes on when it is answered.
+
+    Parameters
+    ----------
+    queue : Queue
+        Where they stand with their answers.
+    said : int64 [shape=(S * G, 20)]
+        What is played anyway, so that nobody is asked there.
+    """
+
+    queue: Queue
+    said: IntArray
+
+    def begin(self, games: VectorizedGames, seat: int) -> None:
+        """Take a seat."""
+        self.games, self.seat = games, seat
+
+    def choose(self, legal: BoolArray, draws: Draws) -> IntArray:
+        """Ask wherever it is its turn and nothing is said there already.
+
+        Raises
+        ------
+        UnansweredError
+            A question has no answer yet.
+        """
+        games = self.games
+        free = self.said[np.arange(len(games)), np.minimum(games.lengths, games.most_acts - 1)] == NO_ACT
+        asked = np.flatnonzero(~games.over & (games.speakers == self.seat) & free)
+        acts = np.full(len(games), NO_ACT, dtype=np.int64)
+        acts[asked] = self.queue.answered([self._question(int(row)) for row in asked])
+        return acts
+
+    def take(self) -> IntArray:
+        """What the dialogue says, else what is answered.
+
+        Raises
+        ------
+        UnansweredError
+            A question has no answer yet.
+        """
+        taken = settled_split(self.games, self.seat)
+        rows = np.flatnonzero(taken == NO_ACT)
+        taken[rows] = self.queue.answered([self._question(int(row)) for row in rows])
+        return taken
+
+    def _question(self, row: int) -> Question:
+        games = self.games
+        one, two, three = (int(count) for count in games.pools.counts[row])
+        values = tuple(int(value) for value in games.pools.values[row, self.seat])
+        acts = tuple(int(act) for act in games.acts[row, : games.lengths[row]])
+        return Question((one, two, three), values, self.seat, int(games.starters[row]), acts, games.most_acts)

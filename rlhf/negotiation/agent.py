@@ -18,14 +18,21 @@ from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.action_encoding import ACTS, SPLIT_OF
 from apportion.environments.negotiation.observation import SELECT, PrivateInformation
 from apportion.environments.negotiation.scripts import worded
-from apportion.environments.negotiation.vectorized.engine import NO_ACT
+from apportion.environments.negotiation.vectorized import NO_ACT
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
 from apportion.foundation.settings import problems
 from apportion.rlhf.negotiation.checkpoint import read_tensors, write_tensors
 from apportion.rlhf.negotiation.data.dialogues import NOT_TAKEN, Dialogues
-from apportion.rlhf.negotiation.model.network import Weights, act_scores, read, shapes, split_scores, taken_scores
-from apportion.rlhf.negotiation.model.player import drawn_acts
+from apportion.rlhf.negotiation.model.network import (
+    Weights,
+    act_logits,
+    encode,
+    selection_logprobs,
+    shapes,
+    split_logprobs,
+)
+from apportion.rlhf.negotiation.model.player import draw_acts
 from apportion.rlhf.negotiation.settings import NetworkSettings
 
 WEIGHTS, CARD, AGENTS = "negotiator.safetensors", "negotiator.json", "agents"
@@ -67,7 +74,8 @@ class LearnedNegotiator:
 
     @classmethod
     def of(cls, made_of: str) -> LearnedNegotiator:
-        """The agent in a folder of `apportion train-agent`, or in one of its ``agents/seed-N``; ``FOLDER#N`` is seed N.
+        """The agent in a folder of `apportion train negotiator`, or in one of its ``agents/seed-N``; ``FOLDER#N`` is
+        seed N.
 
         Raises
         ------
@@ -97,20 +105,20 @@ class LearnedNegotiator:
         """The next act, or what it takes."""
         facts: PrivateInformation = view.facts
         dialogue = _seen(facts)
-        reading = read(self.weights, dialogue)
         if facts.over:
             return Action(SELECT, "", list(SPLIT_OF[self._taken(facts, dialogue)]))
-        scores = act_scores(self.weights, reading.table, reading.states[:, :, len(facts.acts)])
-        allowed = torch.zeros(1, 1, ACTS, dtype=torch.bool)
-        allowed[..., list(facts.legal)] = True
-        chosen = drawn_acts(scores, allowed, self.temperature, np.array([[view.draws.random()]]))
-        return worded(int(chosen[0, 0]), facts)
+        encoding = encode(self.weights, dialogue)
+        logits = act_logits(self.weights, encoding.table, encoding.states)[0, :, len(facts.acts)]
+        allowed = torch.zeros(1, ACTS, dtype=torch.bool)
+        allowed[:, list(facts.legal)] = True
+        (chosen,) = draw_acts(logits, allowed, self.temperature, np.array([view.draws.random()]))
+        return worded(int(chosen), facts)
 
     def _taken(self, facts: PrivateInformation, dialogue: Dialogues) -> int:
         if facts.meant is not None and (facts.settled or facts.by == facts.seat):
             return facts.meant
-        heads = taken_scores(self.weights, read(self.weights, dialogue), torch.from_numpy(dialogue.lengths))
-        return int(split_scores(heads, torch.from_numpy(dialogue.counts)).argmax())
+        selection = selection_logprobs(self.weights, encode(self.weights, dialogue), torch.from_numpy(dialogue.lengths))
+        return int(split_logprobs(selection, torch.from_numpy(dialogue.counts)).argmax())
 
 
 def _found(made_of: str) -> Path:
@@ -123,7 +131,7 @@ def _found(made_of: str) -> Path:
         folder = seeds[0] if seeds else folder
     if not (folder / CARD).is_file():
         raise InputError(
-            f"learned@{made_of}: no trained negotiator there ({CARD}). Make one with `train-agent negotiation`, and "
+            f"learned@{made_of}: no trained negotiator there ({CARD}). Make one with `train negotiator`, and "
             f"name its output, or FOLDER{SEED_MARK}SEED."
         )
     return folder

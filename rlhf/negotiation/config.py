@@ -15,7 +15,6 @@ from apportion.foundation.progress import Progress
 from apportion.foundation.settings import problems
 from apportion.rlhf.negotiation.datasets import material_of
 from apportion.rlhf.negotiation.experiment import Experiment, Row, check_expert
-from apportion.rlhf.negotiation.model.loops.compiled import to_be_compiled
 from apportion.rlhf.negotiation.settings import NegotiatorSettings
 
 
@@ -53,16 +52,6 @@ def read_settings(path: Path) -> NegotiatorSettings:
     if data.dialogues is not None:
         data = data.model_copy(update={"dialogues": here / data.dialogues})
     return settings.model_copy(update={"output": here / settings.output, "data": data})
-
-
-def has_to_compile(settings: NegotiatorSettings) -> bool:
-    """Whether loops that a training needs are not compiled yet in this installation, which takes a minute or two."""
-    needed = []
-    if settings.method != "rl" or not settings.data.scratch:
-        needed.append("gradient.loss_and_gradient")
-    if settings.method != "sl" and settings.reinforce.games_per_update == 1:
-        needed.append("playing.play_games")
-    return any(map(to_be_compiled, needed))
 
 
 def train_negotiators(settings: NegotiatorSettings, progress: Progress) -> TrainedNegotiators:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from apportion.environments.negotiation.contexts import Context, draw_context
-from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
-from apportion.environments.negotiation.vectorized.scripts import WANTED
+from apportion.environments.negotiation.scripts import SCRIPTS
+from apportion.environments.negotiation.vectorized import (
+    NO_ACT,
+    IntArray,
+    ParetoOptima,
+    Pools,
+    ScriptPlayer,
+    VectorizedGames,
+)
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest
 from apportion.rlhf.negotiation.acquisition import both_views
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, joined
+from apportion.rlhf.negotiation.data.dialogues import TOKENS, Dialogues, joined
 from apportion.rlhf.negotiation.data.human import read_human
-from apportion.rlhf.negotiation.data.low_quality import limited
-from apportion.rlhf.negotiation.experts import ScriptPlayer
 from apportion.rlhf.negotiation.reinforce import Contexts
 from apportion.rlhf.negotiation.rng import draws_of
 from apportion.rlhf.negotiation.self_play import play
@@ -81,7 +88,7 @@ def drawn_contexts(count: int, purpose: str) -> tuple[Context, ...]:
 
 def scripted(games: int) -> Dialogues:
     """Games of every pair of scripts but the one that draws, in turn, seen from both seats [shape=(2 * games, ...)]."""
-    names = tuple(WANTED)
+    names = [name for name in SCRIPTS if name != "random"]
     pairs = [(one, other) for one in names for other in names]
     contexts = drawn_contexts(games, PURPOSE)
     starters = draws_of(0, PURPOSE).integers(0, 2, games)
@@ -93,6 +100,42 @@ def scripted(games: int) -> Dialogues:
             played = play(table, 1, (ScriptPlayer(one), ScriptPlayer(other)), np.zeros((len(rows), table.most_acts)))
             parts.append(both_views(played).flat())
     return joined(parts) if parts else Dialogues(*(np.zeros((0, width), dtype=np.int64) for width in (1, 1, 3, 3, 6)))
+
+
+def limited(dialogues: Dialogues, share: float, of: Literal["data", "dialogue"] = "data") -> Dialogues:
+    """D_L (section 6.1, appendix C.2): the dialogues of at most a share of unique acts; all of them at 1.
+
+    The paper samples "training dialogues that consist of less than 50 % unique dialogue acts" and does not say of what.
+    ``data``: those in which only the most frequent share of all different acts is said, which has what Figure 12 and
+    section 6.1 report (shorter, more agreement, fewer different acts). ``dialogue``: by each dialogue's own acts, which
+    keeps long dialogues that repeat themselves, with less agreement.
+    """
+    if share >= 1:
+        return dialogues
+    kept = unique_share(dialogues.acts) <= share if of == "dialogue" else _of_frequent(dialogues.acts, share)
+    return dialogues.chosen(kept)
+
+
+def _of_frequent(acts: IntArray, share: float) -> NDArray[np.bool_]:
+    counted = np.bincount(acts[acts != NO_ACT], minlength=TOKENS)
+    order = np.argsort(-counted, kind="stable")
+    allowed = np.zeros(TOKENS, dtype=np.bool_)
+    allowed[order[: int(share * np.count_nonzero(counted))]] = True
+    kept: NDArray[np.bool_] = (allowed[np.maximum(acts, 0)] | (acts == NO_ACT)).all(1)
+    return kept
+
+
+def unique_share(acts: IntArray) -> NDArray[np.float64]:
+    """How many of a dialogue's acts are different ones, as a share of its acts [shape=(B,)].
+
+    >>> unique_share(np.array([[1, 2, 1, 2], [1, 2, 252, -1]]))
+    array([0.5, 1. ])
+    """
+    ordered = np.sort(acts, axis=1)
+    new = np.ones_like(ordered, dtype=np.bool_)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    shares: NDArray[np.float64] = (new & (ordered != NO_ACT)).sum(1) / np.maximum(1, (acts != NO_ACT).sum(1))
+    return shares
 
 
 def _looked_up(contexts: tuple[Context, ...]) -> Contexts:

@@ -16,26 +16,24 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
-from threadpoolctl import threadpool_limits
 
 from apportion.environments.negotiation.expert_queries import Queue
-from apportion.environments.negotiation.vectorized.engine import NO_ACT, ParetoOptima, VectorizedGames
-from apportion.environments.negotiation.vectorized.scripts import NAMES as SCRIPTS
+from apportion.environments.negotiation.scripts import SCRIPTS
+from apportion.environments.negotiation.vectorized import NO_ACT, IntArray, ParetoOptima, ScriptPlayer, VectorizedGames
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json, digest, write_atomically
 from apportion.foundation.progress import Progress, silent
 from apportion.foundation.settings import problems
-from apportion.rlhf.negotiation.acquisition import annotate, begun, both_views, pick
+from apportion.rlhf.negotiation.acquisition import QueuePlayer, annotate, begun, both_views, pick
 from apportion.rlhf.negotiation.agent import agent_folder, write_agent
 from apportion.rlhf.negotiation.checkpoint import Tensors, TrainingCheckpoint, without_prefix
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole
+from apportion.rlhf.negotiation.data.dialogues import Dialogues
 from apportion.rlhf.negotiation.datasets import Material, digest_of
-from apportion.rlhf.negotiation.experts import QueuePlayer, ScriptPlayer
 from apportion.rlhf.negotiation.metrics import NegotiationMetrics, measure
 from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
 from apportion.rlhf.negotiation.model.player import NetworkPlayer
-from apportion.rlhf.negotiation.reinforce import ReinforceTraining, Rewards, fixed_player
+from apportion.rlhf.negotiation.reinforce import ReinforceTraining, Rewards
 from apportion.rlhf.negotiation.rng import chances, draws_of
 from apportion.rlhf.negotiation.self_play import Player, play
 from apportion.rlhf.negotiation.settings import NegotiatorSettings, SupervisedSettings
@@ -116,8 +114,6 @@ class Experiment:
                 f"{path}: not to be read as the settings of a training ({error}). Choose another output; or remove it "
                 "if these are the settings and the data that were begun with: it is made again."
             ) from None
-        if isinstance(begun, dict) and isinstance(begun.get("reinforce"), dict):
-            begun["reinforce"].pop("epochs", None)  # Written by versions that did not go on.
         if begun != chosen:
             raise InputError(
                 f"{path}: a training with other settings or other data was begun here. Give these back to go on with "
@@ -132,10 +128,6 @@ class Experiment:
         UnitError
             A gradient is not finite.
         """
-        with threadpool_limits(1, "blas"):  # Products of one seed are small: threads would wait for each other.
-            return self._train()
-
-    def _train(self) -> Weights:
         self.rows.clear()
         alice, bob = self._learned("own"), self._learned("own")
         examples = self._own_examples()
@@ -215,7 +207,7 @@ class Experiment:
         if settings.method == "rl+sl":
             assert examples is not None, "the settings refuse RL+SL from scratch"
             mixed = (settings.mixed, examples, settings.supervised, settings.network.dropout)
-        partner = fixed_player(bob, settings.reinforce)
+        partner = NetworkPlayer(bob, settings.reinforce.temperature)
         own = {name: tensor.clone() for name, tensor in alice.items()}
         return ReinforceTraining(
             own, partner, self.seeds, self.material.contexts, settings.reinforce, epoch, rewards, mixed
@@ -244,7 +236,7 @@ class Experiment:
         dialogues = Dialogues(*(found[name].numpy().astype(np.int64) for name in _PARTS))
         return Examples(dialogues, np.arange(len(dialogues)).reshape(seeds, -1))
 
-    def _expert(self, said: Whole) -> Player:
+    def _expert(self, said: IntArray) -> Player:
         expert = self.settings.acquisition.expert
         if expert == SL:
             return NetworkPlayer(self._learned("whole"), self.settings.reinforce.temperature)

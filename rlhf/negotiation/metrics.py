@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.vectorized.engine import NO_ACT, ParetoOptima
+from apportion.environments.negotiation.vectorized import NO_ACT, ParetoOptima
 from apportion.rlhf.negotiation.model.network import Weights
 from apportion.rlhf.negotiation.novelty import likely
 from apportion.rlhf.negotiation.self_play import Played

@@ -8,16 +8,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from apportion.environments.negotiation.vectorized.engine import NO_ACT, VectorizedGames
+from apportion.environments.negotiation.vectorized import NO_ACT, IntArray, VectorizedGames
 from apportion.foundation.errors import InputError
-from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
-from apportion.rlhf.negotiation.model.network import NEVER, Weights, act_scores, read
-from apportion.rlhf.negotiation.model.player import masked
+from apportion.rlhf.negotiation.data.dialogues import OWN
+from apportion.rlhf.negotiation.model.network import NEVER, Weights, act_logits, encode, masked_logprobs
 from apportion.rlhf.negotiation.rng import draws_of
 from apportion.rlhf.negotiation.self_play import seen
 from apportion.rlhf.negotiation.settings import Novelty
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 AT_ONCE = 512
 """Dialogues of a seed that are read together, which bounds the memory."""
 
@@ -38,9 +37,9 @@ class GameLogprobs:
         Which acts are one's own; the others' numbers say nothing.
     """
 
-    said: Floats
-    entropy: Floats
-    margin: Floats
+    said: FloatArray
+    entropy: FloatArray
+    margin: FloatArray
     own: NDArray[np.bool_]
 
 
@@ -50,49 +49,29 @@ def likely(weights: Weights, games: VectorizedGames, seeds: int) -> GameLogprobs
 
     Only acts that the rules allow have a share in the probability, as when Bob plays.
     """
-    dialogues = seen(games, 0).chosen(np.arange(len(games)).reshape(seeds, -1))
-    legal = legal_history(games).reshape(*dialogues.acts.shape, -1)
+    dialogues = seen(games, 0).by_seed(seeds)
+    legal = games.replayed(games.acts)[1].reshape(*dialogues.acts.shape, -1)
     parts = []
     for first in range(0, dialogues.acts.shape[1], AT_ONCE):
-        some = np.s_[:, first : first + AT_ONCE]
-        part = Dialogues(
-            dialogues.acts[some],
-            dialogues.roles[some],
-            dialogues.counts[some],
-            dialogues.values[some],
-            dialogues.taken[some],
-        )
-        parts.append(of_scores(_scores(weights, part), legal[some], part.acts))
+        part = dialogues.chosen(np.s_[:, first : first + AT_ONCE])
+        encoding = encode(weights, part)
+        logits = act_logits(weights, encoding.table, encoding.states[:, :, :-1])
+        parts.append(_of_logits(logits, legal[:, first : first + AT_ONCE], part.acts))
     own = (dialogues.roles == OWN) & (dialogues.acts != NO_ACT)
     said, entropy, margin = (np.concatenate([part[place] for part in parts], axis=1) for place in range(3))
     return GameLogprobs(said, entropy, margin, own)
 
 
-def _scores(weights: Weights, dialogues: Dialogues) -> torch.Tensor:
-    reading = read(weights, dialogues)
-    seeds, games, steps = dialogues.acts.shape
-    flat = reading.states[:, :, :steps].flatten(1, 2)
-    return act_scores(weights, reading.table, flat).view(seeds, games, steps, -1)
-
-
-def of_scores(scores: torch.Tensor, legal: NDArray[np.bool_], acts: Whole) -> tuple[Floats, Floats, Floats]:
-    """Log probability of the acts, entropy and margin, from scores of all acts [shape=(..., 253)]."""
-    logs = masked(scores, torch.from_numpy(legal)).double()
+def _of_logits(
+    logits: torch.Tensor, legal: NDArray[np.bool_], acts: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Log probability of the acts, entropy and margin, from logits of all acts [shape=(..., 253)]."""
+    logs = masked_logprobs(logits, torch.from_numpy(legal)).double()
     shares = logs.exp()
     said = torch.gather(logs, -1, torch.from_numpy(acts).clamp(min=0)[..., None])[..., 0]
     entropy = -(shares * logs.clamp(min=NEVER / 1e6)).sum(-1)
     best = shares.topk(2, dim=-1).values
     return said.numpy(), entropy.numpy(), (best[..., 0] - best[..., 1]).numpy()
-
-
-def legal_history(games: VectorizedGames) -> NDArray[np.bool_]:
-    """What was allowed at every act of games that are over [shape=(G, 20, 253)]."""
-    again = VectorizedGames(games.pools, games.starters, games.most_acts)
-    history = []
-    for turn in range(games.most_acts):
-        history.append(again.legal())
-        again.do(games.acts[:, turn])
-    return np.stack(history, axis=1)
 
 
 @dataclass(frozen=True)
@@ -107,10 +86,10 @@ class Scores:
         The act that decides it, one of Alice's; -1 where she said nothing.
     """
 
-    score: Floats
-    turn: Whole
+    score: FloatArray
+    turn: IntArray
 
-    def most_novel(self, count: int) -> Whole:
+    def most_novel(self, count: int) -> IntArray:
         """The games with the smallest scores, newest first [shape=(S, count)]; only those in which Alice acted.
 
         Raises

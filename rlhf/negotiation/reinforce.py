@@ -10,20 +10,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
+from apportion.environments.negotiation.vectorized import IntArray, ParetoOptima, Pools, VectorizedGames
 from apportion.rlhf.negotiation.checkpoint import Tensors, number, with_prefix, without_prefix
-from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
-from apportion.rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
-from apportion.rlhf.negotiation.model.network import Weights, act_scores, acting, read
-from apportion.rlhf.negotiation.model.one_game.player import OneGamePlayer, play_one_game
-from apportion.rlhf.negotiation.model.optimizer import BatchedSGD, check_finite
-from apportion.rlhf.negotiation.model.player import NetworkPlayer, masked
+from apportion.rlhf.negotiation.data.dialogues import OWN, Dialogues
+from apportion.rlhf.negotiation.model.losses import dropout, likelihood_loss, policy_loss
+from apportion.rlhf.negotiation.model.network import Weights, acting
+from apportion.rlhf.negotiation.model.optimizer import BatchedSGD
+from apportion.rlhf.negotiation.model.player import NetworkPlayer
 from apportion.rlhf.negotiation.rng import chances, draws_of, torch_draws_of
 from apportion.rlhf.negotiation.self_play import Played, Player, play
 from apportion.rlhf.negotiation.settings import MixedSettings, ReinforceSettings, SupervisedSettings
 from apportion.rlhf.negotiation.supervised import Examples
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 LEAST_SPREAD = 1e-4
 MOST_POINTS = 10
 
@@ -33,15 +32,15 @@ class Rewards:
     """The rewards of completed negotiations so far, of S seeds: their number, mean and squared distances from it."""
 
     count: int
-    mean: Floats
-    squares: Floats
+    mean: FloatArray
+    squares: FloatArray
 
     @classmethod
     def none(cls, seeds: int) -> Rewards:
         """Before the first game."""
         return cls(0, np.zeros(seeds), np.zeros(seeds))
 
-    def add(self, rewards: Floats) -> None:
+    def add(self, rewards: FloatArray) -> None:
         """One more game of every seed [shape=(S,)]."""
         self.count += 1
         apart = rewards - self.mean
@@ -49,12 +48,12 @@ class Rewards:
         self.squares = self.squares + apart * (rewards - self.mean)
 
     @property
-    def spread(self) -> Floats:
+    def spread(self) -> FloatArray:
         """Their standard deviation [shape=(S,)]."""
         return np.sqrt(self.squares / max(1, self.count))
 
 
-def advantages(rewards: Floats, so_far: Rewards, normalised: bool) -> Floats:
+def advantages(rewards: FloatArray, so_far: Rewards, normalised: bool) -> FloatArray:
     """r_A - mu_n of new games [shape=(S, G)], which count among the completed ones; ``so_far`` goes on.
 
     ``normalised`` divides by the standard deviation so far.
@@ -65,7 +64,7 @@ def advantages(rewards: Floats, so_far: Rewards, normalised: bool) -> Floats:
     return centred / np.maximum(LEAST_SPREAD, so_far.spread)[:, None] if normalised else centred
 
 
-def rewards_of(played: Played, kind: str, optima: ParetoOptima | None) -> Floats:
+def rewards_of(played: Played, kind: str, optima: ParetoOptima | None) -> FloatArray:
     """What Alice is paid for each game [shape=(S, G)]: her points, also with 1 for a Pareto-optimal deal (7.3).
 
     ``taken`` is the reference code's: the worth of what she takes, also where no deal comes of it.
@@ -80,37 +79,15 @@ def rewards_of(played: Played, kind: str, optima: ParetoOptima | None) -> Floats
     return points.reshape(played.seeds, -1)
 
 
-def act_rewards(dialogues: Dialogues, above: Floats, discount: float) -> Floats:
-    """Eq. 2: what each of Alice's acts is paid [shape=(S, G, T)], 0 for the other's; ``above`` is r_A - mu_n.
+def act_returns(dialogues: Dialogues, advantage: FloatArray, discount: float) -> FloatArray:
+    """Eq. 2: the return of each of Alice's acts [shape=(S, G, T)], 0 for the other's; ``advantage`` is r_A - mu_n.
 
     The exponent T - t counts all acts from act t to the last, both sides', ``end`` among them.
     """
     lengths = dialogues.lengths
     left = lengths[..., None] - 1 - np.arange(dialogues.acts.shape[-1])
     own = (left >= 0) & (dialogues.roles == OWN)
-    return np.where(own, discount ** np.maximum(left, 0) * above[..., None], 0.0)  # Eq. 2
-
-
-def policy_loss(
-    weights: Weights, dialogues: Dialogues, legal: NDArray[np.bool_], paid: Floats, temperature: float
-) -> Tensor:
-    """Minus the sum over acts of what they are paid times their log probability, a mean over games [shape=(S,)]."""
-    reading = read(weights, dialogues)
-    seeds, games, steps = dialogues.acts.shape
-    scores = act_scores(weights, reading.table, reading.states[:, :, :steps].flatten(1, 2))
-    own = torch.from_numpy((dialogues.roles == OWN) & (dialogues.acts >= 0))
-    allowed = torch.from_numpy(legal[:, :, :steps]) | ~own[..., None]
-    likely = masked(scores.view(seeds, games, steps, -1), allowed, temperature)
-    said = torch.gather(likely, -1, torch.from_numpy(dialogues.acts).clamp(min=0)[..., None])[..., 0]
-    worth = torch.where(own, said, 0.0) * torch.from_numpy(paid).float()
-    loss: Tensor = -worth.sum((1, 2)) / games
-    return loss
-
-
-def fixed_player(weights: Weights, settings: ReinforceSettings) -> NetworkPlayer | OneGamePlayer:
-    """A Bob who stays as he is in the games between two updates: compiled for one game a seed, else in products."""
-    kind = OneGamePlayer if settings.games_per_update == 1 else NetworkPlayer
-    return kind(weights, settings.temperature, lasting=True)
+    return np.where(own, discount ** np.maximum(left, 0) * advantage[..., None], 0.0)  # Eq. 2
 
 
 @dataclass(frozen=True)
@@ -136,12 +113,12 @@ class Contexts:
 class ReinforceTraining:
     """One epoch of N games by REINFORCE, which can be stopped after any update and gone on with.
 
-    ``weights`` are Alice's; she is compiled where ``bob`` is. Kept are they, ``done``, ``rewards`` and what was played:
-    ``acts`` [shape=(S, N, 20)], ``starters`` and ``rows`` (which context) [shape=(S, N)].
+    ``weights`` are Alice's. Kept are they, ``done``, ``rewards`` and what was played: ``acts`` [shape=(S, N, 20)],
+    ``starters`` and ``rows`` (which context) [shape=(S, N)].
     """
 
     weights: Weights
-    bob: Player | OneGamePlayer
+    bob: Player
     seeds: tuple[int, ...]
     contexts: Contexts
     settings: ReinforceSettings
@@ -149,16 +126,14 @@ class ReinforceTraining:
     rewards: Rewards
     mixed: tuple[MixedSettings, Examples, SupervisedSettings, float] | None = None
     done: int = 0
-    acts: Whole = field(init=False)
+    acts: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
-        kind = OneGamePlayer if isinstance(self.bob, OneGamePlayer) else NetworkPlayer
-        self.alice = kind(self.weights, 0.0 if self.settings.greedy else self.settings.temperature)
-        self.descent = BatchedSGD(
+        self.alice = NetworkPlayer(self.weights, 0.0 if self.settings.greedy else self.settings.temperature)
+        self.optimizer = BatchedSGD(
             self.weights, self.seeds, only=[name for name in sorted(self.weights) if acting(name)]
         )
-        if self.mixed is not None:
-            self.beside = LikelihoodDescent(self.weights, self.seeds, self.mixed[2].alpha)
+        self.supervised_optimizer = BatchedSGD(self.weights, self.seeds)
         shape = (len(self.seeds), self.settings.games)
         self.acts = np.full((*shape, 20), -1, dtype=np.int64)
         orders, starters = [], []
@@ -188,46 +163,33 @@ class ReinforceTraining:
         rows = self.rows[:, first:until].ravel()
         games = VectorizedGames(self.contexts.pools.chosen(rows), self.starters[:, first:until].ravel())
         draws = self._chances[:, first:until].reshape(-1, 20)
-        if isinstance(self.bob, OneGamePlayer):
-            assert isinstance(self.alice, OneGamePlayer), "both, or neither"
-            played = play_one_game(games, self.alice, self.bob, draws)
-        else:
-            assert isinstance(self.alice, NetworkPlayer), "both, or neither"
-            played = play(games, seeds, (self.alice, self.bob), draws, with_legal=True)
+        played = play(games, seeds, (self.alice, self.bob), draws)
         self.acts[:, first:until] = games.acts.reshape(seeds, -1, 20)
-        above = advantages(
-            rewards_of(played, settings.reward, self.contexts.optima.chosen(rows)), self.rewards, settings.normalised
-        )
-        self._learn(played, above, f"reinforcement, epoch {self.epoch}, game {first}")
-
-    def _learn(self, played: Played, above: Floats, when: str) -> None:
-        settings, dialogues = self.settings, played.seen_by(0)
-        if isinstance(self.alice, OneGamePlayer):
-            paid = act_rewards(dialogues, above, settings.discount)[:, 0]
-            lengths = self.alice.learn(played.games, paid, settings.temperature, settings.rate, settings.clip)
-            check_finite(torch.from_numpy(lengths), self.seeds, when)
-            return
-        dialogues = dialogues.cut()
-        paid = act_rewards(dialogues, above, settings.discount)
-        assert played.legal is not None
-        legal = played.legal.reshape(*dialogues.acts.shape[:2], 20, -1)
-        self.descent.step(
-            lambda: policy_loss(self.weights, dialogues, legal, paid, settings.temperature),
+        rewards = rewards_of(played, settings.reward, self.contexts.optima.chosen(rows))
+        dialogues = played.seen_by(0).cut()
+        returns = act_returns(dialogues, advantages(rewards, self.rewards, settings.normalised), settings.discount)
+        legal = games.replayed(games.acts)[1].reshape(*dialogues.counts.shape[:2], games.most_acts, -1)
+        self.optimizer.step(
+            lambda: policy_loss(self.weights, dialogues, legal, returns, settings.temperature),
             settings.rate,
             settings.clip,
-            when,
+            f"reinforcement, epoch {self.epoch}, game {first}",
         )
 
     def _supervised(self, count: int) -> None:
         assert self.mixed is not None
-        settings, examples, supervised, dropout = self.mixed
+        settings, examples, supervised, share = self.mixed
         size = min(supervised.batch, examples.size)
         picked = np.stack(
             [draws_of(s, "between", self.epoch, count).integers(0, examples.size, size) for s in self.seeds]
         )
-        left_out = Dropout(dropout, torch_draws_of(self.seeds, "between", self.epoch, count)) if dropout else None
-        when = f"supervised between, epoch {self.epoch}, update {count}"
-        self.beside.step(examples.batch(picked), left_out, settings.rate, settings.clip, when)
+        batch, drop = examples.batch(picked), dropout(share, torch_draws_of(self.seeds, "between", self.epoch, count))
+        self.supervised_optimizer.step(
+            lambda: likelihood_loss(self.weights, batch, supervised.alpha, drop),
+            settings.rate,
+            settings.clip,
+            f"supervised between, epoch {self.epoch}, update {count}",
+        )
 
     @property
     def total(self) -> int:
@@ -237,9 +199,7 @@ class ReinforceTraining:
     def played(self) -> VectorizedGames:
         """The games of the epoch, done again by their acts, of all seeds [shape=(S * N,)]."""
         games = VectorizedGames(self.contexts.pools.chosen(self.rows.ravel()), self.starters.ravel())
-        for turn in range(games.most_acts):
-            games.do(self.acts.reshape(-1, games.most_acts)[:, turn])
-        return games
+        return games.replayed(self.acts.reshape(-1, games.most_acts))[0]
 
     def state(self) -> Tensors:
         """Weights, what was played, the rewards so far and how far it is."""

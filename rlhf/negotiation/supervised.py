@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
+from apportion.environments.negotiation.vectorized import IntArray
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.checkpoint import Tensors, number, with_prefix, without_prefix
-from apportion.rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
-from apportion.rlhf.negotiation.model.likelihood.descent import Dropout, LikelihoodDescent
+from apportion.rlhf.negotiation.data.dialogues import Dialogues, joined
+from apportion.rlhf.negotiation.model.losses import dropout, likelihood_loss
 from apportion.rlhf.negotiation.model.network import Weights
+from apportion.rlhf.negotiation.model.optimizer import BatchedSGD
 from apportion.rlhf.negotiation.rng import draws_of, torch_draws_of
 from apportion.rlhf.negotiation.settings import SupervisedSettings
 
@@ -30,7 +32,7 @@ class Examples:
     """
 
     dialogues: Dialogues
-    rows: Whole
+    rows: IntArray
 
     @classmethod
     def shared(cls, dialogues: Dialogues, seeds: int) -> Examples:
@@ -48,7 +50,7 @@ class Examples:
         rows = len(self.dialogues) + np.arange(seeds * count).reshape(seeds, count)
         return Examples(joined([self.dialogues, more.flat()]), np.concatenate([self.rows, rows], axis=1))
 
-    def batch(self, picked: Whole) -> Dialogues:
+    def batch(self, picked: IntArray) -> Dialogues:
         """Some of every seed's, by their places in ``rows`` [shape=(S, B)]."""
         return self.dialogues.chosen(np.take_along_axis(self.rows, picked, axis=1)).cut()
 
@@ -63,7 +65,9 @@ def rates(settings: SupervisedSettings) -> list[float]:
     return found
 
 
-def epoch_batches(examples: Examples, seeds: tuple[int, ...], settings: SupervisedSettings, epoch: int) -> list[Whole]:
+def epoch_batches(
+    examples: Examples, seeds: tuple[int, ...], settings: SupervisedSettings, epoch: int
+) -> list[IntArray]:
     """Which dialogues each update of an epoch reads [shape=(S, B)], dialogues of like lengths together.
 
     Every seed has an order of its own; lengths are brought together so that little is padded, and the order of the
@@ -101,7 +105,7 @@ class SupervisedTraining:
                 f"{self.purpose}: no dialogue to learn from. Raise data.unique, give data.dialogues, or set "
                 "data.scratch = true to begin without any."
             )
-        self.descent = LikelihoodDescent(self.weights, self.seeds, self.settings.alpha, self.settings.momentum)
+        self.optimizer = BatchedSGD(self.weights, self.seeds, self.settings.momentum)
         self._rates = rates(self.settings)
         self._per_epoch = -(-self.examples.size // self.settings.batch)
 
@@ -119,20 +123,25 @@ class SupervisedTraining:
                 self.done += 1
                 yield self.done
 
-    def update(self, picked: Whole, rate: float) -> None:
+    def update(self, picked: IntArray, rate: float) -> None:
         """One update by some dialogues of every seed."""
-        dropout = Dropout(self.dropout, torch_draws_of(self.seeds, self.purpose, self.done)) if self.dropout else None
-        when = f"{self.purpose}, update {self.done}"
-        self.descent.step(self.examples.batch(picked), dropout, rate, self.settings.clip, when)
+        batch = self.examples.batch(picked)
+        drop = dropout(self.dropout, torch_draws_of(self.seeds, self.purpose, self.done))
+        self.optimizer.step(
+            lambda: likelihood_loss(self.weights, batch, self.settings.alpha, drop),
+            rate,
+            self.settings.clip,
+            f"{self.purpose}, update {self.done}",
+        )
 
     def state(self) -> Tensors:
         """Weights, momentum and how far it is."""
-        pace = with_prefix("pace", self.descent.pace)
-        return {**with_prefix("weights", self.weights), **pace, "done": number(self.done)}
+        velocity = with_prefix("velocity", self.optimizer.velocity)
+        return {**with_prefix("weights", self.weights), **velocity, "done": number(self.done)}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Go on from a state."""
-        for group, own in (("weights", self.weights), ("pace", self.descent.pace)):
+        for group, own in (("weights", self.weights), ("velocity", self.optimizer.velocity)):
             for name, tensor in without_prefix(group, state).items():
                 own[name].copy_(tensor)
         self.done = int(state["done"])

@@ -232,7 +232,7 @@ def check_whole(name: str) -> None:
     if (folder / ADAPTER).is_file() and not (folder / "config.json").is_file():
         raise InputError(
             f"policy {name!r}: the folder holds adapters, and a policy to align is a whole model. Put them into their "
-            f"base with `apportion merge {shlex.quote(name)} OUT` and give the folder OUT."
+            f"base with `apportion policy merge {shlex.quote(name)} OUT` and give the folder OUT."
         )
 
 

@@ -78,14 +78,16 @@ def merge_policy(name: str, out: Path, placement: Placement) -> Merged:
 def _check_adapters(name: str, folder: Path) -> None:
     check_path(folder)
     if not folder.is_dir():
-        raise InputError(f"policy {name!r}: no such folder. Give the folder of adapters that `apportion align` wrote.")
+        raise InputError(
+            f"policy {name!r}: no such folder. Give the folder of adapters that `apportion run --only align` wrote."
+        )
     if (folder / ADAPTER).is_file():
         return
     if (folder / "config.json").is_file():
         raise InputError(f"policy {name!r}: it holds no adapters and is a whole model already. Use it as it is.")
     raise InputError(
         f"policy {name!r}: the folder is no policy, it has no {ADAPTER}. Give the folder of adapters that "
-        "`apportion align` wrote (RUN/policy)."
+        "`apportion run --only align` wrote (RUN/policy)."
     )
 
 

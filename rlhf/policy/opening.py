@@ -1,4 +1,4 @@
-"""Opening a policy to speak with it: what `apportion align` wrote, or any causal language model by name or folder."""
+"""Opening a policy to speak with it: a run's adapters, or any causal language model by name or folder."""
 
 from __future__ import annotations
 
@@ -80,6 +80,6 @@ def base_of(folder: Path) -> str:
     if not (folder / BASE).is_dir():
         raise InputError(
             f"policy {str(folder)!r}: the folder {BASE!r} with its base is not in it. Copy the whole folder that "
-            "`apportion align` wrote."
+            "`apportion run --only align` wrote."
         )
     return str(folder / BASE)

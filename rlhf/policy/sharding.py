@@ -101,15 +101,15 @@ def check_sharding(settings: AlignSettings, processes: int) -> None:
         raise InputError("accelerate: 'tiny' is too small to be dealt out. Set accelerate = 'data_parallel'.")
     if settings.response_turns > 1:
         raise InputError(
-            "reply_turns: responses of several turns end at different times, which processes that share weights "
-            "cannot wait for. Set accelerate = 'data_parallel', or reply_turns = 1 without an environment."
+            "max_turns: responses of several turns end at different times, which processes that share weights "
+            "cannot wait for. Set accelerate = 'data_parallel', or max_turns = 1 without an environment."
         )
-    uneven = settings.batch % settings.minibatch or settings.minibatch % processes
+    uneven = settings.batch_size % settings.mini_batch_size or settings.mini_batch_size % processes
     # The settings see to it for the others, whose processes take equal parts in any case.
     if settings.algorithm == "ppo" and uneven:
         raise InputError(
-            f"minibatch = {settings.minibatch}: with weights that are dealt out it has to divide batch "
-            f"({settings.batch}) and be a multiple of the {processes} processes."
+            f"mini_batch_size = {settings.mini_batch_size}: with weights that are dealt out it has to divide "
+            f"batch_size ({settings.batch_size}) and be a multiple of the {processes} processes."
         )
 
 

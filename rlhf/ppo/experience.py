@@ -33,11 +33,11 @@ class Experience:
 def minibatches(rollout: Rollout, settings: AlignSettings) -> tuple[Tensor, ...]:
     """Row numbers [shape=(b,)] int64 of each optimizer step of one pass, in random order.
 
-    With ``length_buckets`` a minibatch holds responses of like length, and the minibatches come in random order.
+    With ``group_by_length`` a minibatch holds responses of like length, and the minibatches come in random order.
     """
-    order = torch.randperm(settings.batch)
-    count = -(-settings.batch // settings.minibatch)
-    if not settings.length_buckets:
+    order = torch.randperm(settings.batch_size)
+    count = -(-settings.batch_size // settings.mini_batch_size)
+    if not settings.group_by_length:
         return torch.chunk(order, count)
     sizes = rollout.attention.sum(dim=1).cpu()[order]
     buckets = torch.chunk(order[torch.argsort(sizes, stable=True)], count)
@@ -46,8 +46,8 @@ def minibatches(rollout: Rollout, settings: AlignSettings) -> tuple[Tensor, ...]
 
 def micro_batches(rollout: Rollout, rows: Tensor, settings: AlignSettings) -> Iterator[Tensor]:
     """``rows`` in the parts that go through the model at once, each on the rollout's device."""
-    size = settings.micro_batch or settings.minibatch
-    if settings.length_buckets:
+    size = settings.micro_batch_size or settings.mini_batch_size
+    if settings.group_by_length:
         rows = rows[torch.argsort(rollout.attention.sum(dim=1).cpu()[rows], stable=True)]
     for part in torch.split(rows, size) if len(rows) else ():
         yield part.to(rollout.tokens.device)

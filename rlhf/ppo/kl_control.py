@@ -22,4 +22,4 @@ class KLControl:
         if self._settings.kl_controller == "fixed":
             return
         error = min(max(divergence / self._settings.kl_target - 1, -0.2), 0.2)
-        self.coefficient *= 1 + error * self._settings.batch / self._settings.kl_horizon
+        self.coefficient *= 1 + error * self._settings.batch_size / self._settings.kl_horizon

@@ -59,7 +59,7 @@ class PPO:
     settings : AlignSettings
         Sizes and weights.
     partner : Partner or None
-        The other side of responses of several turns (``settings.reply_turns``); None where a response is one turn.
+        The other side of responses of several turns (``settings.max_turns``); None where a response is one turn.
     dialogues : sequence of Tensor [shape=(L,)], int64
         Token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``.
     processes : Processes or None
@@ -122,7 +122,7 @@ class PPO:
                     raise UnitError(gamed(self.settings, step, reason))
                 if checkpoints:
                     checkpoints.save(step, self.state(), metrics, self.alarms.calm)
-                rate = self.settings.batch / (time.perf_counter() - started)
+                rate = self.settings.batch_size / (time.perf_counter() - started)
                 progress(step, self.settings.steps, progress_line("ppo", step, measured, rate))
         except UnitError as error:
             last_good = checkpoints.kept() if checkpoints else None
@@ -136,7 +136,7 @@ class PPO:
         UnitError
             A reward or a loss that is not a finite number.
         """
-        places = self.processes.broadcast([next(self.order) for _ in range(self.settings.batch)])
+        places = self.processes.broadcast([next(self.order) for _ in range(self.settings.batch_size)])
         contexts = [self.contexts[place] for place in places[self.processes.contiguous_part(len(places))]]
         with finite_probabilities():
             sampled = self._sample(contexts)
@@ -156,7 +156,7 @@ class PPO:
                 "order": self.order.left,
                 "dialogue_order": self.update.dialogue_order.left,
                 "score_norm": self.score_norm.moments,
-                "kl_coefficient": self.kl_control.coefficient,
+                "beta": self.kl_control.coefficient,
                 "alarms": self.alarms.state(),
             },
         )
@@ -170,7 +170,7 @@ class PPO:
         self.order.left = [int(index) for index in plain["order"]]
         self.update.dialogue_order.left = [int(index) for index in plain["dialogue_order"]]
         self.score_norm = ScoreNorm(*plain["score_norm"])
-        self.kl_control = KLControl(self.settings, float(plain["kl_coefficient"]))
+        self.kl_control = KLControl(self.settings, float(plain["beta"]))
         self.alarms.load_state(plain["alarms"])
 
     def _resume(self, checkpoints: Checkpoints, metrics: Metrics) -> int:
@@ -217,7 +217,7 @@ class PPO:
         if (limit := settings.reward_clip) is not None:
             scores = [min(max(score, -limit), limit) for score in scores]
         cost = self.kl_control.coefficient
-        rewards = token_rewards(scores, divergence, rollout, cost, settings.kl_clip, settings.reward_at)
+        rewards = token_rewards(scores, divergence, rollout, cost, settings.kl_clip, settings.reward_placement)
         advantages, returns = estimate_advantages(rewards, values, rollout.mask, settings.gamma, settings.gae_lambda)
         observed = {
             "kl": float(divergence.sum(dim=1).mean()),
@@ -227,7 +227,7 @@ class PPO:
             "sameness": sameness(rollout.replies, rollout.mask, places),
         }
         if settings.kl_controller == "adaptive":
-            observed["kl_coefficient"] = cost
+            observed["beta"] = cost
         self.kl_control.update(observed["kl"])
         return Experience(rollout, logp, values, whiten(advantages, rollout.mask), returns), observed
 
@@ -235,7 +235,7 @@ class PPO:
         """Log-probability, value, entropy and reference log-probability of every token [shape=(B, L)]."""
         self.actor.eval()
         batch: tuple[Tensor, ...] = ()
-        cut = self.settings.length_buckets
+        cut = self.settings.group_by_length
         here = torch.arange(len(rollout.mask))[self.processes.contiguous_part(len(rollout.mask))]
         for part in micro_batches(rollout, here, self.settings):
             rows = rollout.rows(part, cut)

@@ -15,9 +15,9 @@ def token_rewards(
     scores: Sequence[float],
     divergence: Tensor,
     rollout: Rollout,
-    kl_coefficient: float,
+    beta: float,
     kl_clip: float | None = None,
-    reward_at: Literal["turn", "response"] = "turn",
+    reward_placement: Literal["turn", "response"] = "turn",
 ) -> Tensor:
     """Rewards [shape=(B, L)] float: the divergence's cost at every token, the scores where turns or responses end.
 
@@ -29,17 +29,17 @@ def token_rewards(
         log pi - log pi_reference of each sampled token, whose sum over a reply estimates the KL divergence of Eq. 1.
     rollout : Rollout
         The policy's tokens, and where its turns end.
-    kl_coefficient : float
+    beta : float
         What a nat costs.
     kl_clip : float or None
         Largest divergence of a token, either way, that is charged for.
-    reward_at : str
+    reward_placement : str
         ``turn`` pays each score at the last token of its turn, ``response`` their sum at the response's last token.
     """
     charged = divergence if kl_clip is None else divergence.clamp(-kl_clip, kl_clip)
-    rewards = -kl_coefficient * charged * rollout.mask  # Eq. 1, LLM-GELI
+    rewards = -beta * charged * rollout.mask  # Eq. 1, LLM-GELI
     rows, columns = rollout.turn_ends.unbind(dim=1)
-    if reward_at == "response":
+    if reward_placement == "response":
         last = torch.zeros(len(rewards), dtype=torch.int64, device=rewards.device)
         columns = last.scatter_reduce(0, rows, columns, "amax")[rows]
     paid = torch.tensor(scores, dtype=rewards.dtype, device=rewards.device)

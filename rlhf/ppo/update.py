@@ -88,7 +88,7 @@ class PPOUpdate:
         return means if limit is None else {**means, "updates": float(updates)}
 
     def _minibatches(self, rollout: Rollout) -> Iterator[Tensor]:
-        for _ in range(self.settings.inner_epochs):
+        for _ in range(self.settings.ppo_epochs):
             yield from self.processes.broadcast(minibatches(rollout, self.settings))
 
     def _gradient(self, number: int, experience: Experience, minibatch: Tensor) -> dict[str, float]:
@@ -100,7 +100,7 @@ class PPOUpdate:
             sums["sampled_kl"] = 0.0
         here = minibatch[self.processes.contiguous_part(len(minibatch))]
         for part in micro_batches(experience.rollout, here, self.settings):
-            rows = experience.rows(part, self.settings.length_buckets)
+            rows = experience.rows(part, self.settings.group_by_length)
             loss, divergence = self._loss(rows)
             # Means over tokens: a micro-batch counts as much as it holds of the minibatch's tokens.
             share = rows.rollout.mask.sum() / tokens
@@ -134,7 +134,7 @@ class PPOUpdate:
         return loss, sampled_divergence(now.logp.detach(), rows.logp, rows.rollout.mask)
 
     def _pretrain(self, number: int) -> float:
-        places = self.processes.broadcast([next(self.dialogue_order) for _ in range(self.settings.pretrain_batch)])
+        places = self.processes.broadcast([next(self.dialogue_order) for _ in range(self.settings.pretrain_batch_size)])
         every = [self.dialogues[place] for place in places]
         here = every[self.processes.contiguous_part(len(every))]
         if not here:

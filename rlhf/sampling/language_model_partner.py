@@ -51,7 +51,7 @@ class LanguageModelPartnerSettings(LLMSettings):
     """The model that answers the policy, and how it is asked."""
 
     prompt: str = Field(default="partner", min_length=1, description="partner, or the path of a text file of your own")
-    attempts: int = Field(
+    max_reply_attempts: int = Field(
         default=3, ge=1, le=10, description="times it is asked, its mistake shown to it, before the training stops"
     )
     shown_turns: int = Field(default=40, ge=1, description="most turns of the dialogue that it is shown, the last ones")
@@ -116,10 +116,10 @@ class LanguageModelPartner(LivePartner):
     def _asked(self, dialogue: Dialogue) -> str | None:
         request = request_of(dialogue, self._settings)
         try:
-            return ask_until_usable(self._asker.complete, request, read_answer, self._settings.attempts)
+            return ask_until_usable(self._asker.complete, request, read_answer, self._settings.max_reply_attempts)
         except NoUsableReplyError as error:
             raise UnitError(
-                f"{error} Ask more often with {CALLED}.attempts, or use another model. Its last reply was: "
+                f"{error} Ask more often with {CALLED}.max_reply_attempts, or use another model. Its last reply was: "
                 f"{error.replies[-1].reply[:300]!r}",
                 error.evidence,
             ) from None

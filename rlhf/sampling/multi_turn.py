@@ -148,7 +148,7 @@ def interjection(policy: Policy, text: str) -> tuple[int, ...]:
     if end <= before or whole[:end] != answered[:end]:
         raise InputError(
             f"policy {policy.name!r}: its chat template does not end an assistant's turn with an end mark, so "
-            "responses of several turns cannot be put together. Set reply_turns = 1 or choose another model."
+            "responses of several turns cannot be put together. Set max_turns = 1 or choose another model."
         )
     return whole[end:]
 

@@ -31,7 +31,7 @@ class PolicyPartnerSettings(Window, Placement):
         "an alignment has written",
     )
     greedy: bool = Field(default=False, description="the most likely answer each time, in place of a drawn one")
-    batch: int = Field(default=24, ge=1, description="dialogues that are answered at once")
+    batch_size: int = Field(default=24, ge=1, description="dialogues that are answered at once")
 
     def identity(self) -> dict[str, Any]:
         """All of it; a folder counts by its content as well."""
@@ -78,8 +78,8 @@ class PolicyPartner(LivePartner):
         """
         contexts = [self._context(dialogue) for dialogue in dialogues]
         said: list[str | None] = []
-        for start in range(0, len(contexts), self._settings.batch):
-            said += self._drawn(contexts[start : start + self._settings.batch])
+        for start in range(0, len(contexts), self._settings.batch_size):
+            said += self._drawn(contexts[start : start + self._settings.batch_size])
         return said
 
     def _drawn(self, contexts: Sequence[DialogueContext]) -> list[str | None]:

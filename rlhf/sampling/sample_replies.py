@@ -92,11 +92,11 @@ def _answers(
     policy: Policy, model: PeftModel, contexts: Sequence[DialogueContext], reward: Reward, settings: AlignSettings
 ) -> tuple[list[str], list[float | None]]:
     replies: list[str] = []
-    for start in range(0, len(contexts), settings.batch):
+    for start in range(0, len(contexts), settings.batch_size):
         rollout = sample_replies(
             policy,
             model,
-            contexts[start : start + settings.batch],
+            contexts[start : start + settings.batch_size],
             max_new_tokens=settings.max_new_tokens,
             temperature=None,
         )

@@ -35,7 +35,7 @@ class Refiner(Protocol):
 
 @dataclass(frozen=True)
 class TrainedRefiner:
-    """The Refiner in a folder of `refine train`; what it draws is decided by the step and by what it reads.
+    """The Refiner in a folder of `train refiner`; what it draws is decided by the step and by what it reads.
 
     Its weights are loaded when it is first asked, once for a process.
     """
@@ -119,7 +119,7 @@ def _card(folder: Path) -> dict[str, Any]:
             raise ValueError("no adapters, or not the card of a Refiner")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"refiner@{folder}: no trained Refiner there ({CARD}: {error}). Make one with `refine train`, and name its "
+            f"refiner@{folder}: no trained Refiner there ({CARD}: {error}). Train one with `train refiner`, name its "
             "output."
         ) from None
     found: dict[str, Any] = card

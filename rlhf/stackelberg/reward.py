@@ -100,7 +100,7 @@ def counted(instance: Instance, k: int) -> Instance:
     if len(instance.desired) < k or len(instance.undesired) < k:
         raise InputError(
             f"turn {instance.name!r} has {len(instance.desired)} desired and {len(instance.undesired)} undesired "
-            f"answers, and k = {k}. Lower k, or let the model name {k} of each: `refine instances` with that many."
+            f"answers, and k = {k}. Lower k, or let the model name {k} of each: `train refiner-data` with that many."
         )
     return replace(instance, desired=instance.desired[:k], undesired=instance.undesired[:k])
 
@@ -130,7 +130,7 @@ def measurer_of(settings: MeasurerSettings, cache: Path | None = None) -> Logpro
     asker = LLMSession(settings.server, cache=cache, budget_usd=settings.budget_usd, called=called, too_long=_TOO_LONG)
     asker.check()
     return ServedMeasurer(
-        asker.complete, ServerPromptFormat(settings.server, settings.way, subject="a follower's answer")
+        asker.complete, ServerPromptFormat(settings.server, settings.endpoint, subject="a follower's answer")
     )
 
 

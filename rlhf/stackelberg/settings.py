@@ -24,14 +24,14 @@ REWARD = "stackelberg"
 """The name of our reward among those of an alignment (`apportion.rlhf.plugins.REWARDS`)."""
 PAPER_ALIGN: Mapping[str, Any] = {
     "policy": REFINER,
-    "group": 8,
+    "num_generations": 8,
     "clip": 0.2,
-    "kl_coefficient": 0.04,
+    "beta": 0.04,
     "lr": 1e-6,
-    "inner_epochs": 1,
-    "batch": 64,
-    "minibatch": 64,
-    "micro_batch": 8,
+    "ppo_epochs": 1,
+    "batch_size": 64,
+    "mini_batch_size": 64,
+    "micro_batch_size": 8,
     "score_norm": False,
     "temperature": 1.0,
     "max_context_tokens": 4096,
@@ -47,7 +47,16 @@ PAPER_ALIGN: Mapping[str, Any] = {
 over it, temperature, alpha, the layers and lengths are not said there, and are usual ones for a model of 7B."""
 OURS = (
     *("algorithm", "reward", "reward_settings", "reward_model", "reward_method", "prompts", "environment"),
-    *("environment_settings", "reply_turns", "partner", "partner_settings", "reward_at", "steps", "epochs", "enabled"),
+    *(
+        "environment_settings",
+        "max_turns",
+        "partner",
+        "partner_settings",
+        "reward_placement",
+        "steps",
+        "epochs",
+        "enabled",
+    ),
 )
 """Settings of an alignment that follow from those of the training, and are not given."""
 
@@ -61,9 +70,9 @@ class MeasurerSettings(Settings):
     server: LLMSettings | None = Field(
         default=None,
         description="in its place a model at a server that tells the probabilities of a prompt (vLLM), as a table with "
-        "model, base_url, send_to and whatever else asks a language model",
+        "model, base_url, allow_host and whatever else asks a language model",
     )
-    way: Way = Field(
+    endpoint: Way = Field(
         default="chat", description="of that server: chat (vLLM's prompt_logprobs) or completions (echo with logprobs)"
     )
     budget_usd: float | None = Field(
@@ -109,7 +118,7 @@ class ImpactSettings(Settings):
 class RewardSettings(Settings):
     """The reward ``stackelberg`` of an alignment: the turns, who stands for their followers, and how it is counted."""
 
-    instances: Path = Field(description="the file of turns, with intents, that `refine instances` wrote")
+    instances: Path = Field(description="the file of turns, with intents, that `train refiner-data` wrote")
     k: int = Field(default=K, ge=1, description="desired and undesired answers of each turn that are counted")
     stages: Stages = Field(
         default="two", description="two: a Refiner rewrites what was said; one: the policy itself speaks"
@@ -149,7 +158,7 @@ class RefineSettings(Settings):
     @property
     def aligned(self) -> dict[str, Any]:
         """What an alignment gets of ``align``, filled up with the paper's; beside ``tiny`` with rates of its own."""
-        left = ("policy", "lr", "kl_coefficient", "dtype", "max_context_tokens", "max_new_tokens")
+        left = ("policy", "lr", "beta", "dtype", "max_context_tokens", "max_new_tokens")
         tiny = self.align.get("policy") == "tiny"
         paper = {name: value for name, value in PAPER_ALIGN.items() if not (tiny and name in left)}
         lora = {**paper["lora"], **self.align.get("lora", {})}

@@ -27,7 +27,7 @@ from apportion.rlhf.stackelberg.instances.sources import turns_of
 from apportion.rlhf.stackelberg.refiner import CARD
 from apportion.rlhf.stackelberg.reward import StackelbergReward, counted, measurer_of, reward_with
 from apportion.rlhf.stackelberg.settings import RefineSettings, RewardSettings
-from apportion.rlhf.stackelberg.validation import HeldOut, measured, split
+from apportion.rlhf.stackelberg.validation import TestSet, measured, split
 
 LEARNED, UNSEEN, CURVE, METRICS = "learned.jsonl", "held_out.jsonl", "curve.json", "metrics.json"
 PROBABILITIES = "probabilities.sqlite"
@@ -42,7 +42,7 @@ class TrainedRefiner:
     """What a training has left: the folder, the curve on held-out turns, and the last step's metrics by name."""
 
     folder: Path
-    curve: tuple[HeldOut, ...]
+    curve: tuple[TestSet, ...]
     last: dict[str, float]
     turns: int
 
@@ -108,7 +108,7 @@ def train_refiner(
         if unseen:
             write_instances(out / UNSEEN, unseen)
         align = settings.align_settings(out / LEARNED, 1)
-        a_step = align.batch // align.group
+        a_step = align.batch_size // align.num_generations
         steps = math.ceil(len(learned) / a_step)
         align = settings.align_settings(out / LEARNED, steps * settings.epochs)
         told(f"{len(learned):,} turns to learn from, {len(unseen):,} held out; {steps:,} steps an epoch")
@@ -170,7 +170,7 @@ def _align(
     return last
 
 
-def _curve(settings: RefineSettings, align: AlignSettings, unseen: Sequence[Instance]) -> tuple[HeldOut, ...]:
+def _curve(settings: RefineSettings, align: AlignSettings, unseen: Sequence[Instance]) -> tuple[TestSet, ...]:
     """The reward on held-out turns before the training and after each epoch."""
     from apportion.rlhf.policy.opening import open_policy
 

@@ -23,7 +23,7 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class TestSet:
     """One epoch on held-out turns; ``epoch`` 0 is the Refiner before any learning.
 
     ``reward`` and ``deviation`` are the mean and the standard deviation over all replies, ``within`` the mean over
@@ -96,13 +96,13 @@ def speeches(
 
 def measured(
     epoch: int, policy: Policy, instances: Sequence[Instance], window: Window, reward: StackelbergReward, samples: int
-) -> HeldOut:
+) -> TestSet:
     """One epoch's row; every epoch draws by the same numbers."""
     said = speeches(policy, instances, window, reward.settings.stages, "held out", samples)
     scores = [reward.of(reward.instances[one.name], words) for one, words in zip(instances, said, strict=True)]
     unrefined = [reward.of(reward.instances[one.name], [one.said])[0] for one in instances]
     every = [score for row in scores for score in row]
-    return HeldOut(
+    return TestSet(
         epoch,
         len(instances),
         fmean(every),

@@ -13,7 +13,7 @@ from apportion.rlhf.training.run import Run
 
 def updates_a_step(settings: AlignSettings) -> int:
     """Optimizer steps of one step."""
-    return 1 if settings.algorithm == "sft" else settings.inner_epochs * settings.batch // settings.minibatch
+    return 1 if settings.algorithm == "sft" else settings.ppo_epochs * settings.batch_size // settings.mini_batch_size
 
 
 def group_arguments(run: Run, folder: Path) -> Any:
@@ -25,10 +25,10 @@ def group_arguments(run: Run, folder: Path) -> Any:
     settings = run.settings
     config = GRPOConfig if settings.algorithm == "grpo" else RLOOConfig
     arguments = config(
-        **_shared(run, folder, settings.minibatch),
-        steps_per_generation=settings.batch // (settings.at_once * settings.processes),
-        num_generations=settings.group,
-        num_iterations=settings.inner_epochs,
+        **_shared(run, folder, settings.mini_batch_size),
+        steps_per_generation=settings.batch_size // (settings.at_once * settings.processes),
+        num_generations=settings.num_generations,
+        num_iterations=settings.ppo_epochs,
         beta=settings.divergence_weight,
         epsilon=settings.clip,
         max_completion_length=settings.max_new_tokens,
@@ -47,7 +47,7 @@ def group_arguments(run: Run, folder: Path) -> Any:
 def supervised_arguments(run: Run, folder: Path) -> SFTConfig:
     """An SFTConfig for token ids and labels that are ready; a step is one update from ``batch`` turns."""
     arguments = SFTConfig(
-        **_shared(run, folder, run.settings.batch),
+        **_shared(run, folder, run.settings.batch_size),
         train_sampling_strategy="sequential",
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},

@@ -85,7 +85,7 @@ def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> D
         for number, context in enumerate(contexts)
     ]
     return Dataset.from_list(rows).select(
-        [next(order) for _ in range(settings.steps * settings.batch // settings.group)]
+        [next(order) for _ in range(settings.steps * settings.batch_size // settings.num_generations)]
     )
 
 
@@ -130,7 +130,7 @@ class _Group(AdapterSaving):
         with _sampling(self.model), finite_probabilities():
             output: dict[str, Any] = parent._generate_and_score_completions(inputs)
             self.observed = self._observe(output)
-        if self.ends and self.settings.reward_at == "turn":
+        if self.ends and self.settings.reward_placement == "turn":
             output["advantages"] = self._turn_advantages(output["completion_ids"])
         return output
 
@@ -169,7 +169,7 @@ class _Group(AdapterSaving):
 
     def _turn_advantages(self, tokens: Tensor) -> Tensor:
         """Advantages [shape=(B, L)]; a group may lie across processes."""
-        everywhere = turn_advantages(gather_object(self.reward.turns), self.settings.group)
+        everywhere = turn_advantages(gather_object(self.reward.turns), self.settings.num_generations)
         first = self.accelerator.process_index * len(tokens)
         here = everywhere[first : first + len(tokens)]
         return spread_over_tokens(here, self.ends, tokens.shape[1]).to(tokens.device)

@@ -146,7 +146,7 @@ class StepCallback(TrainerCallback):
     def _tell(self, step: int) -> None:
         now = time.perf_counter()
         settings = self.run.settings
-        line = progress_line(settings.algorithm, step, self._metrics, settings.batch / (now - self._since))
+        line = progress_line(settings.algorithm, step, self._metrics, settings.batch_size / (now - self._since))
         self._since = now
         self.run.progress(step, settings.steps, line)
 

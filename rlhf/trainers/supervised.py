@@ -56,7 +56,7 @@ def train_supervised(
     if not examples:
         raise UnitError("the target answers nobody in words, so there is nothing for sft to learn. Add sessions.")
     order = ShuffledOrder(len(examples), generator=torch.Generator().manual_seed(run.seed))
-    steps = run.settings.steps * run.settings.batch
+    steps = run.settings.steps * run.settings.batch_size
     checkpoints = trainer_checkpoints(run)
     with trainer_folder(run, checkpoints) as folder:
         trainer = _SFT(

@@ -50,7 +50,7 @@ def gamed(settings: AlignSettings, step: int, reason: str) -> str:
     """Why a run was stopped in ``step``, and what to do about it."""
     return (
         f"{settings.algorithm.upper()} step {step}: stopped, the policy games its reward. {reason}. Raise "
-        f"kl_coefficient (now {settings.divergence_weight:g}), lower lr (now {settings.learning_rate:g}), or train the "
+        f"beta (now {settings.divergence_weight:g}), lower lr (now {settings.learning_rate:g}), or train the "
         "reward model on more sessions; if this is what you want, raise the limit (0 turns an alarm off)."
     )
 
@@ -110,12 +110,12 @@ def _repeated(limits: AlarmSettings, start: float, now: float) -> str | None:
 
 
 def _same(limits: AlarmSettings, start: float, now: float) -> str | None:
-    rise = limits.sameness_rise
+    rise = limits.self_similarity_rise
     if not rise or now <= start + rise:
         return None
     return (
         f"sameness: {now:.0%} of a reply's token pairs are in a reply to another context, {start:.0%} at the start "
-        f"(alarms.sameness_rise = {rise:g})"
+        f"(alarms.self_similarity_rise = {rise:g})"
     )
 
 

@@ -135,9 +135,9 @@ def estimate(shape: Shape, settings: AlignSettings, reader: Reader | None = None
     """
     w = 2 if settings.dtype == "bfloat16" else 4
     tokens = settings.max_context_tokens + settings.max_new_tokens
-    share = -(-settings.batch // settings.processes)
-    minibatch = -(-settings.minibatch // settings.processes)
-    once = min(settings.micro_batch or settings.minibatch, minibatch)
+    share = -(-settings.batch_size // settings.processes)
+    minibatch = -(-settings.mini_batch_size // settings.processes)
+    once = min(settings.micro_batch_size or settings.mini_batch_size, minibatch)
     wide = (3 * shape.intermediate + 4 * shape.hidden) * w
     kept, last = _kept(shape, settings, wide, tokens * w)
     cache = 2 * shape.layers * shape.kv_width * share * tokens * w
@@ -183,7 +183,7 @@ def table() -> list[str]:
     rows: list[tuple[str, dict[str, Any]]] = [
         ("one card", {}),
         ("one card, `gradient_checkpointing = false`", keeping),
-        ("one card, `gradient_checkpointing = false`, `micro_batch = 4`", {**keeping, "micro_batch": 4}),
+        ("one card, `gradient_checkpointing = false`, `micro_batch_size = 4`", {**keeping, "micro_batch_size": 4}),
         ("one card, prompts of 192, replies of 64", short),
         ("four cards, `data_parallel`", four),
         ("four cards, `data_parallel`, `gradient_checkpointing = false`", {**four, **keeping}),

@@ -49,7 +49,7 @@ def items_of_dialogues(
     if other := [one.name for one in criteria.criteria if one.kind != "turns" and one.about != "dialogue"]:
         raise InputError(
             f"{corpus.root}: {other[0]!r} is asked of several responses to a context, and a corpus has one. Let "
-            "policies answer it (`apportion generate`), and make the study of their responses."
+            "policies answer it (`apportion policy generate`), and make the study of their responses."
         )
     episodes = _episodes(corpus, targets)
     if most is not None and most < len(episodes):

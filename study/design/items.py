@@ -168,7 +168,7 @@ def items_of(
     """
     policies = list(dict.fromkeys(table["policy"].to_pylist()))
     if not policies:
-        raise InputError("no responses: the table has no row. Write it again with `apportion generate`.")
+        raise InputError("no responses: the table has no row. Write it again with `apportion policy generate`.")
     if base is not None and criteria.asks_turns_alone:
         raise InputError(f"base {base!r}: turns alone are rated, and no policy's responses. Leave the base out.")
     if base is not None and base not in policies:

@@ -119,7 +119,7 @@ def preview(choice: JudgeChoice, count: int) -> Preview:
     llm = choice.settings
     with prefixed(choice.called("model")), kept_replies(llm, choice.cache, choice.chosen.recorded) as kept:
         left = [request for question in choice.questions() if kept(request := question.request(llm)) is None]
-    consent = f"{choice.called('send_to')} {llm.consent_host or llm.host}"
+    consent = f"{choice.called('allow_host')} {llm.consent_host or llm.host}"
     return Preview(llm, tuple(left[:count]), len(left), consent, choice.called("preview"))
 
 

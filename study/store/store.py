@@ -118,7 +118,7 @@ class Store:
 
         Raises
         ------
-        KnownError
+        StudyStoreError
             Somebody with that id is there already.
         FullError
             The study has no public link, or it has let in as many as it may; every item has the people it needs.

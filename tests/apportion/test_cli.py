@@ -1,12 +1,16 @@
 """The command line in this process: arguments, help and inspect; tests/behaviour runs whole commands."""
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 
 from apportion.cli import cli, main
+from apportion.pipeline.engine.stage_selection import stages_called
 from apportion.pipeline.stages.registry import STAGES
 from tests.behaviour.command import ROOT, environment
 from tests.behaviour.small import write_small_corpus
@@ -19,11 +23,47 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
     return ended.value.code, out, err
 
 
-def test_every_stage_has_its_command_and_every_command_its_help(capsys):
-    for name in {stage.cli for stage in STAGES} | set(cli.commands):
-        code, out, _ = run(capsys, *name.split(), "--help")
-        assert code == 0
-        assert f"Usage: apportion {name}" in out
+def commands(group: click.Group = cli, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command, by its words."""
+    for name, command in group.commands.items():
+        yield (*words, name), command
+        if isinstance(command, click.Group):
+            yield from commands(command, (*words, name))
+
+
+def test_few_words_are_listed():
+    assert len(cli.commands) <= 17
+
+
+@pytest.mark.parametrize("words", [words for words, _ in commands()], ids=" ".join)
+def test_help_fits_one_screen(capsys, monkeypatch, words):
+    monkeypatch.setenv("COLUMNS", "110")
+    code, out, _ = run(capsys, *words, "--help")
+    assert code == 0 and f"Usage: apportion {' '.join(words)}" in out
+    assert len(out.splitlines()) <= 45 and not out.endswith("...")
+
+
+def test_commands_named_in_help_exist(capsys):
+    for words, command in (((), cli), *commands()):
+        for line in re.findall(r"`apportion ([^`]*)`", f"{command.help} {command.epilog}"):
+            there: click.Command = cli
+            for word in line.split():
+                if not isinstance(there, click.Group) or word.isupper():
+                    break
+                assert word in there.commands, f"{words}: apportion {line}"
+                there = there.commands[word]
+            known = {option for parameter in there.params for option in parameter.opts}
+            assert known.issuperset(word for word in line.split() if word.startswith("--")), f"{words}: {line}"
+
+
+@pytest.mark.parametrize("name", [*dict.fromkeys(stage.cli for stage in STAGES), "judge", "rewards"])
+def test_each_stage_runs_alone(tmp_path, capsys, name):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    text = '[decompose]\nmethods = ["uniform", "llm"]\n[decompose.llm]\nmodel = "m"\nbase_url = "http://localhost:1"\n'
+    (tmp_path / "a.toml").write_text(f'corpus = "corpus"\noutput = "run"\n{text}')
+    code, out, err = run(capsys, "run", tmp_path / "a.toml", "--only", name, "--dry-run", "--json")
+    stages = [row["stage"] for row in json.loads(out)["stages"]] if code == 0 else err
+    assert set(stages_called(name, STAGES)) <= set(stages)
 
 
 def test_help_loads_no_heavy_library():
@@ -58,7 +98,7 @@ def test_a_corpus_that_is_not_there(tmp_path, capsys):
 def test_a_dry_run_does_nothing(tmp_path, capsys):
     write_small_corpus(tmp_path / "corpus", sessions=6)
     (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform"]\n')
-    code, out, _ = run(capsys, "decompose", tmp_path / "a.toml", "--dry-run", "--json", "--limit", "5")
+    code, out, _ = run(capsys, "run", "--only", "decompose", tmp_path / "a.toml", "--dry-run", "--json", "--limit", "5")
     assert code == 0
     plan = {row["stage"]: row["units"] for row in json.loads(out)["stages"]}
     assert plan == {"split": 1, "react": 0, "judge": 5, "fit": 0, "rewards": 1}
@@ -82,8 +122,9 @@ def test_a_failure_that_stops_the_work_is_exit_code_one(capsys, monkeypatch):
     assert (code, err) == (1, "error: the store was changed by hand\n")
 
 
-@pytest.mark.parametrize(("command", "allowed"), [("align", "ppo, grpo, rloo, sft"), ("decompose", "audit")])
-def test_an_unknown_command_below_is_told_with_those_that_are_there(capsys, command, allowed):
-    code, _, err = run(capsys, command, "nonsense", "config.toml")
-    assert code == 2
-    assert f"'nonsense' is none of: {allowed}" in err
+def test_a_stage_alone_is_no_part_of_a_chain(tmp_path, capsys):
+    (tmp_path / "a.toml").write_text('corpus = "corpus"\n')
+    code, _, err = run(capsys, "run", tmp_path / "a.toml", "--only", "split", "--skip", "align")
+    assert (code, "--only runs one stage" in err) == (2, True)
+    code, _, err = run(capsys, "run", tmp_path / "a.toml", "--only", "splt")
+    assert (code, "--only 'splt': no stage; did you mean 'split'?" in err) == (2, True)

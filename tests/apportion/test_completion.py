@@ -26,10 +26,11 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("apportion al", {"align"}),
-        ("apportion align pp", {"ppo"}),
+        ("apportion wo", {"world"}),
+        ("apportion world sim", {"simulate"}),
+        ("apportion run --only dec", {"decompose"}),
         ("apportion run --unt", {"--until"}),
-        ("apportion align ppo c.toml --dry", {"--dry-run"}),
+        ("apportion run c.toml --only align --algorithm ppo --dry", {"--dry-run"}),
     ],
 )
 def test_bash_completes_commands_and_options(tmp_path: Path, words: str, expected: set[str]) -> None:
@@ -50,12 +51,12 @@ def test_commands_are_listed_in_the_order_of_their_use_under_headings() -> None:
     with click.Context(cli, info_name="apportion", max_content_width=110) as context:
         text = cli.get_help(context)
         names = cli.list_commands(context)
-    order = ["doctor", "import", "inspect", "init", "run", "features", "decompose", "align", "report", "score"]
+    order = ["doctor", "demo", "import", "inspect", "init", "run", "view", "label", "probe", "score", "models"]
     assert [name for name in names if name in order] == order
     assert sorted(names) == sorted(cli.commands)
     places = [text.index(f"\n  {name} ") for name in names]
     assert places == sorted(places)
-    assert "Your data:" in text and "_APPORTION_COMPLETE=bash_source" in text
+    assert "Further commands:" in text and "_APPORTION_COMPLETE=bash_source" in text
 
 
 def test_a_command_without_a_heading_is_listed_with_the_others() -> None:

@@ -7,9 +7,9 @@ from apportion.llm_client.errors import ConsentError, DamagedCacheError, InBatch
 
 
 def test_a_command_s_own_options_are_told():
-    options = _options(["decompose", "apportion.toml"])
+    options = _options(["run", "apportion.toml"])
     assert hint_for(ConsentError("x"), options) == (
-        "\nhint: --preview 3 shows what would be sent; --send-to HOST agrees to it."
+        "\nhint: --preview 3 shows what would be sent; --allow-host HOST agrees to it."
     )
     assert "--batch collects" in hint_for(InBatchError("x"), options)
     assert hint_for(LostBatchError("x"), options) == "\nhint: --forget-batch ID gives it up."
@@ -17,7 +17,7 @@ def test_a_command_s_own_options_are_told():
 
 def test_a_command_without_them_has_no_such_hint():
     assert hint_for(ConsentError("x"), _options(["benchmark", "corpus"])) == ""
-    assert hint_for(InBatchError("x"), _options(["compare", "a.parquet"])) == ""
+    assert hint_for(InBatchError("x"), _options(["policy", "compare", "a.parquet"])) == ""
     assert hint_for(ConsentError("x"), _options([])) == ""
 
 
@@ -27,9 +27,9 @@ def test_each_option_stands_in_its_text(kind):
 
 
 def test_another_error_says_all_itself():
-    assert hint_for(InputError("x"), {"--send-to"}) == ""
+    assert hint_for(InputError("x"), {"--allow-host"}) == ""
 
 
-@pytest.mark.parametrize("options", [set(), {"--send-to"}])
+@pytest.mark.parametrize("options", [set(), {"--allow-host"}])
 def test_another_command_that_helps_is_told_whichever_is_running(options):
-    assert "apportion llm-cache repair FILE saves it." in hint_for(DamagedCacheError("x"), options)
+    assert "apportion models cache repair FILE saves it." in hint_for(DamagedCacheError("x"), options)

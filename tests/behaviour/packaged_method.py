@@ -39,7 +39,7 @@ def judge(episode, behaviour, settings, asker):
         return float(value)
 
     return [
-        TurnScore(meta.turns[0], ask_until_usable(asker.complete, request, read, settings.llm.attempts))
+        TurnScore(meta.turns[0], ask_until_usable(asker.complete, request, read, settings.llm.max_reply_attempts))
         for request, meta in requests_about(episode, settings)
     ]
 

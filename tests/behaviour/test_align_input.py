@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-import apportion.pipeline.execution.runner
 from apportion.cli import main
 from apportion.pipeline.assembly import _engine
+from apportion.pipeline.execution import runner
 from apportion.rlhf.training.reward import ModelReward
 from tests.behaviour.command import apportion, in_process
 from tests.behaviour.small import write_small_corpus
@@ -31,8 +31,8 @@ epochs = 2
 [align]
 policy = "{policy}"
 steps = 3
-batch = 2
-minibatch = 2
+batch_size = 2
+mini_batch_size = 2
 lr = 1e-3
 max_context_tokens = {tokens}
 max_new_tokens = 8
@@ -53,16 +53,14 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def align(trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Align:
-    """`apportion align` in this process: its exit code, and all that it said."""
-    monkeypatch.setattr(
-        apportion.pipeline.execution.runner, "_process_pool", lambda config, progress: ThreadPoolExecutor(1)
-    )
+    """`apportion run --only align` in this process: its exit code, and all that it said."""
+    monkeypatch.setattr(runner, "_process_pool", lambda config, progress: ThreadPoolExecutor(1))
 
     def run(policy: Path | None = None, tokens: int = 96) -> tuple[int, str]:
         config = trained / "config.toml"
         config.write_text(TEXT.format(policy=policy or trained / "model", tokens=tokens))
         with pytest.raises(SystemExit) as ended:
-            main(["align", str(config)])
+            main(["run", "--only", "align", str(config)])
         out, err = capsys.readouterr()
         assert isinstance(ended.value.code, int)
         return ended.value.code, out + err
@@ -115,18 +113,22 @@ def test_a_policy_that_the_run_would_replace_and_one_that_is_no_whole_model(alig
     save_aligned(trained / "adapters")
     code, told = align(trained / "adapters")
     assert code == 2 and "the folder holds adapters, and a policy to align is a whole model" in told
-    assert f"`apportion merge {trained / 'adapters'} OUT`" in told
+    assert f"`apportion policy merge {trained / 'adapters'} OUT`" in told
 
 
 def test_adapters_that_were_merged_are_a_policy_to_align(
     align: Align, trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     adapters, out = save_aligned(trained / "learned"), trained / "merged"
-    done = in_process(monkeypatch, "merge", adapters, trained / "model" / "config.json" / "merged")
+    done = in_process(monkeypatch, "policy", "merge", adapters, trained / "model" / "config.json" / "merged")
     assert done.returncode == 2 and "cannot be written" in done.stderr and "another place with OUT" in done.stderr
-    done = in_process(monkeypatch, "merge", adapters, out)
+    done = in_process(monkeypatch, "policy", "merge", adapters, out)
     code, told = done.returncode, done.stdout
-    assert code == 0 and f"wrote {out}: " in told and f"next: apportion align grpo CONFIG --policy {out}" in told
+    assert (
+        code == 0
+        and f"wrote {out}: " in told
+        and f"next: apportion run CONFIG --only align --algorithm grpo --policy {out}" in told
+    )
     code, told = align(out)
     assert code == 0 and aligned(told) == "align: 1 done"
 
@@ -180,14 +182,14 @@ def test_memory_that_is_not_there(align: Align, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(ModelReward, "__call__", greedy)
     code, told = align(tokens=98)
-    assert code == 1 and "out of memory on the cpu. Lower one of minibatch (now 2), max_context_tokens" in told
+    assert code == 1 and "out of memory on the cpu. Lower one of mini_batch_size (now 2), max_context_tokens" in told
 
 
 @pytest.mark.slow
 def test_a_gated_model_without_a_token(trained: Path) -> None:
     with hub() as address:
         done = apportion(
-            "generate", "some/gated-model", trained / "corpus", "--out", trained / "r.parquet",
+            "policy", "generate", "some/gated-model", trained / "corpus", "--out", trained / "r.parquet",
             HF_ENDPOINT=address, HF_HUB_OFFLINE="0", HF_HOME=str(trained / "hf"), HF_TOKEN="",
             NO_PROXY="127.0.0.1", no_proxy="127.0.0.1",
         )  # fmt: skip
@@ -198,11 +200,11 @@ def test_a_gated_model_without_a_token(trained: Path) -> None:
 def test_a_corpus_of_no_sessions(tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_small_corpus(tmp_path / "empty", sessions=0)
     out = ("--out", tmp_path / "r.parquet")
-    done = in_process(monkeypatch, "generate", trained / "model", tmp_path / "empty", *out)
+    done = in_process(monkeypatch, "policy", "generate", trained / "model", tmp_path / "empty", *out)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     config = tmp_path / "config.toml"
     config.write_text(f'corpus = "empty"\noutput = "run"\n[align]\npolicy = "{trained / "model"}"\n')
-    done = in_process(monkeypatch, "align", config)
+    done = in_process(monkeypatch, "run", "--only", "align", config)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "no session" in done.stderr or "0 rated sessions" in done.stderr
 

@@ -1,4 +1,4 @@
-"""`apportion align ppo|grpo|rloo|sft CONFIG`, and what is checked before it."""
+"""`apportion run --only align ppo|grpo|rloo|sft CONFIG`, and what is checked before it."""
 
 import json
 import sys
@@ -31,9 +31,9 @@ policy = 0.3
 bootstrap = 100
 [align]
 steps = 1
-batch = 4
-minibatch = 4
-group = 2
+batch_size = 4
+mini_batch_size = 4
+num_generations = 2
 max_new_tokens = 4
 [align.tiny]
 warmup_steps = 1
@@ -91,7 +91,7 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
     del sys.modules["wandb"]  # and whatever is imported by this name is forgotten with this test
     monkeypatch.setattr("apportion.pipeline.execution.runner._process_pool", threads)
     (folder / "config.toml").write_text(TEXT.replace("workers = 1", 'workers = 1\nwandb = "mine"'))
-    code, out, err = apportion(capsys, "align", "grpo", folder / "config.toml")
+    code, out, err = apportion(capsys, "run", "--only", "align", "--algorithm", "grpo", folder / "config.toml")
     assert code == 0, err
     assert "next: apportion run" in out and 'where align.algorithm = "grpo"' in out
     cards = list((folder / "run").rglob("policy/README.md"))
@@ -100,7 +100,9 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
     assert {"reward", "kl", "clip_fraction"} < set(pq.read_table(histories[0])["metric"].to_pylist())
     units = {}
     for words in (["grpo"], ["sft"], ["ppo"], []):
-        code, out, _ = apportion(capsys, "align", *words, folder / "config.toml", "--dry-run", "--json")
+        code, out, _ = apportion(
+            capsys, "run", "--only", "align", *words, folder / "config.toml", "--dry-run", "--json"
+        )
         assert code == 0
         units[" ".join(words)] = [row for row in json.loads(out)["stages"] if row["stage"] == "align"]
     # Made already; another algorithm is other work, and the configured one is taken where none is named.
@@ -115,14 +117,14 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
 
 
 def test_an_unknown_algorithm_is_told(folder, capsys):
-    code, _, err = apportion(capsys, "align", "dpo", folder / "config.toml")
+    code, _, err = apportion(capsys, "run", "--only", "align", "dpo", folder / "config.toml")
     assert code == 2 and "'dpo' is none of: ppo, grpo, rloo, sft" in err
 
 
 def test_a_configuration_that_does_not_suit_the_algorithm_is_told(folder):
     config = load_config(folder / "config.toml")
-    odd = config.model_copy(update={"align": config.align.model_copy(update={"group": 3})})
-    with pytest.raises(InputError, match=r"align rloo: .*batch 4 holds no whole number of groups of 3"):
+    odd = config.model_copy(update={"align": config.align.model_copy(update={"num_generations": 3})})
+    with pytest.raises(InputError, match=r"align rloo: .*batch_size 4 holds no whole number of groups of 3"):
         odd.with_algorithm("rloo")
     assert odd.with_algorithm("sft").align.algorithm == "sft"
 
@@ -153,16 +155,18 @@ def test_a_setting_that_the_algorithm_does_not_read_is_a_warning(folder):
     told = check(with_run(folder, {"algorithm": "grpo", "value_lr": 0.1, "target_kl": 1.0}))
     assert any("align.target_kl, align.value_lr" in warning and "grpo" in warning for warning in told)
     assert not any("not read" in warning for warning in check(with_run(folder, {"value_lr": 0.1})))
-    assert not any("not read" in warning for warning in check(with_run(folder, {"algorithm": "rloo", "group": 2})))
-    told = check(with_run(folder, {"group": 2}))
-    assert any("align.group" in warning and "ppo" in warning for warning in told)
+    assert not any(
+        "not read" in warning for warning in check(with_run(folder, {"algorithm": "rloo", "num_generations": 2}))
+    )
+    told = check(with_run(folder, {"num_generations": 2}))
+    assert any("align.num_generations" in warning and "ppo" in warning for warning in told)
 
 
 @pytest.mark.slow
 def test_a_run_aligns_by_two_processes(folder, capsys):
     text = TEXT.replace("steps = 1\n", "steps = 2\nprocesses = 2\n", 1).replace("group = 2\n", "")
     (folder / "config.toml").write_text(text)
-    code, _, told = apportion(capsys, "align", folder / "config.toml")
+    code, _, told = apportion(capsys, "run", "--only", "align", folder / "config.toml")
     assert code == 0, told
     policy = folder / "run" / "policy"
     assert (policy / "adapter_model.safetensors").is_file() and '"processes": 2' in (policy / "README.md").read_text()

@@ -37,9 +37,9 @@ TEXT = """corpus = "corpus"
 output = "{output}"
 [run]
 workers = {workers}
-llm_shards = 2
+llm_shard_count = 2
 prices = "prices.toml"
-until = "rewards"
+last_stage = "rewards"
 {run}
 [decompose]
 methods = ["llm"]

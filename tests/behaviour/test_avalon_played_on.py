@@ -44,7 +44,7 @@ def credited(
     """By method, session and player the credit of each turn."""
     choice = DeductionChoice(AVALON, ("claims",), games=games, seed=3, rules=AVALON.options_of(rules))
     write_corpus(choice, folder / "play")
-    done = apportion("decompose", config(folder, credit))
+    done = apportion("run", "--only", "decompose", config(folder, credit))
     assert done.returncode == 0, done.stderr
     found: dict[tuple[str, str, str], dict[int, float]] = {}
     for row in pq.read_table(folder / "run" / "rewards.parquet").to_pylist():

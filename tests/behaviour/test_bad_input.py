@@ -53,13 +53,13 @@ def rewarded(folder: Path) -> set[str]:
 
 
 def test_a_good_corpus_succeeds(small, tmp_path):
-    done = apportion("decompose", small)
+    done = apportion("run", "--only", "decompose", small)
     assert (done.returncode, "quarantined" in done.stdout) == (0, False), done.stderr
     assert len(rewarded(tmp_path)) == 6
 
 
 def test_a_missing_folder(tmp_path, inside):
-    done = inside("decompose", config(tmp_path, 'corpus = "nowhere"'))
+    done = inside("run", "--only", "decompose", config(tmp_path, 'corpus = "nowhere"'))
     assert done.returncode == 2
     assert "nowhere" in done.stderr and "Traceback" not in done.stderr
 
@@ -82,19 +82,19 @@ def test_an_empty_corpus(tmp_path, inside):
 )
 def test_one_bad_row_costs_one_session(small, tmp_path, table, row, values, words, inside):
     change(tmp_path, table, row, **values)
-    done = inside("decompose", small)
+    done = inside("run", "--only", "decompose", small)
     assert done.returncode == 1
     assert len(rewarded(tmp_path)) == 5
     for word in words:
         assert word in done.stdout, word
-    assert inside("decompose", small, "--allow-quarantine").returncode == 0
+    assert inside("run", "--only", "decompose", small, "--allow-quarantine").returncode == 0
     quarantine = pq.read_table(tmp_path / "run" / "quarantine.parquet").to_pylist()
     assert [row["stage"] for row in quarantine] == ["check"]
 
 
 def test_overlapping_ids(small, tmp_path, inside):
     change(tmp_path, "sessions", 1, session_id="s00")
-    done = inside("decompose", small)
+    done = inside("run", "--only", "decompose", small)
     assert done.returncode in (1, 2)
     assert "s00" in done.stdout + done.stderr
     assert "sessions" in done.stdout + done.stderr
@@ -166,7 +166,7 @@ def test_broken_recordings_cost_their_own_session_only(small, tmp_path, inside):
         "media": pa.Table.from_pylist(media, schema=MEDIA.arrow),
     }
     Corpus.of(tmp_path / "corpus", tables).write(tmp_path / "corpus")
-    done = inside("describe", small)
+    done = inside("run", "--only", "verbalize", small)
     assert done.returncode == 1, done.stderr
     causes = {
         row["session_id"]: row["cause"]
@@ -187,7 +187,7 @@ def test_broken_recordings_cost_their_own_session_only(small, tmp_path, inside):
 def test_a_transcript_of_another_session(small, tmp_path, inside):
     change(tmp_path, "sessions", 0, duration_s=4.0)
     change(tmp_path, "utterances", 0, start_s=900.0, end_s=901.0)
-    done = inside("decompose", small)
+    done = inside("run", "--only", "decompose", small)
     assert done.returncode == 1
     assert "900" in done.stdout or "901" in done.stdout
     assert len(rewarded(tmp_path)) == 5
@@ -196,7 +196,7 @@ def test_a_transcript_of_another_session(small, tmp_path, inside):
 def test_an_unset_key_is_found_before_any_work(small, tmp_path, inside, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     text = LABELS.replace('"sentiment"]', '"llm"]') + '[decompose.llm]\nsend_to = "api.openai.com"\n'
-    done = inside("decompose", config(tmp_path, text))
+    done = inside("run", "--only", "decompose", config(tmp_path, text))
     assert done.returncode == 2
     assert "OPENAI_API_KEY" in done.stderr
     assert not (tmp_path / "run" / "rewards.parquet").exists()
@@ -204,15 +204,15 @@ def test_an_unset_key_is_found_before_any_work(small, tmp_path, inside, monkeypa
 
 def test_text_leaves_this_machine_only_with_consent(small, tmp_path):
     text = LABELS.replace('"sentiment"]', '"llm"]')
-    done = apportion("decompose", config(tmp_path, text), OPENAI_API_KEY="sk-canary")
+    done = apportion("run", "--only", "decompose", config(tmp_path, text), OPENAI_API_KEY="sk-canary")
     assert done.returncode == 2
-    assert "send_to" in done.stderr
+    assert "allow_host" in done.stderr
     assert "sk-canary" not in done.stderr + done.stdout
 
 
 def test_missing_recorded_replies(small, tmp_path, inside):
     text = LABELS.replace('"sentiment"]', '"llm"]') + '[decompose.llm]\nprovider = "recorded"\n'
-    done = inside("decompose", config(tmp_path, text))
+    done = inside("run", "--only", "decompose", config(tmp_path, text))
     assert done.returncode == 2
     assert "recorded" in done.stderr
 
@@ -220,14 +220,14 @@ def test_missing_recorded_replies(small, tmp_path, inside):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_no_permission_to_write(small, tmp_path, inside):
     (tmp_path / "run").mkdir(mode=0o500)
-    done = inside("decompose", small)
+    done = inside("run", "--only", "decompose", small)
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
 
 
 def test_an_output_that_is_a_file(small, tmp_path, inside):
     (tmp_path / "run").write_text("in the way")
-    done = inside("decompose", small)
+    done = inside("run", "--only", "decompose", small)
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
 
@@ -238,15 +238,15 @@ def test_two_runs_at_once_do_not_share_a_folder(small, tmp_path):
     (tmp_path / "run").mkdir()
     with (tmp_path / "run" / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        done = apportion("decompose", small)
+        done = apportion("run", "--only", "decompose", small)
     assert done.returncode == 2
     assert "in use by another run" in done.stderr
 
 
 def decomposing(small, answer_to_ctrl_c):
-    """`apportion decompose` under way, in a process group of its own, as a terminal has one."""
+    """`apportion run --only decompose` under way, in a process group of its own, as a terminal has one."""
     return subprocess.Popen(
-        [sys.executable, "-m", "apportion", "decompose", str(small)],
+        [sys.executable, "-m", "apportion", "run", "--only", "decompose", str(small)],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -271,7 +271,7 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
     assert "Traceback" not in errors
     kept = len(list(store.glob("*/*/manifest.json")))
     assert kept > 0
-    done = apportion("decompose", small, "--json")
+    done = apportion("run", "--only", "decompose", small, "--json")
     assert done.returncode == 0
     units = json.loads(done.stdout)["units"]["judge"]
     assert units["reused"] >= kept
@@ -300,13 +300,13 @@ def test_a_full_disk_loses_nothing(small, tmp_path):
     text = LABELS.replace('"run"', '"disk/run"')
     try:
         write_small_corpus(tmp_path / "corpus", sessions=40)
-        done = apportion("decompose", config(tmp_path, text))
+        done = apportion("run", "--only", "decompose", config(tmp_path, text))
         assert done.returncode == 2, done.stderr
         assert "no space left" in done.stderr and "Traceback" not in done.stderr
         kept = len(list(disk.glob("run/store/judge/*/*/manifest.json")))
         assert kept > 0
         subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
-        done = apportion("decompose", config(tmp_path, text), "--json")
+        done = apportion("run", "--only", "decompose", config(tmp_path, text), "--json")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["units"]["judge"]["reused"] >= kept
     finally:
@@ -331,6 +331,6 @@ def test_a_path_that_leaves_the_corpus(small, tmp_path, inside):
     row = {"session_id": "s00", "speaker": "user", "kind": "video", "path": "../secret.mp4"}
     tables = {**corpus.tables, "media": pa.Table.from_pylist([row], schema=MEDIA.arrow)}
     Corpus.of(tmp_path / "corpus", tables).write(tmp_path / "corpus")
-    done = inside("describe", small)
+    done = inside("run", "--only", "verbalize", small)
     assert done.returncode == 1
     assert "leaves the corpus folder" in done.stdout

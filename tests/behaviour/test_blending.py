@@ -21,7 +21,7 @@ methods = ["llm", "sentiment", "reaction", "reaction-llm", "mix"]
 [decompose.llm]
 base_url = "{}"
 model = "m"
-[decompose.blend]
+[decompose.stack_two]
 weight = 0.5
 """
 
@@ -31,7 +31,7 @@ def rewarded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("blending")
     write_small_corpus(folder / "corpus", sessions=8)
     with serving(OpenAIServer(good)) as server, pytest.MonkeyPatch.context() as patch:
-        done = in_process(patch, "decompose", config(folder, TEXT.format(server.url)))
+        done = in_process(patch, "run", "--only", "decompose", config(folder, TEXT.format(server.url)))
         asked = len(server.requests)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "run", pq.read_table(folder / "run" / "rewards.parquet").to_pylist(), asked

@@ -19,14 +19,14 @@ base_url = "{}"
 model = "m"
 max_retries = 1
 concurrency = 2
-give_up_after_s = 5
+total_timeout_s = 5
 """
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     write_small_corpus(tmp_path / "corpus", sessions=6)
-    return lambda url: in_process(monkeypatch, "decompose", config(tmp_path, TEXT.format(url)))
+    return lambda url: in_process(monkeypatch, "run", "--only", "decompose", config(tmp_path, TEXT.format(url)))
 
 
 def test_a_server_that_takes_no_more_stops_the_run_and_the_same_command_goes_on(run, tmp_path):
@@ -41,7 +41,7 @@ def test_a_server_that_takes_no_more_stops_the_run_and_the_same_command_goes_on(
         again = run(server.url)
     assert stopped.returncode == 1, stopped.stderr
     assert "asks to come back in 600 s" in stopped.stdout and "daily limit" in stopped.stdout
-    assert "give_up_after_s = 5" in stopped.stdout and "--budget" not in stopped.stdout
+    assert "total_timeout_s = 5" in stopped.stdout and "--budget" not in stopped.stdout
     assert "the same again, once the server takes requests" in stopped.stdout
     assert answered >= 1 and asked <= answered + 2
     assert again.returncode == 0, again.stderr

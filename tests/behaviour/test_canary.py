@@ -34,7 +34,7 @@ methods = ["llm"]
 base_url = "{}"
 model = "m"
 max_retries = 1
-attempts = 2
+max_reply_attempts = 2
 {}"""
 
 
@@ -105,8 +105,8 @@ def test_a_run_with_its_audit_its_recording_and_bad_replies_leaves_nothing(folde
         path = config(folder, TEXT.format(server.url, ""))
         options = ("--record", folder / "record.jsonl")
         runs = [
-            apportion("decompose", path, *options, OPENAI_API_KEY=KEY),
-            apportion("decompose", "audit", path, "--sessions", "2", *options, OPENAI_API_KEY=KEY),
+            apportion("run", "--only", "decompose", path, *options, OPENAI_API_KEY=KEY),
+            apportion("run", "--only", "audit", path, "--sessions", "2", *options, OPENAI_API_KEY=KEY),
         ]
     assert {header.get("authorization", header.get("Authorization")) for header in server.headers} == {f"Bearer {KEY}"}
     assert SAID in json.dumps(server.requests)
@@ -120,16 +120,16 @@ def test_a_server_that_repeats_key_and_header_is_not_quoted(folder, status, monk
     with serving(OpenAIServer(refuse=lambda body: fault)) as server:
         path = config(folder, TEXT.format(server.url, ""))
         command = apportion if status == 401 else partial(in_process, monkeypatch)
-        done = command("decompose", path, OPENAI_API_KEY=KEY)
+        done = command("run", "--only", "decompose", path, OPENAI_API_KEY=KEY)
     assert done.returncode in (1, 2) and server.requests
     assert "Incorrect API key provided: [key]" in done.stdout + done.stderr
     check(folder, done)
 
 
 def test_missing_consent_tells_no_text(folder, monkeypatch):
-    path = config(folder, TEXT.format("http://0.0.0.0:9/v1", 'send_to = "example.com"\n'))
-    done = in_process(monkeypatch, "decompose", path, OPENAI_API_KEY=KEY)
-    dry = in_process(monkeypatch, "decompose", path, "--dry-run", OPENAI_API_KEY=KEY)
+    path = config(folder, TEXT.format("http://0.0.0.0:9/v1", 'allow_host = "example.com"\n'))
+    done = in_process(monkeypatch, "run", "--only", "decompose", path, OPENAI_API_KEY=KEY)
+    dry = in_process(monkeypatch, "run", "--only", "decompose", path, "--dry-run", OPENAI_API_KEY=KEY)
     assert (done.returncode, dry.returncode) == (2, 0)
     text = done.stdout + done.stderr + dry.stdout + dry.stderr
     assert KEY not in text and "Zwitschi" not in text and not [words for words in PROMPT if words in text]
@@ -138,7 +138,9 @@ def test_missing_consent_tells_no_text(folder, monkeypatch):
 def test_a_batch_leaves_nothing_behind(folder, monkeypatch):
     with serving(BatchServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, ""))
-        runs = [in_process(monkeypatch, "decompose", path, "--batch", OPENAI_API_KEY=KEY) for _ in range(2)]
+        runs = [
+            in_process(monkeypatch, "run", "--only", "decompose", path, "--batch", OPENAI_API_KEY=KEY) for _ in range(2)
+        ]
     assert [run.returncode for run in runs] == [3, 0], runs[-1].stderr
     assert SAID in json.dumps(server.worked)
     check(folder, *runs)
@@ -161,7 +163,7 @@ def test_pseudonyms_leave_no_list_of_who_is_who(tmp_path, monkeypatch):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(tmp_path, TEXT.format(server.url, ""))
         options = ("--pseudonyms", "--record", tmp_path / "r.jsonl")
-        done = in_process(monkeypatch, "decompose", path, *options, OPENAI_API_KEY=KEY)
+        done = in_process(monkeypatch, "run", "--only", "decompose", path, *options, OPENAI_API_KEY=KEY)
     assert done.returncode == 0, done.stderr
     assert not re.search("Tiberius|Octavia", json.dumps(server.requests), re.IGNORECASE)
     shown = set(re.findall(r'"speaker": "(\w+)"', server.requests[0]["messages"][1]["content"]))

@@ -34,7 +34,7 @@ def test_a_channel_that_was_chosen_is_a_warning_of_the_run(tmp_path: Path, monke
         for n in (0, 3)
     ]
     for _ in range(2):  # A second run, which measures nothing anew, says it again.
-        done = in_process(monkeypatch, "run", path, "--until", "describe")
+        done = in_process(monkeypatch, "run", path, "--until", "verbalize")
         assert done.returncode == 0, done.stderr
         for text in texts:
             assert done.stdout.count(f"warning: {text}") == 1

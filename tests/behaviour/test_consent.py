@@ -65,20 +65,31 @@ def run(folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     here = partial(in_process, monkeypatch)
 
-    def run(port, *options, command=("decompose",), key=KEY, text=TEXT, way=here):
+    def run(
+        port,
+        *options,
+        command=(
+            "run",
+            "--only",
+            "decompose",
+        ),
+        key=KEY,
+        text=TEXT,
+        way=here,
+    ):
         return way(*command, config(folder, text.format(port)), *options, **({"OPENAI_API_KEY": key} if key else {}))
 
     return run
 
 
-@pytest.mark.parametrize("command", [("decompose",), ("run",), ("decompose", "audit")])
-@pytest.mark.parametrize("options", [(), ("--send-to", "example.com")])
+@pytest.mark.parametrize("command", [("run", "--only", "decompose"), ("run",), ("run", "--only", "audit")])
+@pytest.mark.parametrize("options", [(), ("--allow-host", "example.com")])
 def test_without_consent_for_this_host_nothing_is_sent(run, command, options):
     with counting() as (port, callers):
         done = run(port, *options, command=command)
     assert (done.returncode, callers) == (2, []), done.stderr
     assert "would leave this machine for 0.0.0.0" in done.stderr
-    assert "--send-to HOST agrees to it" in done.stderr and "Nothing was sent" in done.stderr
+    assert "--allow-host HOST agrees to it" in done.stderr and "Nothing was sent" in done.stderr
     assert KEY not in done.stdout + done.stderr
 
 
@@ -87,7 +98,7 @@ def test_without_consent_for_this_host_nothing_is_sent(run, command, options):
 )
 def test_the_host_has_to_be_named_exactly(run, host):
     with counting() as (port, callers):
-        done = run(port, "--send-to", host)
+        done = run(port, "--allow-host", host)
     assert (done.returncode, callers) == (2, []), done.stdout
 
 
@@ -95,8 +106,8 @@ def test_the_host_has_to_be_named_exactly(run, host):
 def test_with_consent_it_is_sent(run, way):
     with serving(OpenAIServer(answer=good)) as server:
         port = server.url.split(":")[2].split("/")[0]
-        text = TEXT + ('send_to = "0.0.0.0"\n' if way == "config" else "")
-        done = run(port, *(("--send-to", "0.0.0.0") if way == "option" else ()), text=text, way=apportion)
+        text = TEXT + ('allow_host = "0.0.0.0"\n' if way == "config" else "")
+        done = run(port, *(("--allow-host", "0.0.0.0") if way == "option" else ()), text=text, way=apportion)
     assert done.returncode == 0, done.stderr
     assert len(server.requests) > 0
     assert done.stderr.count("is plain http to another machine") == 1
@@ -111,7 +122,7 @@ def test_a_redirect_to_another_host_is_not_followed(run):
     with counting() as (port, callers), serving(OpenAIServer()) as server:
         elsewhere = f"http://127.0.0.1:{port}/v1/chat/completions"
         server.refuse = lambda body: Fault(307, headers=(("Location", elsewhere),))
-        done = run(server.url.split(":")[2].split("/")[0], "--send-to", "0.0.0.0")
+        done = run(server.url.split(":")[2].split("/")[0], "--allow-host", "0.0.0.0")
     # Whoever redirects one request redirects them all: the run stops and says where it was sent.
     assert (done.returncode, callers) == (2, [])
     assert len(server.requests) > 0
@@ -127,7 +138,7 @@ def test_a_preview_is_what_is_sent_and_needs_neither_key_nor_consent(run):
     assert (preview["host"], preview["leaves_this_machine"], preview["consent"]) == ("0.0.0.0", True, False)
     with serving(OpenAIServer(answer=good)) as server:
         port = server.url.split(":")[2].split("/")[0]
-        assert run(port, "--send-to", "0.0.0.0").returncode == 0
+        assert run(port, "--allow-host", "0.0.0.0").returncode == 0
         again = json.loads(run(port, "--preview", "100", "--json").stdout)
     assert preview["requests_in_all"] == len(preview["bodies"]) == len(server.requests)
     assert sorted(map(json.dumps, preview["bodies"])) == sorted(map(json.dumps, server.requests))
@@ -155,8 +166,8 @@ def test_a_dry_run_sends_nothing_without_consent(run):
 
 
 def test_a_dry_run_names_the_proxy_and_what_it_sees(run):
-    options = ("--dry-run", "--send-to", "0.0.0.0")
-    done = run(1, *options, text=TEXT + 'via = "http://proxy.example:3128"\n')
+    options = ("--dry-run", "--allow-host", "0.0.0.0")
+    done = run(1, *options, text=TEXT + 'proxy = "http://proxy.example:3128"\n')
     assert done.returncode == 0, done.stderr
     assert "text goes to 0.0.0.0 through the proxy proxy.example (by plain http: both read text and key)" in done.stdout
 
@@ -165,19 +176,19 @@ def test_a_proxy_of_the_environment_stops_a_run_before_anything_is_sent(run, mon
     with counting() as (port, callers), counting() as (proxy, through):
         monkeypatch.setenv("HTTP_PROXY", f"http://me:secret@127.0.0.1:{proxy}")
         monkeypatch.setenv("http_proxy", f"http://me:secret@127.0.0.1:{proxy}")
-        done = run(port, "--send-to", "0.0.0.0")
+        done = run(port, "--allow-host", "0.0.0.0")
     assert (done.returncode, callers, through) == (2, [], [])
     assert "decompose.llm: the environment variable http_proxy names the proxy http://127.0.0.1" in done.stderr
-    assert "via = 'direct' to go straight" in done.stderr and "secret" not in done.stderr
+    assert "proxy = 'direct' to go straight" in done.stderr and "secret" not in done.stderr
 
 
 def test_pseudonyms_are_sent_and_real_names_are_kept(run):
     names = ("--pseudonyms",)
-    text = TEXT + 'names = ["table", "train"]\n'
+    text = TEXT + 'speaker_names = ["table", "train"]\n'
     with serving(OpenAIServer(answer=good)) as server:
         port = server.url.split(":")[2].split("/")[0]
         shown = json.loads(run(port, "--preview", "100", "--json", *names, text=text).stdout)
-        done = run(port, "--send-to", "0.0.0.0", *names, text=text)
+        done = run(port, "--allow-host", "0.0.0.0", *names, text=text)
     assert done.returncode == 0, done.stderr
     assert sorted(map(json.dumps, shown["bodies"])) == sorted(map(json.dumps, server.requests))
     sent = json.dumps([body["messages"] for body in server.requests])

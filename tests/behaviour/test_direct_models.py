@@ -17,7 +17,7 @@ workers = 1
 methods = ["uniform", "rrd", "rudder"]
 [train_reward]
 epochs = 2
-head_hidden = 8
+head_hidden_size = 8
 objective = "{}"
 [split]
 train = 0.4
@@ -29,8 +29,8 @@ bootstrap = 100
 [align]
 reward_method = "rrd"
 steps = 1
-batch = 4
-minibatch = 4
+batch_size = 4
+mini_batch_size = 4
 max_new_tokens = 4
 samples = 1
 [align.tiny]

@@ -84,7 +84,7 @@ def test_a_model_that_cannot_be_used_stops_the_run_before_any_work(filmed: Path,
     with pytest.raises(InputError, match="not an ONNX model"):
         check(config(filmed, str(tmp_path / "bad.onnx")))
     with pytest.raises(InputError, match="not an ONNX model"):
-        check(config(filmed, str(tmp_path / "bad.onnx")), ["describe"])
+        check(config(filmed, str(tmp_path / "bad.onnx")), ["verbalize"])
     check(config(filmed, str(tmp_path / "bad.onnx")), ["split"])
     check(config(filmed, str(small_model(tmp_path / "good.onnx"))))
 
@@ -115,7 +115,7 @@ def test_the_command_says_once_that_there_is_no_model(filmed: Path, monkeypatch:
     monkeypatch.setenv("APPORTION_CACHE", str(filmed.parent / "cache"))
     path = filmed.parent / "c.toml"
     path.write_text('corpus = "corpus"\noutput = "run"\n')
-    done = in_process(monkeypatch, "features", path)
+    done = in_process(monkeypatch, "run", "--only", "features", path)
     assert (done.stdout + done.stderr).count("apportion models fetch emotion") == 1
     recorded = json.loads((filmed.parent / "run" / "run.json").read_text())["warnings"]
     assert sum("apportion models fetch emotion" in warning for warning in recorded) == 1

@@ -24,7 +24,7 @@ methods = ["llm"]
 base_url = "{url}"
 model = "m"
 max_retries = 0
-attempts = 2
+max_reply_attempts = 2
 prompt = "mine.txt"
 """
 

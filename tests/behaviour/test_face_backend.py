@@ -78,17 +78,17 @@ def test_a_mesh_that_was_asked_for_is_not_replaced(filmed: Path) -> None:
 def test_the_records_show_what_was_taken(filmed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = filmed.parent / "c.toml"
     path.write_text('corpus = "corpus"\noutput = "run"\n[features]\nemotion_model = "none"\n')
-    done = in_process(monkeypatch, "features", path)
+    done = in_process(monkeypatch, "run", "--only", "features", path)
     assert done.returncode == 0
     assert f"faces          by haar (no face mesh: {FETCH})" in done.stdout
     assert (done.stdout + done.stderr).count("found and read by haar") == 1
     record = json.loads((filmed.parent / "run" / "run.json").read_text())
     assert sum(FETCH in warning for warning in record["warnings"]) == 1
     assert record["config"]["features"]["detector"] == "haar" and "auto_detector" not in record["config"]["features"]
-    done = in_process(monkeypatch, "features", path, "--json")
+    done = in_process(monkeypatch, "run", "--only", "features", path, "--json")
     assert json.loads(done.stdout)["detector"] == f"haar (no face mesh: {FETCH})"
     path.write_text(path.read_text() + 'detector = "haar"\n')
-    done = in_process(monkeypatch, "features", path)
+    done = in_process(monkeypatch, "run", "--only", "features", path)
     assert "faces          by haar\n" in done.stdout and FETCH not in done.stdout + done.stderr
     assert "1 reused" in done.stdout + done.stderr
     with_mesh(monkeypatch)

@@ -45,7 +45,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sessions = [film_session(name, f"media/{name}.mp4", score) for score, name in enumerate(
         ("again", "cut", "empty", "face"), start=1)]  # fmt: skip
     to_corpus([Planted(session, "film", {}) for session in sessions], corpus).write(corpus)
-    done = apportion("features", config(folder, 'corpus = "corpus"\noutput = "run"\n'))
+    done = apportion("run", "--only", "features", config(folder, 'corpus = "corpus"\noutput = "run"\n'))
     assert done.returncode == 1 and "cut" in done.stderr + done.stdout
     return folder
 
@@ -87,7 +87,7 @@ def test_a_film_without_a_face_leaves_the_others_aligned(films):
 def test_a_finished_session_is_not_measured_again(films, monkeypatch):
     # No peer resumes a corpus.
     made = {path: path.stat().st_mtime_ns for path in (films / "run" / "store" / "features").rglob("*.parquet")}
-    again = in_process(monkeypatch, "features", films / "config.toml")
+    again = in_process(monkeypatch, "run", "--only", "features", films / "config.toml")
     assert made and again.returncode == 1
     assert {path: path.stat().st_mtime_ns for path in made} == made
 
@@ -153,5 +153,5 @@ def test_figures_of_a_session_that_failed_since_are_no_longer_published(films, t
     frames = tmp_path / "run" / "frames"
     assert sorted(path.name for path in frames.iterdir()) == ["again.parquet", "empty.parquet", "face.parquet"]
     (tmp_path / "corpus" / "media" / "face.mp4").write_bytes(b"")
-    in_process(monkeypatch, "features", tmp_path / "config.toml")
+    in_process(monkeypatch, "run", "--only", "features", tmp_path / "config.toml")
     assert sorted(path.name for path in frames.iterdir()) == ["again.parquet", "empty.parquet"]

@@ -35,7 +35,9 @@ STOPPED = """
 import importlib, json, os, resource, signal, sys
 from tests.behaviour.test_import_stopped import at_write, content
 from apportion.cli import main
-for name in ("corpus.importers.run", "corpus.importers.media", "corpus.importers.chat", "av", "webvtt"):
+for name in ("registry", "media", "chat"):
+    __import__(f"apportion.corpus.importers.{name}")
+for name in ("av", "webvtt"):
     importlib.import_module(name)
 
 def forked(before):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from benchmarks.language_model_rows import CORPORA, JUDGED
+from benchmarks.sources import CORPORA, JUDGED
 from tests.behaviour.command import in_process
 from tests.shared import shared
 

@@ -22,12 +22,13 @@ methods = ["uniform", "sentiment", "llm", "rrd", "reaction"]
 base_url = "http://127.0.0.1:9/v1"
 model = "m"
 """
+# The key of `llm` changed once with the name of a setting (speaker_names).
 # `react` read other things from its version 2 on, in a corpus without backgrounds as in any.
 HELD = {
     ("split", Unit()): "2c32e27f9a170532d1fd278f43b36f938246cc9035d9ce3b4d70bc5e522d2184",
     ("embed", Unit("s00")): "ceeef119e2a0d70b44f470717d13807c1235101152bed644049226870c5ad5b8",
     ("react", Unit("s00")): "93dc9c3c776de5d6fe8b3c9edb07141442bec98b1a332513ac7dad946ea49bb1",
-    ("judge", Unit("s00", "llm")): "e0411fe03678af19cd72491b389d86eff04d35416f72e23bf21f6c8e0d7ef98f",
+    ("judge", Unit("s00", "llm")): "cabb8fba27141bddb08a155f1e0e7941dbf837b63dd676a7b60c8260a6e609d6",
     ("judge", Unit("s00", "sentiment")): "0f7c65657b947c0d235036d0d629e7bff09dfb2618b68e64820c002e64db4346",
     ("judge", Unit("s00", "uniform")): "3af78b509eea6bad8f8f21239ed1dbddad3d35dd750090a2d2e36fdc4f327eea",
 }

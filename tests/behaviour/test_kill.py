@@ -28,13 +28,13 @@ policy = 0.2
 methods = ["uniform", "sentiment", "rrd"]
 [train_reward]
 epochs = 2
-head_hidden = 8
+head_hidden_size = 8
 [evaluate]
 bootstrap = 100
 [align]
 steps = 2
-batch = 4
-minibatch = 2
+batch_size = 4
+mini_batch_size = 2
 max_new_tokens = 6
 samples = 2
 [run]
@@ -126,13 +126,13 @@ def test_a_kill_of_the_demo_leaves_the_same_bytes(tmp_path):
 
 @pytest.mark.slow
 def test_an_alignment_killed_after_any_step_goes_on_to_the_same_policy(tmp_path):
-    """`apportion align` with SIGKILL as soon as the checkpoint of each of its steps is there."""
+    """`apportion run --only align` with SIGKILL as soon as the checkpoint of each of its steps is there."""
     write_small_corpus(tmp_path / "corpus")
     text = SMALL.replace("steps = 2\n", "steps = 3\n")
-    assert apportion("align", config(tmp_path, text.format(output="undisturbed"))).returncode == 0
+    assert apportion("run", "--only", "align", config(tmp_path, text.format(output="undisturbed"))).returncode == 0
     disturbed = tmp_path / "disturbed.toml"
     disturbed.write_text(text.format(output="disturbed"), encoding="utf-8")
-    command = [sys.executable, "-m", "apportion", "align", str(disturbed)]
+    command = [sys.executable, "-m", "apportion", "run", "--only", "align", str(disturbed)]
     checkpoints = tmp_path / "disturbed" / "store" / "checkpoints"
     killed = []
     for step in range(3):
@@ -143,7 +143,7 @@ def test_an_alignment_killed_after_any_step_goes_on_to_the_same_policy(tmp_path)
         process.send_signal(signal.SIGKILL)
         killed.append(process.wait())
     assert killed.count(-signal.SIGKILL) >= 2
-    assert apportion("align", disturbed).returncode == 0
+    assert apportion("run", "--only", "align", disturbed).returncode == 0
     expected, found = digests(tmp_path / "undisturbed" / "policy"), digests(tmp_path / "disturbed" / "policy")
     assert "adapter_model.safetensors" in expected and expected == found
     assert not any(checkpoints.glob("align/*"))

@@ -29,12 +29,12 @@ LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_
 SETTINGS = AlignSettings(
     # Most runs are there within 50 steps.
     steps=300,
-    batch=48,
-    minibatch=24,
-    group=8,
+    batch_size=48,
+    mini_batch_size=24,
+    num_generations=8,
     lr=3e-3,
     lr_schedule="constant",
-    kl_coefficient=0.0,
+    beta=0.0,
     max_context_tokens=64,
     max_new_tokens=10,
     temperature=1.0,

@@ -30,9 +30,9 @@ epochs = 2
 algorithm = "grpo"
 environment = "sotopia"
 steps = 2
-batch = 4
-group = 2
-minibatch = 4
+batch_size = 4
+num_generations = 2
+mini_batch_size = 4
 max_context_tokens = 1500
 max_new_tokens = 4
 samples = 1
@@ -75,9 +75,9 @@ def test_a_run_goes_from_episodes_to_a_policy_that_played_live(folder, apportion
     card = (folder / "run" / "policy" / "README.md").read_text()
     assert "4 contexts" not in card and "episodes of `sotopia`, played live" in card and "trained with GRPO" in card
     # No session of the split policy is needed: nothing of the corpus is answered.
-    assert "align: 1 reused" in apportion("align", "grpo", path).stderr
+    assert "align: 1 reused" in apportion("run", "--only", "align", "--algorithm", "grpo", path).stderr
     other = config(folder, TEXT.replace("most_acts = 4", "most_acts = 6"))
-    assert "align: 1 reused" not in apportion("align", other).stderr
+    assert "align: 1 reused" not in apportion("run", "--only", "align", other).stderr
 
 
 def test_what_cannot_be_played_stops_a_run_before_anything_is_trained(folder, apportion):
@@ -95,12 +95,12 @@ def test_a_model_that_has_the_other_seat_is_priced_shown_and_asked_with_consent_
     model = '[align.environment_settings.llm]\nmodel = "m"\nbase_url = "{}"\n'
     asks = TEXT + 'other = "base"\n' + model
     (folder / "prices.toml").write_text('[models]\n"m" = { input = 1000, output = 10000 }\n')
-    refused = apportion("align", config(folder, asks.format("https://models.example/v1")))
+    refused = apportion("run", "--only", "align", config(folder, asks.format("https://models.example/v1")))
     assert refused.returncode == 2 and "models.example" in refused.stderr
     here = config(folder, asks.format("http://localhost:1/v1").replace("[run]", '[run]\nprices = "prices.toml"'))
-    priced = json.loads(apportion("align", here, "--dry-run", "--json").stdout)["partner"]
+    priced = json.loads(apportion("run", "--only", "align", here, "--dry-run", "--json").stdout)["partner"]
     # Two steps of four episodes, in each of which the other acts twice at most.
     assert priced["requests"] == 2 * 4 * 2 and priced["usd"] > 0
-    shown = apportion("align", here, "--preview", "1")
+    shown = apportion("run", "--only", "align", here, "--preview", "1")
     assert shown.returncode == 0, shown.stderr
     assert "touring bicycle" in shown.stdout and "the other side of align" in shown.stdout

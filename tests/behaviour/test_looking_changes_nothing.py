@@ -35,7 +35,7 @@ def tree(folder: Path) -> dict[str, tuple[str, int]]:
 def test_a_damaged_artifact_is_made_anew_by_a_run_and_left_alone_by_a_dry_run(tmp_path, apportion):
     write_small_corpus(tmp_path / "corpus", sessions=6)
     path = config(tmp_path, TEXT.format("run"))
-    assert apportion("decompose", path).returncode == 0
+    assert apportion("run", "--only", "decompose", path).returncode == 0
     whole = tree(tmp_path / "run" / "store" / "judge")
     tables = sorted((tmp_path / "run" / "store" / "judge").rglob("*.parquet"))
     tables[0].write_bytes(tables[0].read_bytes()[:-1])
@@ -43,11 +43,11 @@ def test_a_damaged_artifact_is_made_anew_by_a_run_and_left_alone_by_a_dry_run(tm
     (tables[2].parent / "manifest.json").unlink()
     before = tree(tmp_path)
     for options in (("--dry-run",), ("--dry-run", "--json")):
-        done = apportion("decompose", path, *options)
+        done = apportion("run", "--only", "decompose", path, *options)
         assert done.returncode == 0, done.stderr
         assert tree(tmp_path) == before
     assert '"units": 12,\n   "finished": 9' in done.stdout
-    again = apportion("decompose", path, "--json")
+    again = apportion("run", "--only", "decompose", path, "--json")
     assert again.returncode == 0 and '"done": 3,\n   "reused": 9' in again.stdout
     now = tree(tmp_path / "run" / "store" / "judge")
     assert {name: digest for name, (digest, _) in now.items()} == {name: digest for name, (digest, _) in whole.items()}
@@ -65,7 +65,7 @@ def test_looking_at_a_run_that_never_was_makes_no_folder_for_it(tmp_path, apport
         path = config(tmp_path, LLM_TEXT.format(server.url, "m"))
         before = tree(tmp_path)
         for options in (("--dry-run",), ("--dry-run", "--budget", "1"), ("--dry-run", "--batch"), ("--preview", 2)):
-            done = apportion("decompose", path, *options)
+            done = apportion("run", "--only", "decompose", path, *options)
             assert done.returncode == 0, done.stderr
             assert tree(tmp_path) == before
 
@@ -74,12 +74,12 @@ def test_neither_a_dry_run_nor_a_preview_changes_the_reply_cache(tmp_path, appor
     write_run(tmp_path)
     with serving(OpenAIServer(answer=good)) as server:
         path = config(tmp_path, LLM_TEXT.format(server.url, "m"))
-        assert apportion("decompose", path).returncode == 0
+        assert apportion("run", "--only", "decompose", path).returncode == 0
         while rows(tmp_path / "run" / "llm_cache.sqlite", "askers"):
             time.sleep(0.05)  # The run's client lives on in this process, and gives back its share of the limits.
         asked, before = server.answered, tree(tmp_path)
         for options in (("--dry-run",), ("--dry-run", "--batch"), ("--preview", 2)):
-            done = apportion("decompose", path, *options)
+            done = apportion("run", "--only", "decompose", path, *options)
             assert done.returncode == 0, done.stderr
             assert tree(tmp_path) == before and server.answered == asked
 
@@ -100,6 +100,6 @@ def test_a_run_folder_that_is_not_beside_the_corpus_is_refused(tmp_path, apporti
     path = config(tmp_path, TEXT.format(output))
     before = tree(tmp_path)
     for options in ((), ("--dry-run",)):
-        done = apportion("decompose", path, *options)
+        done = apportion("run", "--only", "decompose", path, *options)
         assert done.returncode == 2 and words in done.stderr and "beside the corpus" in done.stderr
     assert tree(tmp_path) == before

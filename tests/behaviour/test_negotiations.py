@@ -18,8 +18,7 @@ from apportion.environments.environment import InvalidActionError
 from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.game import Negotiation
-from apportion.environments.negotiation.simulation import NegotiationChoice
-from apportion.environments.negotiation.simulator import game_of
+from apportion.environments.negotiation.simulation import NegotiationChoice, game_of
 from apportion.environments.run_episode import play
 from apportion.environments.simulation import write_corpus
 from tests.behaviour.command import config, in_process
@@ -46,13 +45,13 @@ workers = 1
 methods = ["savoir", "uniform"]
 [train_reward]
 epochs = 1
-head_hidden = 8
+head_hidden_size = 8
 [evaluate]
 bootstrap = 100
 [align]
 steps = 1
-batch = 2
-minibatch = 2
+batch_size = 2
+mini_batch_size = 2
 max_new_tokens = 4
 samples = 1
 max_context_tokens = 1000
@@ -104,7 +103,7 @@ def exact(folder: Path, session: Session, name: str, turns: list[int]) -> dict[i
 def test_a_run_credits_the_acts_exactly(tmp_path: Path, apportion: partial) -> None:
     choice = NegotiationChoice(("conceding", "fair"), games=3, most_acts=10, seed=4)
     write_corpus(choice, tmp_path / "play")
-    done = apportion("decompose", config(tmp_path, CREDIT))
+    done = apportion("run", "--only", "decompose", config(tmp_path, CREDIT))
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(tmp_path / "run" / "rewards.parquet").to_pylist()
     found = {

@@ -63,7 +63,7 @@ model = "intensity"
 [decompose.influence]
 model = "measurer"
 [decompose.reaction]
-prior = "learnt.safetensors"
+pretrained = "learnt.safetensors"
 [train_reward]
 epochs = 2
 objective = "both"
@@ -71,7 +71,7 @@ objective = "both"
 bootstrap = 100
 """
 SERVED = 'base_url = "{url}"\nmodel = "m"\nmax_retries = 0'
-RECORDED = 'provider = "recorded"\nmodel = "claude"\njudge_sessions = 12'
+RECORDED = 'provider = "recorded"\nmodel = "claude"\nmax_sessions = 12'
 """Real replies of a language model (`demo/llm_replies.jsonl`): what is not asked word for word as then has none."""
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 NAMES = ("as_they_are", "shuffled")

@@ -54,7 +54,7 @@ def requests_in(path):
 
 def test_its_requests_are_counted_and_priced(folder, apportion):
     path = config(folder, OURS.format("http://localhost:1/v1", "m"))
-    priced = apportion("decompose", path, "--dry-run", "--json")
+    priced = apportion("run", "--only", "decompose", path, "--dry-run", "--json")
     assert priced.returncode == 0, priced.stderr
     document = json.loads(priced.stdout)["language_model"]
     assert document["requests"] == document["remaining"] == len(requests_in(path))
@@ -63,7 +63,7 @@ def test_its_requests_are_counted_and_priced(folder, apportion):
 
 def test_its_requests_are_shown_word_for_word(folder, apportion):
     path = config(folder, OURS.format("http://localhost:1/v1", "m") + "[decompose.kindness]\nhighest = 5\n")
-    shown = apportion("decompose", path, "--preview", "1")
+    shown = apportion("run", "--only", "decompose", path, "--preview", "1")
     assert shown.returncode == 0, shown.stderr
     assert f"{len(requests_in(path))} first requests to http://localhost:1/v1/chat/completions" in shown.stdout
     assert "How kind is this, from 0 to 5? Answer as JSON. " in shown.stdout
@@ -72,10 +72,10 @@ def test_its_requests_are_shown_word_for_word(folder, apportion):
 def test_its_requests_go_through_the_batch_api(folder, apportion):
     with serving(BatchServer(answer=kind, rounds=1)) as server:
         path = config(folder, OURS.format(server.url, "m"))
-        first = apportion("decompose", path, "--batch")
+        first = apportion("run", "--only", "decompose", path, "--batch")
         assert first.returncode == 3, first.stderr
         assert f"{len(requests_in(path))} requests handed in" in first.stdout
-        done = apportion("decompose", path, "--batch")
+        done = apportion("run", "--only", "decompose", path, "--batch")
         assert done.returncode == 0, done.stderr
     assert server.requests == [] and len(server.worked) == len(requests_in(path))
     assert set(pq.read_table(folder / "run" / "rewards.parquet")["raw_reward"].to_pylist()) == {3.0, 8.0}
@@ -87,7 +87,7 @@ def test_it_judges_many_sessions_at_once_and_is_asked_again_after_a_mistake(fold
 
     with serving(OpenAIServer(answer=unsure)) as server:
         path = config(folder, OURS.format(server.url, "m"))
-        done = apportion("decompose", path)
+        done = apportion("run", "--only", "decompose", path)
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 2 * len(requests_in(path))
         assert "cannot be used: the reply is not one JSON object" in server.requests[-1]["messages"][-1]["content"]
@@ -120,7 +120,7 @@ def test_its_section_is_read_with_the_errors_of_ours(folder):
 def test_the_audit_asks_by_it(folder, apportion):
     with serving(OpenAIServer(answer=kind)) as server:
         path = config(folder, OURS.format(server.url, "m"))
-        done = apportion("decompose", "audit", path, "--sessions", "2")
+        done = apportion("run", "--only", "audit", path, "--sessions", "2")
         assert done.returncode == 0, done.stderr
         assert all("How kind is this" in body["messages"][0]["content"] for body in server.requests)
     judged = pq.read_table(folder / "run" / "audit.parquet").to_pylist()

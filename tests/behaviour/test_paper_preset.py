@@ -84,7 +84,7 @@ def test_llama_is_adapted_by_either_reading_of_gamma(trained, tmp_path, preset):
     history, _ = align(Job(chats(4), dealt, trained[0] / "model", settings, 0, tmp_path / "policy"))
     rows = history.to_pylist()
     assert {row["step"] for row in rows} >= {1, 2, 3} and all(math.isfinite(row["value"]) for row in rows)
-    weights = [row["value"] for row in rows if row["metric"] == "kl_coefficient"]
+    weights = [row["value"] for row in rows if row["metric"] == "beta"]
     first = {"paper": 0.2, "paper-kl": 0.05}[preset]
     assert weights[0] == pytest.approx(first, rel=0.01) and len(set(weights)) == 3  # It adapts.
     adapter = json.loads((tmp_path / "policy" / "adapter_config.json").read_text())

@@ -18,7 +18,7 @@ workers = 1
 methods = ["sentiment"]
 [train_reward]
 epochs = 1
-head_hidden = 8
+head_hidden_size = 8
 [evaluate]
 bootstrap = 100
 [align]

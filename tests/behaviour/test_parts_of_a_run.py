@@ -22,7 +22,7 @@ workers = 1
 methods = ["uniform"]
 [train_reward]
 epochs = 1
-head_hidden = 8
+head_hidden_size = 8
 [split]
 train = 0.4
 validation = 0.1
@@ -32,8 +32,8 @@ policy = 0.3
 bootstrap = 100
 [align]
 steps = 4
-batch = 4
-minibatch = 4
+batch_size = 4
+mini_batch_size = 4
 max_new_tokens = 4
 samples = 1
 [align.tiny]
@@ -148,12 +148,12 @@ def test_stages_are_left_out_by_option_and_by_configuration_alike(folder, apport
     everything, none = planned()
     assert none == {} and everything[-2:] == ["align", "report"]
     without = [name for name in everything if name != "align"]
-    assert planned("--until", "evaluate") == (without, {"align": "until = 'evaluate'"})
+    assert planned("--until", "evaluate") == (without, {"align": "last_stage = 'evaluate'"})
     assert planned("--skip", "align") == (without, {"align": "skip names 'align'"})
     disabled = TEXT.replace("[align]", "[align]\nenabled = false")
     assert planned(text=disabled) == (without, {"align": "align.enabled = false"})
-    assert planned(text=TEXT.replace("[run]", '[run]\nskip = ["align"]')) == planned("--skip", "align")
-    assert planned(text=TEXT.replace("[run]", '[run]\nuntil = "evaluate"')) == planned("--until", "evaluate")
+    assert planned(text=TEXT.replace("[run]", '[run]\nskip_stages = ["align"]')) == planned("--skip", "align")
+    assert planned(text=TEXT.replace("[run]", '[run]\nlast_stage = "evaluate"')) == planned("--until", "evaluate")
     stages, left_out = planned("--until", "decompose")
     assert {"split", "judge", "rewards", "report"} <= set(stages)
     # Not left out by name, but without the stages that are nobody would read it.
@@ -162,7 +162,7 @@ def test_stages_are_left_out_by_option_and_by_configuration_alike(folder, apport
     assert "embed" in planned("--until", "embed")[0] and "judge" not in planned("--until", "embed")[0]
     assert "report" not in planned("--skip", "report")[0]
     # A stage that is asked for by its own command is not left out.
-    done = apportion("align", config(folder, disabled), "--dry-run", "--json")
+    done = apportion("run", "--only", "align", config(folder, disabled), "--dry-run", "--json")
     assert "align" in [row["stage"] for row in json.loads(done.stdout)["stages"]]
     assert "left out" in apportion("run", config(folder, disabled), "--dry-run").stdout
 
@@ -170,7 +170,7 @@ def test_stages_are_left_out_by_option_and_by_configuration_alike(folder, apport
 def test_a_run_up_to_a_stage_ends_in_a_report_and_records_what_it_left_out(folder, apportion):
     done = apportion("run", config(folder, TEXT), "--until", "decompose")
     assert done.returncode == 0, done.stderr
-    assert "left out       align (until = 'decompose')" in done.stdout
+    assert "left out       align (last_stage = 'decompose')" in done.stdout
     missing = told_missing(folder)
     assert missing.keys() == {"reward models", "evaluation", "aligned policy"}
     record = json.loads((folder / "run" / "run.json").read_text())
@@ -200,8 +200,8 @@ def test_what_cannot_be_left_out_is_told(folder, apportion, options, words):
 
 
 def test_a_wrong_name_in_the_configuration_is_told_by_its_key(folder, apportion):
-    done = apportion("run", config(folder, TEXT.replace("[run]", '[run]\nskip = ["aling"]')), "--dry-run")
-    assert done.returncode == 2 and "run.skip = 'aling': no stage; did you mean 'align'?" in done.stderr
+    done = apportion("run", config(folder, TEXT.replace("[run]", '[run]\nskip_stages = ["aling"]')), "--dry-run")
+    assert done.returncode == 2 and "run.skip_stages = 'aling': no stage; did you mean 'align'?" in done.stderr
 
 
 def test_orchestrators_give_no_shards_to_a_stage_that_is_left_out(folder, caplog):
@@ -213,7 +213,7 @@ def test_orchestrators_give_no_shards_to_a_stage_that_is_left_out(folder, caplog
 
 
 def test_orchestrators_give_no_shards_to_a_stage_that_nothing_that_runs_would_read(folder):
-    path = str(config(folder, TEXT.replace("[run]", '[run]\nuntil = "decompose"')))
+    path = str(config(folder, TEXT.replace("[run]", '[run]\nlast_stage = "decompose"')))
     shards.prepare(path)
     given = [stage.name for stage in STAGES if shards.list_shards(path, stage.name, 4)]
     assert given == ["split", "judge", "rewards", "report"]
@@ -244,5 +244,5 @@ def test_a_single_session_ends_in_a_report(tmp_path, apportion):
     assert missing["evaluation"].startswith("left out: split.test = 0")
     assert missing["aligned policy"].startswith("left out: split.policy = 0")
     # Asked for by its own command it is an error.
-    done = apportion("evaluate", config(tmp_path, alone))
+    done = apportion("run", "--only", "evaluate", config(tmp_path, alone))
     assert done.returncode == 2 and "evaluate: left out, since split.test = 0" in done.stderr

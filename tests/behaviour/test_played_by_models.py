@@ -135,7 +135,9 @@ def compare(folder, cast, utility):
 def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder, apportion) -> None:
     with serving(OpenAIServer(answered)) as server:
         chosen = 'agents = { target = "base", partner = "conceding" }\ntemperature = 0.5\n'
-        done = apportion("decompose", config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen)))
+        done = apportion(
+            "run", "--only", "decompose", config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen))
+        )
         assert done.returncode == 0, done.stderr
         assert {(body["temperature"], body["model"]) for body in server.requests} == {(0.5, "m")}
         assert all("seed" not in body for body in server.requests)
@@ -146,8 +148,8 @@ def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder
 def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder, apportion) -> None:
     weights = "weights = { GOAL = 0.5, REL = 0.3, KNO = 0.2 }"
     with serving(OpenAIServer(answered)) as server:
-        path = config(folder, text("savoir", url=server.url, savoir=f'judge = "paper@other"\n{weights}\n'))
-        done = apportion("decompose", path)
+        path = config(folder, text("savoir", url=server.url, savoir=f'scorer = "paper@other"\n{weights}\n'))
+        done = apportion("run", "--only", "decompose", path)
         assert done.returncode == 0, done.stderr
         assert {body["model"] for body in server.requests} == {"other"} and all(map(judging, server.requests))
     assert compare(folder, RoleAssignment(judge="paper@other"), RolloutUtility(PAPER_WEIGHTS)) >= 3
@@ -163,8 +165,8 @@ def test_a_judge_that_fails_in_one_history_leaves_its_session_out_and_the_others
         return answered(body)
 
     with serving(OpenAIServer(once_wrong)) as server:
-        path = config(folder, text("savoir", url=server.url, savoir='judge = "paper"\n'))
-        done = apportion("decompose", path)
+        path = config(folder, text("savoir", url=server.url, savoir='scorer = "paper"\n'))
+        done = apportion("run", "--only", "decompose", path)
     assert done.returncode == 1, done.stderr
     (cause,) = causes(folder).values()
     assert re.search(r"turns \[.*\] alone: GOAL is not known \('.*': .*from 0 to 10", cause), cause
@@ -186,7 +188,7 @@ def test_where_scripts_play_and_rules_score_keys_are_those_of_before(folder) -> 
 def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder) -> None:
     chosen = [
         "", 'agents.partner = "random"', 'agents.target = "base"', 'agents.partner = "base"',
-        'agents.target = "base@x"', 'agents.target = "react"', 'judge = "paper"', 'judge = "paper@x"',
+        'agents.target = "base@x"', 'agents.target = "react"', 'scorer = "paper"', 'scorer = "paper@x"',
         'agents.target = "base"\ntemperature = 0.1',
     ]  # fmt: skip
     found = [keys(folder, "savoir", savoir=f"{one}\n") for one in chosen]
@@ -194,17 +196,17 @@ def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder) ->
               for more in ("max_tokens = 9\n", 'reasoning_effort = "low"\n', "extra_body = { a = 1 }\n")]  # fmt: skip
     assert len({str(sorted(one.items())) for one in found}) == len(found)
     assert keys(folder, "savoir", savoir='agents.target = "base"\n', llm="concurrency = 3\n") == found[2]
-    hindsight = [keys(folder, "shapley-hindsight", savoir=f"{one}\n") for one in ("", *chosen[1:6], 'judge = "paper"')]
+    hindsight = [keys(folder, "shapley-hindsight", savoir=f"{one}\n") for one in ("", *chosen[1:6], 'scorer = "paper"')]
     assert len({str(sorted(one.items())) for one in hindsight}) == 2  # Nobody plays on: the judge alone counts.
 
 
 def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folder, apportion) -> None:
     with serving(OpenAIServer(answered)) as server:
-        chosen = 'agents.target = "base@gpt-4o-mini"\njudge = "paper"\n'
+        chosen = 'agents.target = "base@gpt-4o-mini"\nscorer = "paper"\n'
         path = config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen))
-        priced = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["played_on"]
-        told = apportion("decompose", path, "--dry-run").stdout
-        shown = apportion("decompose", path, "--preview", "2")
+        priced = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)["played_on"]
+        told = apportion("run", "--only", "decompose", path, "--dry-run").stdout
+        shown = apportion("run", "--only", "decompose", path, "--preview", "2")
         assert shown.returncode == 0 and "of sessions that are played on the next requests alone" in shown.stdout
         assert '"model": "gpt-4o-mini"' in shown.stdout and "You play one person" in shown.stdout
         assert not server.requests
@@ -217,16 +219,18 @@ def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folde
         assert savoir["judged"] == savoir["plays"] and savoir["kept"] == 0 and savoir["hours"] > 0
         assert f"savoir: 4 sessions, {savoir['histories']:,} histories, {savoir['plays']:,} plays; about" in told
         assert "cost unknown: no price for this model" in told and "plays are taken to be as long as" in told
-        done = apportion("decompose", path)
+        done = apportion("run", "--only", "decompose", path)
         asked_once = len(server.requests)
         assert done.returncode == 0 and f"language model m and gpt-4o-mini: {asked_once:,} replies" in done.stdout
         assert 0.5 < total["requests"] / asked_once < 2
-        again = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["played_on"]
+        again = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)["played_on"]
         assert again["total"]["plays"] == 0 == again["total"]["requests"]  # Finished.
         more = config(folder, text("savoir", url=server.url, savoir=f"{chosen}scaled = true\n"))
-        kept = json.loads(apportion("decompose", more, "--dry-run", "--json").stdout)["played_on"]["total"]
+        kept = json.loads(apportion("run", "--only", "decompose", more, "--dry-run", "--json").stdout)["played_on"][
+            "total"
+        ]
         assert kept["kept"] == kept["plays"] == savoir["plays"] and kept["requests"] == 0 == kept["acts"]
-        assert apportion("decompose", more).returncode == 0 and len(server.requests) == asked_once
+        assert apportion("run", "--only", "decompose", more).returncode == 0 and len(server.requests) == asked_once
 
 
 @pytest.mark.slow
@@ -234,10 +238,10 @@ def test_results_do_not_depend_on_how_many_play_at_once(folder, apportion) -> No
     found = []
     for at_once in (1, 7, 64):
         with serving(OpenAIServer(answered, latency_s=0.03 if at_once > 1 else 0.0)) as server:
-            own = 'agents.target = "base"\nagents.partner = "react"\njudge = "paper"\n'
+            own = 'agents.target = "base"\nagents.partner = "react"\nscorer = "paper"\n'
             path = config(folder, text("savoir", url=server.url, savoir=own, llm=f"concurrency = {at_once}\n"))
             path.write_text(path.read_text().replace('output = "run"', f'output = "run{at_once}"'))
-            assert apportion("decompose", path).returncode == 0
+            assert apportion("run", "--only", "decompose", path).returncode == 0
             assert 1 <= server.most_at_once <= at_once and (at_once == 1 or server.most_at_once > 1)
         found.append((folder / f"run{at_once}" / "rewards.parquet").read_bytes())
     assert found[0] == found[1] == found[2]
@@ -250,7 +254,8 @@ def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, app
         def run(usd):
             limits = f'budget_usd = {usd}\nprices = "prices.toml"\n'
             own = 'agents.target = "base"\n'
-            return apportion("decompose", config(folder, text("savoir", url=server.url, savoir=own, run=limits,
+            return apportion("run", "--only", "decompose",
+                             config(folder, text("savoir", url=server.url, savoir=own, run=limits,
                                                               llm="max_tokens = 50\n")))  # fmt: skip
 
         stopped = run(3)
@@ -262,27 +267,27 @@ def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, app
     with serving(OpenAIServer(answered)) as other:
         (folder / "run").rename(folder / "first")
         path = config(folder, text("savoir", url=other.url, savoir='agents.target = "base"\n', llm="max_tokens = 50\n"))
-        assert apportion("decompose", path).returncode == 0
+        assert apportion("run", "--only", "decompose", path).returncode == 0
         assert len(other.requests) == len(server.requests)  # Stopped and gone on with: no reply was asked for twice.
 
 
 def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None:
-    own = 'agents.target = "base"\njudge = "paper"\n'
+    own = 'agents.target = "base"\nscorer = "paper"\n'
     with serving(OpenAIServer(answered)) as server:
         path = config(folder, text("savoir", url=server.url, savoir=own))
-        assert apportion("decompose", path).returncode == 0
+        assert apportion("run", "--only", "decompose", path).returncode == 0
         asked_once = len(server.requests)
-        done = apportion("decompose", path, "--record", folder / "replies.jsonl")
+        done = apportion("run", "--only", "decompose", path, "--record", folder / "replies.jsonl")
         assert done.returncode == 0 and "the replies of 4 units" in done.stdout, done
         assert len(server.requests) == asked_once
     before = rewards(folder)
     (folder / "run").rename(folder / "first")
     recorded = text("savoir", savoir=own, run='recorded = "replies.jsonl"\n', llm='provider = "recorded"\n')
-    done = apportion("decompose", config(folder, recorded))
+    done = apportion("run", "--only", "decompose", config(folder, recorded))
     assert done.returncode == 0 and rewards(folder) == before, done.stderr
     lines = (folder / "replies.jsonl").read_text().splitlines()
     (folder / "replies.jsonl").write_text("\n".join(lines[:-1]) + "\n")
-    lacking = apportion("decompose", config(folder, recorded))
+    lacking = apportion("run", "--only", "decompose", config(folder, recorded))
     assert lacking.returncode == 1 and any("no recorded reply" in cause for cause in causes(folder).values())
 
 
@@ -291,24 +296,26 @@ def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None
     [
         ('agents.target = "bsae"', "decompose.savoir: no agent 'bsae'"),
         ('agents.partner = "base@"', "decompose.savoir: agent 'base@': no model behind the @"),
-        ('judge = "papre"', "decompose.savoir: judge: no prompt 'papre'; did you mean 'paper'"),
+        ('scorer = "papre"', "decompose.savoir: scorer: no prompt 'papre'; did you mean 'paper'"),
         ('agents.partnr = "base"', "decompose.savoir.agents.partnr: unknown key; did you mean 'partner'"),
         ("rollouts = 0", "decompose.savoir.rollouts = 0: Input should be greater than or equal to 1"),
     ],
 )
 def test_who_there_is_not_is_told_before_anything_is_done(folder, apportion, chosen, said) -> None:
-    done = apportion("decompose", config(folder, text("savoir", savoir=f"{chosen}\n")))
+    done = apportion("run", "--only", "decompose", config(folder, text("savoir", savoir=f"{chosen}\n")))
     assert done.returncode == 2 and said in done.stderr, done.stderr
     assert not (folder / "run" / "rewards.parquet").exists()
 
 
 def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, apportion) -> None:
     with serving(OpenAIServer(answered)) as server:
-        path = config(folder, text("savoir", "shapley-hindsight", url=server.url, savoir='judge = "paper"\n'))
+        path = config(folder, text("savoir", "shapley-hindsight", url=server.url, savoir='scorer = "paper"\n'))
         for more in ((), ("--dry-run",)):
-            done = apportion("decompose", path, *more)
+            done = apportion("run", "--only", "decompose", path, *more)
             assert done.returncode == 2, done
-            assert "decompose.savoir.judge = 'paper': 'shapley-hindsight' scores histories as they stand" in done.stderr
+            assert (
+                "decompose.savoir.scorer = 'paper': 'shapley-hindsight' scores histories as they stand" in done.stderr
+            )
         assert not server.requests
 
 
@@ -326,8 +333,8 @@ def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, appo
 )
 def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, judge, weights, said) -> None:
     with serving(OpenAIServer(answered)) as server:
-        own = f'agents.partner = "base"\njudge = "{judge}"\nweights = {weights}\n'
-        done = apportion("decompose", config(folder, text("savoir", url=server.url, savoir=own)))
+        own = f'agents.partner = "base"\nscorer = "{judge}"\nweights = {weights}\n'
+        done = apportion("run", "--only", "decompose", config(folder, text("savoir", url=server.url, savoir=own)))
         assert done.returncode == (2 if judge == "paper" else 1), done
         assert said in done.stderr + " ".join(causes(folder).values() if judge == "rules" else ())
         assert not server.requests
@@ -336,22 +343,22 @@ def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, j
 def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_shards_as_it_may(folder) -> None:
     def seconds(savoir="", llm=""):
         limits = "timeout_s = 10\ngive_up_after_s = 5\nconcurrency = 4\n"
-        path = config(folder, text("savoir", savoir=savoir, llm=limits + llm, run="llm_shards = 2\n"))
+        path = config(folder, text("savoir", savoir=savoir, llm=limits + llm, run="llm_shard_count = 2\n"))
         return time_limit_s(str(path), "judge"), [len(list_shards(str(path), "judge", n)) for n in (1, 8)]
 
     assert seconds() == (None, [1, 4])
     played, shards = seconds('agents.target = "base"\n')
     fewer, _ = seconds('agents.target = "base"\nrollouts = 1\n')
-    judged, _ = seconds('agents.target = "base"\njudge = "paper"\n')
+    judged, _ = seconds('agents.target = "base"\nscorer = "paper"\n')
     # 4 sessions, both speakers: 8 histories of 3 acts each, twice; an act is asked for at most three times.
     assert 5 + 64 * 3 * 3 / 4 * 10 < fewer < played < judged and shards == [1, 2]
 
 
 def test_nothing_is_sent_without_consent(folder, apportion) -> None:
     own = text("savoir", url="http://models.example/v1", savoir='agents.target = "base"\n')
-    done = apportion("decompose", config(folder, own), OPENAI_API_KEY="k")
-    assert done.returncode == 2 and "send_to" in done.stderr, done.stderr
-    assert apportion("decompose", config(folder, own.replace('"base"', '"random"'))).returncode == 0
+    done = apportion("run", "--only", "decompose", config(folder, own), OPENAI_API_KEY="k")
+    assert done.returncode == 2 and "allow_host" in done.stderr, done.stderr
+    assert apportion("run", "--only", "decompose", config(folder, own.replace('"base"', '"random"'))).returncode == 0
 
 
 def test_sessions_that_no_environment_made_are_told_and_the_others_played_on(folder, apportion) -> None:
@@ -359,7 +366,7 @@ def test_sessions_that_no_environment_made_are_told_and_the_others_played_on(fol
     sources = table["source"].to_pylist()
     made = table.set_column(table.schema.get_field_index("source"), "source", pa.array(["recorded", *sources[1:]]))
     pq.write_table(made, folder / "play" / "sessions.parquet")
-    done = apportion("decompose", config(folder, text("savoir", "uniform")))
+    done = apportion("run", "--only", "decompose", config(folder, text("savoir", "uniform")))
     said = "no environment made it, so that 'savoir' has nothing to play on"
     assert done.returncode == 1 and f"1 of 4 sessions ({table['session_id'][0]}): {said}" in done.stdout + done.stderr
     ((session, cause),) = causes(folder).items()

@@ -31,7 +31,7 @@ def test_killed_at_eight_moments_rewards_are_the_same_bytes_and_nothing_kept_is_
     simulate_sotopia(
         SimulationChoice(("conceding",), ("used_bicycle",), pairs=5, rules=Rules(most_acts=8)), tmp_path / "play"
     )
-    own = 'agents = { target = "base", partner = "react" }\njudge = "paper"\n'
+    own = 'agents = { target = "base", partner = "react" }\nscorer = "paper"\n'
 
     def configured(url, output):
         written = text("savoir", url=url, savoir=own, llm=f"concurrency = {CONCURRENCY}\n")
@@ -39,7 +39,7 @@ def test_killed_at_eight_moments_rewards_are_the_same_bytes_and_nothing_kept_is_
         return path.rename(tmp_path / f"{output}.toml")
 
     with serving(OpenAIServer(answered, latency_s=0.02)) as server:
-        done = apportion("decompose", configured(server.url, "whole"))
+        done = apportion("run", "--only", "decompose", configured(server.url, "whole"))
         assert done.returncode == 0, done.stderr
         whole = counted(server.requests)
         assert whole.total() > 900
@@ -49,7 +49,8 @@ def test_killed_at_eight_moments_rewards_are_the_same_bytes_and_nothing_kept_is_
         for _ in range(KILLS):
             before, last = len(server.requests), len(server.written) + chance.randrange(3 * CONCURRENCY)
             process = subprocess.Popen(
-                [sys.executable, "-m", "apportion", "decompose", str(path)], env=environment(), cwd=ROOT,
+                [sys.executable, "-m", "apportion", "run", "--only", "decompose", str(path)],
+                env=environment(), cwd=ROOT,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
             while len(server.requests) == before or len(server.written) < last:
@@ -59,7 +60,7 @@ def test_killed_at_eight_moments_rewards_are_the_same_bytes_and_nothing_kept_is_
             process.wait()
             time.sleep(0.3)  # The server answers what it had, to nobody.
             under_way += CONCURRENCY
-        done = apportion("decompose", path)
+        done = apportion("run", "--only", "decompose", path)
         assert done.returncode == 0, done.stderr
         delivered = counted(server.requests)
     assert delivered.keys() == whole.keys()

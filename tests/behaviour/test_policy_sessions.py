@@ -26,8 +26,8 @@ methods = ["rrd"]
 epochs = 2
 [align]
 steps = 1
-batch = 2
-minibatch = 2
+batch_size = 2
+mini_batch_size = 2
 max_new_tokens = 4
 samples = 2
 [align.tiny]

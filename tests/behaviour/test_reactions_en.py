@@ -21,7 +21,7 @@ TEXT = """corpus = "chats"
 output = "run"
 [run]
 workers = 1
-until = "train-reward"
+last_stage = "train-reward"
 [decompose]
 methods = ["reactions-en"]
 [train_reward]

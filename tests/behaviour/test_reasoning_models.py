@@ -32,7 +32,9 @@ def run(tmp_path, monkeypatch):
     write_small_corpus(tmp_path / "corpus", sessions=4)
 
     def run(server, *options, text=TEXT):
-        return partial(in_process, monkeypatch)("decompose", config(tmp_path, text.format(url=server.url)), *options)
+        return partial(in_process, monkeypatch)(
+            "run", "--only", "decompose", config(tmp_path, text.format(url=server.url)), *options
+        )
 
     return run
 

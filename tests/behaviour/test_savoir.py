@@ -38,7 +38,7 @@ def apportion(monkeypatch):
 
 
 def test_a_run_credits_by_every_method_and_keeps_raw_values(folder, apportion):
-    done = apportion("decompose", config(folder, text(*METHODS)))
+    done = apportion("run", "--only", "decompose", config(folder, text(*METHODS)))
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(folder / "run" / "rewards.parquet").to_pylist()
 
@@ -76,14 +76,20 @@ def test_its_settings_are_in_its_key_and_no_other_method_s(folder):
 
     before = keys("savoir")
     assert keys("savoir", more="[decompose.savoir]\nrollouts = 2\n[decompose.rrd]\nk = 3\n") == before
-    for changed in ("rollouts = 3", "seed = 1", "scaled = true", "same_seeds = false", "weights = { FIN = 1.0 }"):
+    for changed in (
+        "rollouts = 3",
+        "seed = 1",
+        "scaled = true",
+        "common_random_numbers = false",
+        "weights = { FIN = 1.0 }",
+    ):
         assert not keys("savoir", more=f"[decompose.savoir]\n{changed}\n") & before
     assert keys("uniform", more="[decompose.savoir]\nrollouts = 3\n") == keys("uniform")
 
 
 def test_a_dimension_that_rules_do_not_score_leaves_each_session_out_and_says_why(folder, apportion):
     weights = "[decompose.savoir]\nweights = { GOAL = 0.5, REL = 0.3, KNO = 0.2 }\n"
-    done = apportion("decompose", config(folder, text("savoir", "uniform", more=weights)))
+    done = apportion("run", "--only", "decompose", config(folder, text("savoir", "uniform", more=weights)))
     assert done.returncode == 1
     causes = [row["cause"] for row in pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()]
     assert len(causes) >= 8 and any("REL, KNO is not known, so that its utility is missing" in c for c in causes)
@@ -92,7 +98,9 @@ def test_a_dimension_that_rules_do_not_score_leaves_each_session_out_and_says_wh
 
 
 def test_a_session_that_cannot_be_credited_is_left_out_and_the_others_are_kept(folder, apportion):
-    done = apportion("decompose", config(folder, text("savoir", more="[decompose.savoir]\nbudget = 8\n")))
+    done = apportion(
+        "run", "--only", "decompose", config(folder, text("savoir", more="[decompose.savoir]\nbudget = 8\n"))
+    )
     assert done.returncode == 1
     rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
     left_out = {row["session_id"] for row in rows}
@@ -110,7 +118,7 @@ def test_a_corpus_that_no_environment_made_is_refused_before_anything_is_done(fo
 
     changed = sessions.set_column(place, sessions.schema.field(place), pa.array(["a notebook"] * len(source)))
     Corpus.of(folder / "play", {**corpus.tables, "sessions": changed}).write(folder / "play")
-    done = apportion("decompose", config(folder, text("savoir")))
+    done = apportion("run", "--only", "decompose", config(folder, text("savoir")))
     said = "every session of this run: no environment made it, so that 'savoir' has nothing to play on"
     assert done.returncode == 2 and said in done.stderr
 

@@ -73,7 +73,7 @@ def run(tmp_path, monkeypatch):
 
 def test_samples_from_the_command_line(run, capsys):
     path, folder, server = run
-    code, out, _ = command(capsys, "decompose", path, "--samples", 3)
+    code, out, _ = command(capsys, "run", "--only", "decompose", path, "--samples", 3)
     assert code == 0
     assert len(server.requests) == 3 * len({body["messages"][1]["content"] for body in server.requests})
     table = pq.read_table(folder / "samples.parquet")
@@ -93,14 +93,14 @@ def test_samples_from_the_command_line(run, capsys):
 
     # The first sample is that of a run without --samples: nothing new is asked, and no old samples are left.
     asked = len(server.requests)
-    assert command(capsys, "decompose", path)[0] == 0
+    assert command(capsys, "run", "--only", "decompose", path)[0] == 0
     assert len(server.requests) == asked
     assert not (folder / "samples.parquet").exists()
 
 
 def test_the_evaluation_holds_it_and_the_report_shows_it(run, capsys):
     path, folder, _ = run
-    code, out, err = command(capsys, "evaluate", path, "--samples", 2)
+    code, out, err = command(capsys, "run", "--only", "evaluate", path, "--samples", 2)
     assert code == 0, err
     (found,) = json.loads((folder / "evaluation.json").read_text())["consistency"]
     assert (found["method"], found["samples"], found["episodes"]) == ("llm", 2, 24)
@@ -115,15 +115,15 @@ def test_the_evaluation_holds_it_and_the_report_shows_it(run, capsys):
 def test_samples_at_temperature_0_are_warned_of(run, tmp_path, capsys):
     _, _, server = run
     path = config(tmp_path, TEXT.format(url=server.url, temperature=0))
-    code, out, _ = command(capsys, "decompose", path, "--samples", 2, "--dry-run")
+    code, out, _ = command(capsys, "run", "--only", "decompose", path, "--samples", 2, "--dry-run")
     assert code == 0
     assert "warning: decompose.llm: samples = 2 at temperature = 0" in out
-    _, out, _ = command(capsys, "decompose", path, "--dry-run")
+    _, out, _ = command(capsys, "run", "--only", "decompose", path, "--dry-run")
     assert "at temperature" not in out
 
 
 @pytest.mark.parametrize("k", ["0", "101", "many"])
 def test_a_number_of_samples_that_cannot_be_is_usage(run, capsys, k):
-    code, _, err = command(capsys, "decompose", run[0], "--samples", k)
+    code, _, err = command(capsys, "run", "--only", "decompose", run[0], "--samples", k)
     assert code == 2
     assert "--samples" in err

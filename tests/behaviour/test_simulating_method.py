@@ -115,7 +115,7 @@ def judgements(folder):
 
 
 def test_it_plays_on_and_its_values_are_those_of_all_orders(folder, apportion):
-    done = apportion("decompose", config(folder, text()))
+    done = apportion("run", "--only", "decompose", config(folder, text()))
     assert done.returncode == 0, done.stderr
     for name, values in judgements(folder).items():
         assert values == pytest.approx(by_permutations(NAMED[name]), abs=1e-9)
@@ -149,7 +149,7 @@ def test_init_shows_its_section_and_a_mistake_in_it_is_told(folder):
 def test_sessions_that_no_environment_made_are_told_and_the_others_judged(folder, apportion):
     write_corpus(folder / "other", alone=("s1",))
     path = config(folder, text().replace('"corpus"', '"other"'))
-    done = apportion("decompose", path)
+    done = apportion("run", "--only", "decompose", path)
     said = "no environment made it, so that 'played' has nothing to play on"
     assert f"warning: 1 of 3 sessions (s1): {said}" in done.stdout + done.stderr, done
     (row,) = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
@@ -159,7 +159,7 @@ def test_sessions_that_no_environment_made_are_told_and_the_others_judged(folder
 
 def test_a_corpus_without_any_is_refused_before_anything_is_done(folder, apportion):
     write_corpus(folder / "other", alone=tuple(NAMED))
-    done = apportion("decompose", config(folder, text().replace('"corpus"', '"other"')))
+    done = apportion("run", "--only", "decompose", config(folder, text().replace('"corpus"', '"other"')))
     assert done.returncode == 2 and "every session of this run: no environment made it" in done.stderr
     assert not (folder / "run" / "rewards.parquet").exists()
 
@@ -174,14 +174,16 @@ def test_a_partner_that_is_asked_is_priced_before_and_asked_through_the_run_s_cl
     write_corpus(folder / "corpus", source=f"{toy.MADE}; its buyer asks")
     with serving(OpenAIServer(answer=lambda body: completion("1"))) as server:
         path = config(folder, text("played-asking", server.url))
-        priced = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
+        priced = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)[
+            "language_model"
+        ]
         assert priced["requests"] == 1 and priced["usd"] > 0 and not server.requests
         assert priced["played_sessions"] == 3
-        told = apportion("decompose", path, "--dry-run").stdout
+        told = apportion("run", "--only", "decompose", path, "--dry-run").stdout
         assert "3 sessions are played on; what is asked after a play's first act is not counted" in told
-        shown = apportion("decompose", path, "--preview", "1").stdout
+        shown = apportion("run", "--only", "decompose", path, "--preview", "1").stdout
         assert "You buy. The seller named []. What do you add?" in shown
-        assert apportion("decompose", path).returncode == 0
+        assert apportion("run", "--only", "decompose", path).returncode == 0
     coalitions = {tuple(named[i] for i in kept) for named in NAMED.values() for kept in subsets(len(named))}
     assert len(server.requests) == len(coalitions)  # Asked once each: the replies are kept.
     for name, values in judgements(folder).items():
@@ -195,7 +197,7 @@ def subsets(players):
 def test_a_method_that_does_not_say_that_it_asks_is_lent_no_model(folder, apportion):
     write_corpus(folder / "corpus", source=f"{toy.MADE}; its buyer asks")
     with serving(OpenAIServer(answer=lambda body: completion("1"))) as server:
-        done = apportion("decompose", config(folder, text("played", server.url)))
+        done = apportion("run", "--only", "decompose", config(folder, text("played", server.url)))
     assert done.returncode == 2 and "its simulator asks a language model (session s0)" in done.stderr
     assert not server.requests
 

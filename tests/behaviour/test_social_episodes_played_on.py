@@ -74,7 +74,7 @@ def by_permutations(session, folder, target):
 
 
 def test_values_of_a_run_are_those_of_all_orders(folder, apportion):
-    done = apportion("decompose", config(folder, PLAYED))
+    done = apportion("run", "--only", "decompose", config(folder, PLAYED))
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(folder / "run" / "rewards.parquet").to_pylist()
     corpus = Corpus.open(folder / "play")
@@ -108,7 +108,7 @@ def test_what_was_done_in_the_episode_decides_the_key(folder):
 
 def test_a_lost_log_leaves_each_session_out_and_says_why(folder, apportion):
     (folder / "play" / LOG).unlink()
-    done = apportion("decompose", config(folder, PLAYED))
+    done = apportion("run", "--only", "decompose", config(folder, PLAYED))
     assert done.returncode == 1
     rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
     causes = [row["cause"] for row in rows if row["stage"] == "judge"]

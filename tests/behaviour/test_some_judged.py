@@ -1,4 +1,4 @@
-"""`decompose.llm.judge_sessions`: a language model judges a few sessions, and a student carries that to all."""
+"""`decompose.llm.max_sessions`: a language model judges a few sessions, and a student carries that to all."""
 
 import json
 import re
@@ -28,7 +28,7 @@ methods = {methods}
 base_url = "{url}"
 model = "m"
 max_tokens = 200
-judge_sessions = {count}
+max_sessions = {count}
 {more}
 """
 
@@ -53,19 +53,26 @@ def text(url="http://localhost:1/v1", count=5, methods='["llm-student"]', output
 def test_a_few_are_asked_about_and_all_are_decomposed(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, text(server.url))
-        before = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
+        before = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)[
+            "language_model"
+        ]
         assert (before["requests"], before["chosen"], before["all_sessions"]["requests"]) == (5, False, 23)
         assert before["usd"] == pytest.approx(before["all_sessions"]["usd"] * 5 / 24, rel=0.05)
-        assert "run `apportion choose` first" in apportion("decompose", path, "--preview", "1").stdout
-        assert apportion("choose", path).returncode == 0
-        known = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
-        words = apportion("decompose", path, "--dry-run").stdout
-        shown = json.loads(apportion("decompose", path, "--preview", "9", "--json").stdout)
+        assert (
+            "run `apportion run --only select-sessions` first"
+            in apportion("run", "--only", "decompose", path, "--preview", "1").stdout
+        )
+        assert apportion("run", "--only", "select-sessions", path).returncode == 0
+        known = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)[
+            "language_model"
+        ]
+        words = apportion("run", "--only", "decompose", path, "--dry-run").stdout
+        shown = json.loads(apportion("run", "--only", "decompose", path, "--preview", "9", "--json").stdout)
         assert server.requests == []
-        done = apportion("evaluate", path, "--record", folder / "r.jsonl")
+        done = apportion("run", "--only", "evaluate", path, "--record", folder / "r.jsonl")
         assert (done.returncode, len(server.requests)) == (0, 5), done.stderr
     assert (known["requests"], known["remaining"], known["chosen"]) == (5, 5, True)
-    assert "judge_sessions = 5, as chosen; judging all sessions takes 23 requests, 23 to ask: about $" in words
+    assert "max_sessions = 5, as chosen; judging all sessions takes 23 requests, 23 to ask: about $" in words
     assert len(shown["requests"]) == 5
     asked = {json.loads(line)["label"].split(",")[0] for line in (folder / "r.jsonl").read_text().splitlines()[1:]}
     assert asked == {request["subject"].split(",")[0] for request in shown["requests"]}
@@ -74,7 +81,7 @@ def test_a_few_are_asked_about_and_all_are_decomposed(folder, apportion):
     assert set(rewards.column("method").to_pylist()) == {"llm-student"}
     splits = {row["session_id"]: row["split"] for row in pq.read_table(folder / "run" / "splits.parquet").to_pylist()}
     assert {splits[name.removeprefix("session ")] for name in asked} == {"train"}
-    after = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
+    after = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)["language_model"]
     assert (after["remaining"], after["all_sessions"]["remaining"]) == (0, 18)
 
 
@@ -87,17 +94,17 @@ def test_a_batch_holds_the_chosen_sessions_alone_and_is_priced_as_one(folder, ap
     prices.write_text(prices.read_text().replace("output = 10000", "output = 10000, batch = 0.5"))
     with serving(BatchServer(answer=good, rounds=2)) as server:
         path = config(folder, text(server.url))
-        whole = told(apportion("decompose", path, "--dry-run", "--json"))
-        half = told(apportion("decompose", path, "--batch", "--dry-run", "--json"))
+        whole = told(apportion("run", "--only", "decompose", path, "--dry-run", "--json"))
+        half = told(apportion("run", "--only", "decompose", path, "--batch", "--dry-run", "--json"))
         assert half["usd"] == pytest.approx(whole["usd"] / 2) and half["requests"] == whole["requests"] == 5
         assert half["all_sessions"]["usd"] == pytest.approx(whole["all_sessions"]["usd"] / 2)
-        first = apportion("decompose", path, "--batch")
+        first = apportion("run", "--only", "decompose", path, "--batch")
         assert first.returncode == 3 and "5 requests handed in" in first.stdout, first.stdout + first.stderr
-        waiting = apportion("decompose", path, "--batch")
+        waiting = apportion("run", "--only", "decompose", path, "--batch")
         assert waiting.returncode == 3 and not (folder / "run" / "rewards.parquet").exists()
-        done = apportion("decompose", path, "--batch")
+        done = apportion("run", "--only", "decompose", path, "--batch")
         assert done.returncode == 0 and "5 replies collected" in done.stdout, done.stdout + done.stderr
-        after = told(apportion("decompose", path, "--batch", "--dry-run", "--json"))
+        after = told(apportion("run", "--only", "decompose", path, "--batch", "--dry-run", "--json"))
     assert len(server.worked) == 5 and server.requests == []
     assert (after["remaining"], after["usd"], after["all_sessions"]["remaining"]) == (0, 0.0, 18)
     rewards = pq.read_table(folder / "run" / "rewards.parquet")
@@ -110,21 +117,21 @@ def test_a_budget_stops_before_the_student_is_taught_and_a_higher_one_asks_about
     """One reply costs 0.081; before a request is sent, the dearest that it can be is set aside."""
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, text(server.url, more="concurrency = 1"))
-        assert apportion("choose", path).returncode == 0
-        shown = json.loads(apportion("decompose", path, "--preview", "9", "--json").stdout)
-        refused = apportion("decompose", path, "--budget", "0.01")
+        assert apportion("run", "--only", "select-sessions", path).returncode == 0
+        shown = json.loads(apportion("run", "--only", "decompose", path, "--preview", "9", "--json").stdout)
+        refused = apportion("run", "--only", "decompose", path, "--budget", "0.01")
         most_usd = float(re.search(r"may cost up to \$(\d+\.\d+)", refused.stdout)[1])
         assert (refused.returncode, server.requests) == (1, [])
-        small = apportion("decompose", path, "--budget", str(most_usd + 0.1))
+        small = apportion("run", "--only", "decompose", path, "--budget", str(most_usd + 0.1))
         asked = len(server.requests)
         assert small.returncode == 1 and asked in (1, 2), small.stdout + small.stderr
         assert "needs at least 3 training sessions that it judged, and there are" in small.stdout
         left = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
         assert sum(row["status"] == "stopped" for row in left) == 5 - asked
         assert not (folder / "run" / "rewards.parquet").exists()
-        between = told(apportion("decompose", path, "--dry-run", "--json"))
+        between = told(apportion("run", "--only", "decompose", path, "--dry-run", "--json"))
         assert (between["answered"], between["remaining"], between["chosen"]) == (asked, 5 - asked, True)
-        again = apportion("decompose", path, "--budget", "100", "--record", folder / "r.jsonl")
+        again = apportion("run", "--only", "decompose", path, "--budget", "100", "--record", folder / "r.jsonl")
         assert (again.returncode, len(server.requests)) == (0, 5), again.stdout + again.stderr
     recorded = [json.loads(line) for line in (folder / "r.jsonl").read_text().splitlines()[1:]]
     assert {entry["key"] for entry in recorded} == {request["key"] for request in shown["requests"]}
@@ -135,14 +142,14 @@ def test_a_budget_stops_before_the_student_is_taught_and_a_higher_one_asks_about
 def test_a_student_of_less_than_half_of_the_chosen_is_refused_and_one_of_more_is_taught(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, text(server.url, count=8, more="concurrency = 1"))
-        refused = apportion("decompose", path, "--budget", "0.01")
+        refused = apportion("run", "--only", "decompose", path, "--budget", "0.01")
         most_usd = float(re.search(r"may cost up to \$(\d+\.\d+)", refused.stdout)[1])
-        small = apportion("decompose", path, "--budget", str(most_usd + 0.2))
+        small = apportion("run", "--only", "decompose", path, "--budget", str(most_usd + 0.2))
         asked = len(server.requests)
         assert small.returncode == 1 and asked == 3, small.stdout + small.stderr
         assert "at least half of the 8 sessions that were chosen for it, and there are 3" in small.stdout
         assert "higher --budget" in small.stdout and not (folder / "run" / "rewards.parquet").exists()
-        more = apportion("decompose", path, "--budget", str(most_usd + 0.45))
+        more = apportion("run", "--only", "decompose", path, "--budget", str(most_usd + 0.45))
         assert more.returncode == 1 and 4 <= len(server.requests) < 8, more.stdout + more.stderr
     assert set(pq.read_table(folder / "run" / "rewards.parquet").column("method").to_pylist()) == {"llm-student"}
 
@@ -150,11 +157,11 @@ def test_a_student_of_less_than_half_of_the_chosen_is_refused_and_one_of_more_is
 def test_where_a_recording_covers_some_the_choice_is_among_those(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, text(server.url, count=8))
-        assert apportion("decompose", path, "--record", folder / "r.jsonl").returncode == 0
+        assert apportion("run", "--only", "decompose", path, "--record", folder / "r.jsonl").returncode == 0
     recorded = text(count=4, output="again", run=f'recorded = "{folder / "r.jsonl"}"', more='provider = "recorded"')
-    done = apportion("decompose", config(folder, recorded))
+    done = apportion("run", "--only", "decompose", config(folder, recorded))
     assert done.returncode == 0 and "no recorded reply" not in done.stdout, done.stdout
-    priced = json.loads(apportion("decompose", config(folder, recorded), "--dry-run", "--json").stdout)
+    priced = json.loads(apportion("run", "--only", "decompose", config(folder, recorded), "--dry-run", "--json").stdout)
     assert priced["language_model"]["answered"] == priced["language_model"]["requests"] == 4
 
 
@@ -171,15 +178,15 @@ def test_the_model_that_judged_some_may_stand_beside_its_student(folder, apporti
 
 def test_another_seed_and_another_number_are_other_choices(folder, apportion):
     names = {}
-    for more in ("judge_seed = 0", "judge_seed = 1", "judge_seed = 2"):
+    for more in ("selection_seed = 0", "selection_seed = 1", "selection_seed = 2"):
         path = config(folder, text(more=more))
-        assert apportion("choose", path).returncode == 0
-        shown = json.loads(apportion("decompose", path, "--preview", "9", "--json").stdout)
+        assert apportion("run", "--only", "select-sessions", path).returncode == 0
+        shown = json.loads(apportion("run", "--only", "decompose", path, "--preview", "9", "--json").stdout)
         names[more] = tuple(sorted(request["subject"] for request in shown["requests"]))
     assert len(set(names.values())) > 1 and all(len(of) == 5 for of in names.values())
 
 
-@pytest.mark.parametrize(("count", "told"), [(2, "judge_sessions"), (0, "judge_sessions")])
+@pytest.mark.parametrize(("count", "told"), [(2, "max_sessions"), (0, "max_sessions")])
 def test_too_few_to_learn_from_is_refused(folder, apportion, count, told):
-    done = apportion("decompose", config(folder, text(count=count)))
+    done = apportion("run", "--only", "decompose", config(folder, text(count=count)))
     assert (done.returncode, told in done.stderr) == (2, True)

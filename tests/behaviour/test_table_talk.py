@@ -41,19 +41,19 @@ pseudonyms = true
 [decompose.sotopia_rl]
 weights = {{ outcome = 1 }}
 [decompose.reaction]
-prior = "learnt.safetensors"
+pretrained = "learnt.safetensors"
 [train_reward]
 epochs = 1
-head_hidden = 8
+head_hidden_size = 8
 [evaluate]
 bootstrap = 100
 labelled_turns = 2
 [align]
 steps = 1
-batch = 2
-minibatch = 2
+batch_size = 2
+mini_batch_size = 2
 max_new_tokens = 4
-reply_turns = 2
+max_turns = 2
 samples = 1
 [align.tiny]
 warmup_steps = 1

@@ -17,11 +17,11 @@ TEXT = """corpus = "{}"
 output = "{}"
 [run]
 workers = 1
-until = "train-reward"
+last_stage = "train-reward"
 [decompose]
 methods = {}
 [decompose.reaction]
-prior = "learnt.safetensors"
+pretrained = "learnt.safetensors"
 {}
 [train_reward]
 epochs = 1
@@ -30,7 +30,7 @@ epochs = 1
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two corpora with scores, what `learn-reactions` made of the first, and the second without its scores."""
+    """Two corpora with scores, what `train reactions` made of the first, and the second without its scores."""
     folder = tmp_path_factory.mktemp("travelling")
     write_small_corpus(folder / "taught", sessions=16)
     write_small_corpus(folder / "scored", sessions=10)
@@ -38,7 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bare = {name: table for name, table in scored.tables.items() if name not in ("ratings", "turn_labels")}
     Corpus.of(folder / "bare", {**bare, "ratings": RATINGS.arrow.empty_table()}).write(folder / "bare")
     with pytest.MonkeyPatch.context() as patch:
-        done = in_process(patch, "learn-reactions", folder / "taught", "--out", folder / "learnt.safetensors", "--json")
+        done = in_process(
+            patch, "train", "reactions", folder / "taught", "--out", folder / "learnt.safetensors", "--json"
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     card = json.loads(done.stdout)
     assert card["learnt_from"][0]["sessions"] == 16 and card["name"] == "learnt"

@@ -30,8 +30,8 @@ methods = ["sentiment"]
 epochs = 1
 [align]
 steps = 1
-batch = 2
-minibatch = 2
+batch_size = 2
+mini_batch_size = 2
 max_new_tokens = 4
 samples = 2
 {align}
@@ -78,7 +78,7 @@ def page(run: Path) -> str:
 @pytest.mark.slow
 def test_they_give_contexts_and_change_no_reward_and_no_reward_model(corpora, tmp_path, monkeypatch) -> None:
     for name in ("rated", "both"):
-        done = in_process(monkeypatch, "align", write_config(tmp_path, corpora[name], name))
+        done = in_process(monkeypatch, "run", "--only", "align", write_config(tmp_path, corpora[name], name))
         assert done.returncode == 0, done.stdout + done.stderr
     alone, both = tmp_path / "rated", tmp_path / "both"
     for file in ("rewards.parquet", "scores.parquet", "reward_models/sentiment-seed0/model.safetensors"):
@@ -109,10 +109,10 @@ def test_a_corpus_without_scores_is_aligned_with_another_runs_reward_model(
     assert "reward model of another run (`llm-seed0`)" in (run / "policy" / "README.md").read_text()
     rows = pq.read_table(run / "histories.parquet").to_pylist()
     assert {(row["stage"], row["method"]) for row in rows} == {("align", "llm-seed0")}
-    assert "align: 1 reused" in in_process(monkeypatch, "align", chosen).stderr
+    assert "align: 1 reused" in in_process(monkeypatch, "run", "--only", "align", chosen).stderr
     out = tmp_path / "r.parquet"
     asked = (run / "policy", corpora["soda"], "--policy", f"base={run / 'policy' / 'base'}", "--out", out)
-    done = in_process(monkeypatch, "generate", *asked, "--target", "second")
+    done = in_process(monkeypatch, "policy", "generate", *asked, "--target", "second")
     assert done.returncode == 0, done.stdout + done.stderr
     answered = {row["session_id"] for row in pq.read_table(out).to_pylist()}
     held_out = {r["session_id"] for r in pq.read_table(run / "splits.parquet").to_pylist() if r["split"] == "test"}
@@ -153,9 +153,9 @@ def test_with_another_runs_reward_model_none_is_trained_for_the_policy(
     corpora, reward_model, tmp_path, monkeypatch
 ) -> None:
     chosen = write_config(tmp_path, corpora["rated"], "run")
-    planned = in_process(monkeypatch, "align", chosen, "--dry-run").stdout
+    planned = in_process(monkeypatch, "run", "--only", "align", chosen, "--dry-run").stdout
     assert "train-reward" in planned
-    planned = in_process(monkeypatch, "align", chosen, "--dry-run", "--reward-model", reward_model)
+    planned = in_process(monkeypatch, "run", "--only", "align", chosen, "--dry-run", "--reward-model", reward_model)
     stages = [line.split()[0] for line in planned.stdout.splitlines()[1:] if len(line.split()) == 3]
     assert planned.returncode == 0 and stages == ["split", "align"]
 
@@ -179,7 +179,7 @@ def test_esconv_with_and_without_scores_and_soda_in_one_corpus_split_by_person(
     Corpus.of(both.root, {**both.tables, "ratings": scored}).write(both.root)
     top = 'rating = "empathy"\n[split]\nby = "person"'
     chosen = write_config(tmp_path, both.root, "run", f'reward_model = "{reward_model}"', top)
-    done = in_process(monkeypatch, "align", chosen)
+    done = in_process(monkeypatch, "run", "--only", "align", chosen)
     assert done.returncode == 0, done.stdout + done.stderr
     split_of = {row["session_id"]: row["split"] for row in pq.read_table(tmp_path / "run/splits.parquet").to_pylist()}
     # ESConv's people are known by their role alone: nobody of them comes back. SODA's are, and stay in one split.

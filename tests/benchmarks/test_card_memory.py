@@ -9,11 +9,11 @@ from apportion.rlhf.training.memory_estimate import BART_LARGE, GB, LLAMA_2_7B, 
 from benchmarks.card_memory import ROWS, settings_of
 from benchmarks.ppo_task import SHAPES
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "align.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "alignment.md"
 TITLES = {
     "short": "one card, prompts of 192, replies of 64",
     "paper": "one card",
-    "micro_batch": "one card, `gradient_checkpointing = false`, `micro_batch = 4`",
+    "micro_batch_size": "one card, `gradient_checkpointing = false`, `micro_batch_size = 4`",
 }
 
 

@@ -37,16 +37,16 @@ model = "m"
 
 [train_reward]
 epochs = 1
-head_hidden = 8
+head_hidden_size = 8
 
 [evaluate]
 bootstrap = 100
 
 [align]
 steps = 1
-batch = 2
-minibatch = 2
-inner_epochs = 1
+batch_size = 2
+mini_batch_size = 2
+ppo_epochs = 1
 max_new_tokens = 4
 samples = 1
 

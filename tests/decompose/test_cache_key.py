@@ -18,8 +18,12 @@ def identity(name, **changes):
 
 def test_a_mix_depends_on_how_reactions_are_learnt_and_on_what_it_mixes():
     plain = identity("mix")
-    assert identity("mix", reaction={"late": [0.0]}) != plain != identity("mix", mix={"sources": ["reaction"]})
-    assert identity("mix", mix={"weights": {"llm": 1.0}}) != plain
+    assert (
+        identity("mix", reaction={"recency_weights": [0.0]})
+        != plain
+        != identity("mix", stacking={"components": ["reaction"]})
+    )
+    assert identity("mix", stacking={"weights": {"llm": 1.0}}) != plain
     assert identity("mix", rrd={"k": 3}) == plain
 
 
@@ -55,8 +59,8 @@ def test_a_mix_depends_on_the_settings_of_both_its_parts():
 
 
 def test_how_a_reply_is_fetched_is_not():
-    llm = {"base_url": "http://localhost:1/v1", "timeout_s": 5, "max_retries": 1, "concurrency": 2, "send_to": "x"}
-    assert identity("llm", llm={**llm, "api_key_env": "X", "attempts": 5}) == identity("llm")
+    llm = {"base_url": "http://localhost:1/v1", "timeout_s": 5, "max_retries": 1, "concurrency": 2, "allow_host": "x"}
+    assert identity("llm", llm={**llm, "api_key_env": "X", "max_reply_attempts": 5}) == identity("llm")
 
 
 def test_another_method_s_settings_are_not():
@@ -86,12 +90,12 @@ def test_a_model_of_reactions_counts_by_its_content_and_for_who_reads_it_alone(t
     write_made_up(tmp_path / "one.safetensors")
     write_made_up(tmp_path / "same.safetensors")
     write_made_up(tmp_path / "other.safetensors", seed=1)
-    one, same, other = ({"prior": tmp_path / f"{name}.safetensors"} for name in ("one", "same", "other"))
+    one, same, other = ({"pretrained": tmp_path / f"{name}.safetensors"} for name in ("one", "same", "other"))
     assert identity("prior", reaction=one) == identity("prior", reaction=same) != identity("prior", reaction=other)
     assert identity("reaction", reaction=one) == identity("reaction")
     assert identity("mix", reaction=one) == identity("mix", reaction=same) != identity("mix", reaction=other)
-    alone = {"sources": ("reaction",)}
-    assert identity("mix", reaction=one, mix=alone) == identity("mix", reaction=other, mix=alone)
+    alone = {"components": ("reaction",)}
+    assert identity("mix", reaction=one, stacking=alone) == identity("mix", reaction=other, stacking=alone)
     assert identity("reaction", reaction={"max_tokens": 64}) != identity("reaction")
     with pytest.raises(InputError, match="no reaction model is named"):
         identity("prior")

@@ -47,7 +47,7 @@ def test_every_knob_says_what_it_is():
 
 def test_what_is_missing_is_named_by_its_keys(monkeypatch, tmp_path):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(InputError, match=r"^decompose\.llm: .*send_to = 'api\.openai\.com'"):
+    with pytest.raises(InputError, match=r"^decompose\.llm: .*allow_host = 'api\.openai\.com'"):
         asker_of(DecomposeSettings()).check()
     with pytest.raises(InputError, match=r"^decompose\.llm: .*none\.jsonl cannot be read"):
         asker_of(DecomposeSettings(llm={"provider": "recorded"}), recorded=tmp_path / "none.jsonl").check()
@@ -83,7 +83,7 @@ def test_a_model_and_a_file_count_by_what_they_hold(tmp_path):
 
 
 def test_what_one_of_the_methods_does_not_read_is_not_in_its_key():
-    here, there = InfluenceSettings(way="completions"), InfluenceSettings(model="m", dtype="bfloat16")
+    here, there = InfluenceSettings(endpoint="completions"), InfluenceSettings(model="m", dtype="bfloat16")
     assert here.identity(served=False) == InfluenceSettings().identity(served=False)
     assert there.identity(served=True) == InfluenceSettings().identity(served=True)
 
@@ -91,11 +91,11 @@ def test_what_one_of_the_methods_does_not_read_is_not_in_its_key():
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"sources": ["reaction", "lllm"]}, "'lllm' is no source; did you mean 'llm'"),
-        ({"sources": ["rrd"]}, "'rrd' is no source"),
-        ({"sources": ["llm", "llm"]}, "llm, llm: name each source once"),
-        ({"sources": []}, "at least 1 item"),
-        ({"weights": {"affect": 1.0}}, r"weights: 'affect' is not among sources \(reaction, .*add it there"),
+        ({"components": ["reaction", "lllm"]}, "'lllm' is no component; did you mean 'llm'"),
+        ({"components": ["rrd"]}, "'rrd' is no component"),
+        ({"components": ["llm", "llm"]}, "llm, llm: name each component once"),
+        ({"components": []}, "at least 1 item"),
+        ({"weights": {"affect": 1.0}}, r"weights: 'affect' is not among components \(reaction, .*add it there"),
         ({"weights": {"llm": -1.0}}, "weights: llm = -1 is not from 0 to 1e6"),
         ({"weights": {"llm": float("nan")}}, "finite number"),
         ({"weights": {"llm": 0.0}}, "none is above 0; leave weights out"),
@@ -103,9 +103,9 @@ def test_what_one_of_the_methods_does_not_read_is_not_in_its_key():
 )
 def test_what_cannot_be_mixed_is_refused(given, says):
     with pytest.raises(ValidationError, match=says):
-        DecomposeSettings(mix=given)
+        DecomposeSettings(stacking=given)
 
 
 def test_any_method_that_judges_may_be_a_source():
-    found = DecomposeSettings(mix={"sources": ["affect", "llm-multimodal"], "weights": {"affect": 2}})
-    assert found.mix == MixSettings(sources=("affect", "llm-multimodal"), weights={"affect": 2.0})
+    found = DecomposeSettings(stacking={"components": ["affect", "llm-multimodal"], "weights": {"affect": 2}})
+    assert found.stacking == MixSettings(components=("affect", "llm-multimodal"), weights={"affect": 2.0})

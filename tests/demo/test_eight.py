@@ -55,7 +55,7 @@ def test_a_real_model_s_episode_gives_its_exact_values_without_a_key(tmp_path, m
         text = text.replace(f'"{place}"', json.dumps(str(SOCIAL / place)))
     (tmp_path / "eight.toml").write_text(text.replace("../../runs/eight", "run"), encoding="utf-8")
     apportion = partial(in_process, monkeypatch)
-    done = apportion("decompose", tmp_path / "eight.toml")
+    done = apportion("run", "--only", "decompose", tmp_path / "eight.toml")
     assert done.returncode == 0, done.stderr
     found = rewards(tmp_path / "run")
     assert found["savoir", "Ines Okafor"] == pytest.approx(VALUES, abs=5e-4)

@@ -32,7 +32,7 @@ def test_recorded_judgements_answer_every_request(tmp_path: Path, monkeypatch) -
         text = text.replace(f'"{place}"', json.dumps(str(GAMES / place)))
     text = text.replace('"savoir", "influence", "llm"', '"llm"')
     (tmp_path / "six.toml").write_text(text, encoding="utf-8")
-    done = partial(in_process, monkeypatch)("decompose", tmp_path / "six.toml")
+    done = partial(in_process, monkeypatch)("run", "--only", "decompose", tmp_path / "six.toml")
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(tmp_path / "six-run" / "rewards.parquet").to_pylist()
     assert len({(row["session_id"], row["target"]) for row in rows}) == 33

@@ -14,7 +14,7 @@ def test_every_turn_has_recorded_intents(tmp_path, capsys):
     out = tmp_path / "turns.jsonl"
     arguments = [str(DEMO / "turns.jsonl"), "-o", str(out), "--model", "claude"]
     with pytest.raises(SystemExit) as ended:
-        main(["refine", "instances", *arguments, "--recorded", str(DEMO / "intents.jsonl")])
+        main(["train", "refiner-data", *arguments, "--recorded", str(DEMO / "intents.jsonl")])
     assert ended.value.code == 0 and "60 turns, 60 with intents" in capsys.readouterr().out
     named = read_instances(out)
     assert {len(one.desired) for one in named} == {len(one.undesired) for one in named} == {3}

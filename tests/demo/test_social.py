@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus
-from benchmarks import judge_injection
+from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.llm_client.model_spec import ModelSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 SOCIAL = ROOT / "demo" / "social"
@@ -19,7 +21,13 @@ SOCIAL = ROOT / "demo" / "social"
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return judge_injection.play(tmp_path_factory.mktemp("social") / "played")
+    folder = tmp_path_factory.mktemp("social") / "played"
+    rules = replace(SimulationChoice().rules, most_acts=16)
+    chosen = ModelSpec("claude", recorded=SOCIAL / "played.jsonl")
+    simulate_sotopia(
+        SimulationChoice(("base", "conceding"), pairs=1, rules=rules, chosen=chosen, task_set="checkable"), folder
+    )
+    return Corpus.open(folder)
 
 
 def test_every_recorded_episode_plays_as_it_was_played(played: Corpus) -> None:
@@ -30,24 +38,14 @@ def test_every_recorded_episode_plays_as_it_was_played(played: Corpus) -> None:
 
 
 def test_every_episode_has_all_seven_dimensions_of_both(played: Corpus, tmp_path: Path) -> None:
-    choice = JudgingChoice(played, chosen=judge_injection.recorded_judge(), without=("rules",))
+    choice = JudgingChoice(
+        played, chosen=ModelSpec("claude", max_tokens=6000, recorded=SOCIAL / "judged.jsonl"), without=("rules",)
+    )
     judged = judge_corpus(choice, tmp_path / "judged")
     assert judged.failed == ()
     ratings = Corpus.open(tmp_path / "judged").tables["ratings"].to_pylist()
     assert len(ratings) == 32 * 2 * 8
     assert {row["annotator"] for row in ratings} == {"paper@claude"}
-
-
-def test_one_place_of_every_recorded_episode_has_two_other_wordings(played: Corpus) -> None:
-    variants = judge_injection.read_variants()
-    assert {one["session"] for one in variants} == {name for name in played.session_ids() if "base@claude" in name}
-    assert {one["place"] for one in variants} == {"utterance", "profile", "name"}
-    for one in variants:
-        turns = {turn.turn: turn for turn in played.session(one["session"]).turns}
-        assert one["speaker"] in {turn.speaker for turn in turns.values()}
-        if one["place"] == "utterance":
-            assert one["planted"].startswith(turns[one["turn"]].text) and one["paraphrased"] != turns[one["turn"]].text
-    assert judge_injection.moved_by_rules(played.root, variants) == 0
 
 
 @pytest.mark.slow

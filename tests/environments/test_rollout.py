@@ -89,7 +89,7 @@ def test_no_rollout_is_refused_and_one_too_few_told() -> None:
 
 def test_players_are_the_acts_turns_and_every_coalition_draws_alike_unless_it_is_not_to() -> None:
     for same in (True, False):
-        rollouts = of(TerminalState(SCORED), TerminalState(SCORED), same_seeds=same, seed="7/s1")
+        rollouts = of(TerminalState(SCORED), TerminalState(SCORED), common_random_numbers=same, seed="7/s1")
         for coalition in subsets(3):
             assert rollouts.played_on(coalition) == [8.0, 8.0]
         asked = rollouts.played.asked

@@ -22,10 +22,10 @@ def test_tools_without_use_need_nothing(monkeypatch):
 
 def test_what_is_missing_is_told_before_any_work(monkeypatch, tmp_path):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(InputError, match=r"llm: .*send_to = 'api\.openai\.com'"):
+    with pytest.raises(InputError, match=r"llm: .*allow_host = 'api\.openai\.com'"):
         LLMSession(LLMSettings()).check()
     with pytest.raises(InputError, match=r"llm: .*OPENAI_API_KEY is not set"):
-        LLMSession(LLMSettings(send_to="api.openai.com")).check()
+        LLMSession(LLMSettings(allow_host="api.openai.com")).check()
     with pytest.raises(InputError, match=r"llm: .*none\.jsonl cannot be read"):
         LLMSession(LLMSettings(provider="recorded"), recorded=tmp_path / "none.jsonl").check()
 

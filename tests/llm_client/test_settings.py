@@ -37,8 +37,8 @@ def test_a_base_url_must_be_an_http_address(url):
 
 
 def test_a_scheme_in_capitals_is_the_same():
-    settings = LLMSettings(base_url="HTTPS://Api.Example.com/v1", via="SOCKS5://Proxy:1")
-    assert (settings.base_url, settings.via) == ("https://Api.Example.com/v1", "socks5://Proxy:1")
+    settings = LLMSettings(base_url="HTTPS://Api.Example.com/v1", proxy="SOCKS5://Proxy:1")
+    assert (settings.base_url, settings.proxy) == ("https://Api.Example.com/v1", "socks5://Proxy:1")
 
 
 @pytest.mark.parametrize("url", ["http://me:secret@x/v1", "http://x/v1?key=secret", "http://x/v1#secret"])

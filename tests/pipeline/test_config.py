@@ -43,10 +43,10 @@ def test_a_model_of_vocal_intensity_is_found_from_the_file_and_shown_without_its
 
 
 def test_a_model_of_reactions_is_found_from_the_file_and_shown_without_its_place(tmp_path):
-    config = load_config(written(tmp_path, 'corpus = "c"\n[decompose.reaction]\nprior = "m/learnt.safetensors"\n'))
-    assert config.decompose.reaction.prior == tmp_path / "m" / "learnt.safetensors"
-    assert shown_config(config)["decompose"]["reaction"]["prior"] == "learnt.safetensors"
-    assert shown_config(load_config(written(tmp_path, 'corpus = "c"')))["decompose"]["reaction"]["prior"] is None
+    config = load_config(written(tmp_path, 'corpus = "c"\n[decompose.reaction]\npretrained = "m/learnt.safetensors"\n'))
+    assert config.decompose.reaction.pretrained == tmp_path / "m" / "learnt.safetensors"
+    assert shown_config(config)["decompose"]["reaction"]["pretrained"] == "learnt.safetensors"
+    assert shown_config(load_config(written(tmp_path, 'corpus = "c"')))["decompose"]["reaction"]["pretrained"] is None
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_field_that_is_added_to_the_settings_is_part_of_the_key():
     class WithMore(ReactionSettings):
         more: int = 1
 
-    assert key_of(WithMore(late=(1.0,))) == {**key_of(ReactionSettings()), "more": 1}
+    assert key_of(WithMore(recency_weights=(1.0,))) == {**key_of(ReactionSettings()), "more": 1}
 
 
 def _models(model):

@@ -19,7 +19,7 @@ def test_proxies_are_named_without_their_login(monkeypatch):
     told = [finding.text for finding in examine() if finding.name == "proxy"]
     assert told == [
         "the environment variable HTTPS_PROXY names http://proxy.example:3128; a language model is asked through it "
-        "only where decompose.llm.via names it"
+        "only where decompose.llm.proxy names it"
     ]
 
 

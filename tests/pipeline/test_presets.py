@@ -16,8 +16,6 @@ from tests.behaviour.small import write_small_corpus
 from tests.pipeline.stages.planned import BY_NAME
 from tests.reward_model.tiny import save_tiny
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "paper_preset.md"
-SAVOIR = PAGE.with_name("savoir_training.md")
 DEMO = Path(__file__).resolve().parents[2] / "demo" / "demo.toml"
 
 
@@ -31,7 +29,7 @@ def test_the_whole_chain_by_one_key():
         "paper", "score", "soft",
     )  # fmt: skip
     assert (config.train_reward.backbone, config.train_reward.lr) == ("facebook/bart-large", 5e-6)
-    assert (config.align.policy, config.align.batch) == ("meta-llama/Llama-2-7b-chat-hf", 24)
+    assert (config.align.policy, config.align.batch_size) == ("meta-llama/Llama-2-7b-chat-hf", 24)
     assert config.split.shares == {"train": 0.36, "validation": 0.0, "test": 0.04, "policy": 0.6}
     for section, kind in sections_with("paper").items():
         settings = getattr(config, section)
@@ -57,7 +55,7 @@ def test_own_keys_go_before_the_preset_s_and_a_section_s_preset_before_the_confi
     config = Config.model_validate({"corpus": "c", **values})
     llm = config.decompose.llm
     assert (config.decompose.target, llm.model, llm.prompt) == ("relative", "m", "paper")
-    assert (config.align.gamma, config.align.steps, config.align.batch) == (1.0, 3, 24)
+    assert (config.align.gamma, config.align.steps, config.align.batch_size) == (1.0, 3, 24)
     assert config.train_reward.lr == made().train_reward.lr
     # What commands change of it stays beside the preset.
     assert config.with_align(Path(), steps=5).align == config.align.model_copy(update={"steps": 5})
@@ -74,7 +72,7 @@ def test_a_preset_that_is_asked_for_goes_before_the_file_s(tmp_path):
     path.write_text('corpus = "c"\n[align]\nsteps = 7\n')
     assert load_config(path) == load_config(path).model_copy()
     config = load_config(path, "paper")
-    assert (config.preset, config.align.steps, config.align.batch) == ("paper", 7, 24)
+    assert (config.preset, config.align.steps, config.align.batch_size) == ("paper", 7, 24)
     path.write_text('corpus = "c"\npreset = "papr"\n')
     assert load_config(path, "paper").preset == "paper"
     with pytest.raises(InputError, match=r"preset = 'papr': Input should be 'paper' or 'savoir'"):
@@ -149,10 +147,10 @@ def test_a_backbone_that_cannot_be_had_stops_a_run_before_anything_is_asked(tmp_
     checked("train-reward", "uniform", backbone=str(save_tiny(tmp_path / "bert")), max_tokens=32)
 
 
-@pytest.mark.parametrize(("name", "page"), [("paper", PAGE), ("savoir", SAVOIR), ("savoir-sft", SAVOIR)])
-def test_the_page_has_every_value_and_its_source(name, page):
-    assert "\n".join(table(name)) in page.read_text(encoding="utf-8")
-    assert all(published.source for kind in sections_with(name).values() for _, published in items(kind.PRESETS[name]))
+@pytest.mark.parametrize("name", ["paper", "savoir", "savoir-sft"])
+def test_every_value_has_its_source(name):
+    published = [value for kind in sections_with(name).values() for _, value in items(kind.PRESETS[name])]
+    assert all(value.source for value in published) and len(table(name)) == len(published) + 2
 
 
 def test_savoir_by_one_key():

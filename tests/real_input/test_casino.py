@@ -30,8 +30,8 @@ bootstrap = 100
 [align]
 reward_method = "sentiment"
 steps = 1
-batch = 2
-minibatch = 2
+batch_size = 2
+mini_batch_size = 2
 max_new_tokens = 4
 samples = 1
 max_context_tokens = 1000

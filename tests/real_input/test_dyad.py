@@ -37,8 +37,8 @@ def folder(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for done in (
             in_process(patch, "import", "media", folder / "recordings", folder / "corpus"),
-            apportion("describe", toml),
-            in_process(patch, "decompose", toml),
+            apportion("run", "--only", "verbalize", toml),
+            in_process(patch, "run", "--only", "decompose", toml),
         ):
             assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -82,7 +82,7 @@ def test_both_ratings_are_turned_into_rewards_with_exact_sums(folder):
 
 
 def test_a_whole_run_on_one_session_says_what_is_missing(folder, monkeypatch):
-    done = in_process(monkeypatch, "evaluate", folder / "config.toml")
+    done = in_process(monkeypatch, "run", "--only", "evaluate", folder / "config.toml")
     assert done.returncode == 2
     assert "evaluate: left out, since split.test = 0: no session is held out to judge the methods on" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr

@@ -74,7 +74,7 @@ def test_a_pickle_is_refused_as_a_file_and_in_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cannot be read \(No such file.*apportion train-reward"):
+    with pytest.raises(InputError, match=r"cannot be read \(No such file.*apportion run --only train-reward"):
         RewardModel.from_pretrained(tmp_path / "nothing")
 
 

@@ -59,8 +59,8 @@ def test_savoirs_reward_model_is_any_causal_model_that_learns_rewards_of_utteran
 
 
 def test_a_batch_of_ones_own_goes_before_the_turns_of_the_preset():
-    own = RewardModelSettings(preset="paper", batch=2)
-    assert (own.batch, own.batch_turns, own.lr) == (2, None, 5e-6)
+    own = RewardModelSettings(preset="paper", batch_size=2)
+    assert (own.batch_size, own.batch_turns, own.lr) == (2, None, 5e-6)
     assert [(name, value) for name, value, _ in own.departures()] == [("batch_turns", None)]
     # Values written out in full hold both.
     assert RewardModelSettings.model_validate(PAPER.model_dump()) == PAPER

@@ -29,7 +29,7 @@ def settings_for(backbone: Path, **changes: Any) -> RewardModelSettings:
         "lr_backbone": 3e-3,
         "epochs": 4,
         "patience": 4,
-        "batch": 4,
+        "batch_size": 4,
     }
     return small(backbone, **{**values, **changes})
 

@@ -24,13 +24,13 @@ from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 SETTINGS = SMALL.model_copy(
     update={
         "steps": 3,
-        "batch": 7,
-        "minibatch": 5,
-        "micro_batch": 2,
+        "batch_size": 7,
+        "mini_batch_size": 5,
+        "micro_batch_size": 2,
         "lr": 5e-3,
         "lora": LoraSettings(r=4, alpha=8, dropout=0.5),
         "pretrain_coefficient": 0.1,
-        "pretrain_batch": 3,
+        "pretrain_batch_size": 3,
         "target_kl": 1e3,
     }
 )

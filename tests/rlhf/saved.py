@@ -1,4 +1,4 @@
-"""Policies on disk, as `apportion align` and others leave them."""
+"""Policies on disk, as `apportion run --only align` and others leave them."""
 
 from __future__ import annotations
 

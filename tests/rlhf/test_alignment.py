@@ -160,7 +160,7 @@ def test_running_out_of_memory_says_what_to_lower(tmp_path):
     def greedy(contexts, histories, replies):
         return torch.empty(2**60).tolist()
 
-    with pytest.raises(UnitError, match=r"out of memory on the cpu. Lower one of minibatch \(now 2\)"):
+    with pytest.raises(UnitError, match=r"out of memory on the cpu. Lower one of mini_batch_size \(now 2\)"):
         run(tmp_path, reward=greedy)
 
 

@@ -103,9 +103,9 @@ def test_a_package_s_reward_trains_without_a_reward_model(tmp_path, installed):
 
 def test_a_package_s_partner_answers_one_at_a_time_and_is_closed(tmp_path, installed):
     Echo.closed = Echo.heard = 0
-    chosen = settings(reward="short", partner="echo", reply_turns=3, max_context_tokens=160)
+    chosen = settings(reward="short", partner="echo", max_turns=3, max_context_tokens=160)
     align(Job(chats(4), SPLITS, None, chosen, 0, tmp_path / "policy"))
-    assert Echo.closed == 1 and Echo.heard > chosen.batch
+    assert Echo.closed == 1 and Echo.heard > chosen.batch_size
     assert answers(Echo(), [(None, ["a"]), (None, ["a", "b", "c"])]) == ["a?", None]
 
 
@@ -120,7 +120,7 @@ def test_its_settings_are_part_of_what_it_is_but_those_that_do_not_count(install
     ("changes", "problem"),
     [
         ({"reward": "shrt"}, r"no reward 'shrt'; did you mean 'short'\? Allowed: reward_model, stackelberg, short"),
-        ({"partner": "ech", "reply_turns": 2}, r"no partner 'ech'; did you mean 'echo'\?"),
+        ({"partner": "ech", "max_turns": 2}, r"no partner 'ech'; did you mean 'echo'\?"),
         (
             {"reward": "short", "reward_settings": {"lenght": 3}},
             r"'short': lenght: unknown key; did you mean 'length'\?",
@@ -128,11 +128,11 @@ def test_its_settings_are_part_of_what_it_is_but_those_that_do_not_count(install
         ({"reward": "short", "reward_settings": {"length": 0}}, r"'short': length = 0: Input should be greater"),
         ({"reward_settings": {"length": 3}}, r"'reward_model' takes no settings, and is given length"),
         ({"reward": "short", "reward_method": "rrd"}, "asks no reward model; take out reward_model and reward_method"),
-        ({"partner": "echo"}, "partner = 'echo' answers between turns, reply_turns is 1; raise that"),
-        ({"prompts": "p.jsonl", "reply_turns": 2}, "partner = 'recorded' has recorded nothing after prompts"),
-        ({"partner": "policy", "reply_turns": 2}, r"'policy': policy: missing; add it"),
+        ({"partner": "echo"}, "partner = 'echo' answers between turns, max_turns is 1; raise that"),
+        ({"prompts": "p.jsonl", "max_turns": 2}, "partner = 'recorded' has recorded nothing after prompts"),
+        ({"partner": "policy", "max_turns": 2}, r"'policy': policy: missing; add it"),
         (
-            {"partner": "language-model", "reply_turns": 2, "partner_settings": {"modle": "x"}},
+            {"partner": "language-model", "max_turns": 2, "partner_settings": {"modle": "x"}},
             r"'language-model': modle: unknown key; did you mean 'model'",
         ),
     ],
@@ -144,7 +144,7 @@ def test_what_cannot_be_chosen_is_told(installed, changes, problem):
 
 def test_what_a_package_names_wrongly_is_told(installed):
     installed[REWARDS.group]["short"] = EntryPoint("short", "math:pi", REWARDS.group)
-    with pytest.raises(ValidationError, match=r"is 3\.14\d*; it must be an rlhf\.named\.Named"):
+    with pytest.raises(ValidationError, match=r"is 3\.14\d*; it must be an apportion\.rlhf\.plugins\.Plugin"):
         settings(reward="short")
     wrong = Plugin("short", "Short", "nowhere:make", settings="math:pi")
     with pytest.raises(InputError, match=r"'short': 'math:pi' is no class of settings"):
@@ -155,11 +155,11 @@ def test_what_a_package_names_wrongly_is_told(installed):
 
 def test_the_recorded_partner_is_found_by_its_name():
     episodes = chats(2)
-    made = settings(reply_turns=2).partner_by.make(None, None, episodes, no_history)
+    made = settings(max_turns=2).partner_by.make(None, None, episodes, no_history)
     assert isinstance(made, RecordedPartner)
 
 
 def test_algorithms_that_read_neither_say_so():
-    assert settings(algorithm="sft", reward="reward_model", minibatch=4).unread is not None
-    given = AlignSettings(algorithm="sft", batch=4, minibatch=4, prompts="p.jsonl")
+    assert settings(algorithm="sft", reward="reward_model", mini_batch_size=4).unread is not None
+    given = AlignSettings(algorithm="sft", batch_size=4, mini_batch_size=4, prompts="p.jsonl")
     assert "prompts" in given.unread

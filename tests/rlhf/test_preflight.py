@@ -75,7 +75,7 @@ BROKEN = {
     "window": (None, {"max_context_tokens": 125}, "reads at most 128 tokens; .* = 131. Lower one of them"),
     "layers": (None, {"lora": {"targets": ["c_attn"]}}, r"no linear layer 'c_attn'\. It has: down_proj, gate_proj"),
     "turns": (
-        template("{% for m in messages %}{{ m.role }}: {{ m.content }} {% endfor %}"), {"reply_turns": 2},
+        template("{% for m in messages %}{{ m.role }}: {{ m.content }} {% endfor %}"), {"max_turns": 2},
         "does not end an assistant's turn with an end mark",
     ),
     "answered": (

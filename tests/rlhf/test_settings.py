@@ -11,25 +11,25 @@ from apportion.rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings
 
 
 def test_the_papers_settings():
-    assert (PAPER.batch, PAPER.clip, PAPER.learning_rate) == (24, 0.2, 1.4e-5)
+    assert (PAPER.batch_size, PAPER.clip, PAPER.learning_rate) == (24, 0.2, 1.4e-5)
     assert (PAPER.lora.r, PAPER.lora.alpha, PAPER.lora.dropout) == (24, 48, 0.05)
     assert PAPER.lora.targets == ("q_proj", "v_proj") and PAPER.score_norm
     # Roughly 100,000 pairs (section 5.1), each answered once.
-    assert 100_000 <= PAPER.steps * PAPER.batch < 100_000 + PAPER.batch
+    assert 100_000 <= PAPER.steps * PAPER.batch_size < 100_000 + PAPER.batch_size
 
 
 def test_the_two_readings_of_gamma_differ_in_the_discount_and_the_weight_of_the_divergence_alone():
     other = AlignSettings(preset="paper-kl")
     assert (PAPER.gamma, PAPER.divergence_weight) == (0.05, 0.2)
     assert (other.gamma, other.divergence_weight) == (1.0, 0.05)
-    same = {"preset", "gamma", "kl_coefficient"}
+    same = {"preset", "gamma", "beta"}
     assert PAPER.model_dump(exclude=same) == other.model_dump(exclude=same)
     assert PAPER.kl_controller == other.kl_controller == "adaptive"
 
 
 def test_savoir_s_settings_are_two_stages():
     grpo, sft = AlignSettings(preset="savoir"), AlignSettings(preset="savoir-sft")
-    assert (grpo.algorithm, grpo.lr, grpo.warmup, grpo.kl_coefficient, grpo.temperature) == (
+    assert (grpo.algorithm, grpo.lr, grpo.warmup, grpo.beta, grpo.temperature) == (
         "grpo",
         5e-7,
         500,
@@ -37,12 +37,12 @@ def test_savoir_s_settings_are_two_stages():
         0.7,
     )
     # 64 episodes an iteration, 8 an update, 2,000 updates.
-    assert (grpo.batch, grpo.minibatch) == (64, 8) and grpo.steps * grpo.inner_epochs * 64 // 8 == 2000
-    assert (sft.algorithm, sft.epochs, sft.lr, sft.batch, sft.lr_schedule) == ("sft", 3, 2e-5, 32, "cosine")
+    assert (grpo.batch_size, grpo.mini_batch_size) == (64, 8) and grpo.steps * grpo.ppo_epochs * 64 // 8 == 2000
+    assert (sft.algorithm, sft.epochs, sft.lr, sft.batch_size, sft.lr_schedule) == ("sft", 3, 2e-5, 32, "cosine")
     assert sft.window.tokens == grpo.window.tokens == 2048
     assert not grpo.unread and not sft.unread
     stand_in = AlignSettings(preset="savoir", policy="tiny")
-    assert (stand_in.lr, stand_in.warmup, stand_in.batch) == (None, None, 64)
+    assert (stand_in.lr, stand_in.warmup, stand_in.batch_size) == (None, None, 64)
 
 
 def test_what_was_not_asked_for_leaves_keys_as_they_were_and_what_was_enters_them():
@@ -60,18 +60,18 @@ def test_the_learning_rate_suits_the_policy_unless_it_is_set():
 def test_the_divergence_s_weight_suits_the_policy_unless_it_is_set():
     assert AlignSettings(policy="some/model").divergence_weight == 0.05
     assert AlignSettings().divergence_weight == 0.3
-    assert AlignSettings(kl_coefficient=0).divergence_weight == 0
+    assert AlignSettings(beta=0).divergence_weight == 0
     assert KLControl(AlignSettings()).coefficient == 0.3
 
 
 def test_a_minibatch_larger_than_the_batch_is_refused():
-    with pytest.raises(ValidationError, match="minibatch 8 is larger than batch 4"):
-        AlignSettings(batch=4, minibatch=8)
+    with pytest.raises(ValidationError, match="mini_batch_size 8 is larger than batch_size 4"):
+        AlignSettings(batch_size=4, mini_batch_size=8)
 
 
 def test_a_micro_batch_larger_than_the_minibatch_is_refused():
-    with pytest.raises(ValidationError, match="micro_batch 9 is larger than minibatch 8"):
-        AlignSettings(minibatch=8, micro_batch=9)
+    with pytest.raises(ValidationError, match="micro_batch_size 9 is larger than mini_batch_size 8"):
+        AlignSettings(mini_batch_size=8, micro_batch_size=9)
 
 
 def test_a_length_alarm_that_would_ring_at_once_is_refused():
@@ -83,59 +83,64 @@ def test_a_length_alarm_that_would_ring_at_once_is_refused():
 def test_the_preset_is_the_paper_and_explicit_keys_go_before_it():
     assert AlignSettings(preset="paper") == PAPER
     changed = AlignSettings.model_validate(
-        {"preset": "paper", "policy": "tiny", "batch": 12, "minibatch": 12, "lora": {"r": 8}}
+        {"preset": "paper", "policy": "tiny", "batch_size": 12, "mini_batch_size": 12, "lora": {"r": 8}}
     )
-    assert (changed.policy, changed.batch, changed.lora.r) == ("tiny", 12, 8)
+    assert (changed.policy, changed.batch_size, changed.lora.r) == ("tiny", 12, 8)
     assert (changed.clip, changed.lora.alpha, changed.temperature) == (0.2, 48, 1.0)
     assert AlignSettings(preset="paper", lora=LoraSettings(r=2)).lora == LoraSettings(r=2)
     with pytest.raises(ValidationError, match="Input should be 'paper', 'paper-kl', 'savoir' or 'savoir-sft'"):
         AlignSettings.model_validate({"preset": "papers"})
     # Written out and read again, as for another algorithm, it is the same.
-    again = AlignSettings.model_validate({**changed.model_dump(exclude_unset=True), "algorithm": "grpo", "group": 4})
-    assert again == changed.model_copy(update={"algorithm": "grpo", "group": 4})
+    again = AlignSettings.model_validate(
+        {**changed.model_dump(exclude_unset=True), "algorithm": "grpo", "num_generations": 4}
+    )
+    assert again == changed.model_copy(update={"algorithm": "grpo", "num_generations": 4})
 
 
 def test_a_stand_in_for_llama_takes_its_own_learning_rate_unless_one_is_given():
     tiny = AlignSettings(preset="paper", policy="tiny")
-    assert (tiny.lr, tiny.learning_rate, tiny.batch) == (None, AlignSettings().learning_rate, 24)
+    assert (tiny.lr, tiny.learning_rate, tiny.batch_size) == (None, AlignSettings().learning_rate, 24)
     assert AlignSettings(preset="paper", policy="tiny", lr=1.4e-5).learning_rate == 1.4e-5
     assert [name for name, _, _ in tiny.departures()] == ["policy"]
 
 
 def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_what_is_given_is():
     assert AlignSettings(preset="paper", algorithm="sft").unread == ()
-    given = AlignSettings(preset="paper", algorithm="grpo", gamma=0.9, group=4, lora={"dropout": 0.1})
+    given = AlignSettings(preset="paper", algorithm="grpo", gamma=0.9, num_generations=4, lora={"dropout": 0.1})
     assert given.unread == ("gamma", "lora.dropout")
 
 
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"algorithm": "grpo", "group": 7}, "batch 24 holds no whole number of groups of 7; change group"),
-        ({"algorithm": "rloo", "minibatch": 9}, "rloo: batch 24 is no multiple of minibatch 9"),
         (
-            {"algorithm": "grpo", "minibatch": 12, "micro_batch": 5},
-            "grpo: minibatch 12 is no multiple of micro_batch 5",
+            {"algorithm": "grpo", "num_generations": 7},
+            "batch_size 24 holds no whole number of groups of 7; change num_generations",
         ),
-        ({"algorithm": "sft", "micro_batch": 5}, "sft: minibatch 24 is no multiple of micro_batch 5"),
-        ({"algorithm": "grpo", "processes": 5}, "grpo: minibatch 24 is no multiple of processes 5; change one"),
-        ({"algorithm": "sft", "processes": 5}, "sft: batch 24 is no multiple of processes 5; change one"),
+        ({"algorithm": "rloo", "mini_batch_size": 9}, "rloo: batch_size 24 is no multiple of mini_batch_size 9"),
         (
-            {"algorithm": "rloo", "processes": 2, "micro_batch": 8},
-            "rloo: each process' part of minibatch, 12 is no multiple of micro_batch 8; change one",
+            {"algorithm": "grpo", "mini_batch_size": 12, "micro_batch_size": 5},
+            "grpo: mini_batch_size 12 is no multiple of micro_batch_size 5",
+        ),
+        ({"algorithm": "sft", "micro_batch_size": 5}, "sft: mini_batch_size 24 is no multiple of micro_batch_size 5"),
+        ({"algorithm": "grpo", "processes": 5}, "grpo: mini_batch_size 24 is no multiple of processes 5; change one"),
+        ({"algorithm": "sft", "processes": 5}, "sft: batch_size 24 is no multiple of processes 5; change one"),
+        (
+            {"algorithm": "rloo", "processes": 2, "micro_batch_size": 8},
+            "rloo: each process' part of mini_batch_size, 12 is no multiple of micro_batch_size 8; change one",
         ),
         (
-            {"algorithm": "sft", "processes": 4, "batch": 12, "minibatch": 12, "micro_batch": 2},
-            "sft: each process' part of batch, 3 is no multiple of micro_batch 2; change one",
+            {"algorithm": "sft", "processes": 4, "batch_size": 12, "mini_batch_size": 12, "micro_batch_size": 2},
+            "sft: each process' part of batch_size, 3 is no multiple of micro_batch_size 2; change one",
         ),
-        ({"algorithm": "rloo", "reply_turns": 2}, "rloo answers one turn, reply_turns is 2; take ppo or grpo"),
-        ({"algorithm": "sft", "reply_turns": 2}, "sft answers one turn"),
+        ({"algorithm": "rloo", "max_turns": 2}, "rloo answers one turn, max_turns is 2; take ppo or grpo"),
+        ({"algorithm": "sft", "max_turns": 2}, "sft answers one turn"),
         ({"algorithm": "grpo", "lora": {"targets": ["lm_head"]}}, "grpo: TRL trains no adapter on lm_head"),
         ({"generation": "vllm"}, "generation = 'vllm' is for grpo and rloo, not for ppo"),
         ({"algorithm": "grpo", "generation": "vllm"}, "needs device = 'cuda' and a named policy, not tiny"),
         (
-            {"algorithm": "grpo", "generation": "vllm", "device": "cuda", "policy": "a/b", "reply_turns": 2},
-            "samples single turns; reply_turns is 2",
+            {"algorithm": "grpo", "generation": "vllm", "device": "cuda", "policy": "a/b", "max_turns": 2},
+            "samples single turns; max_turns is 2",
         ),
     ],
 )
@@ -155,11 +160,11 @@ def test_numbers_with_which_no_step_can_be_computed_are_refused(values):
 
 
 def test_what_several_processes_share_need_not_hold_whole_groups():
-    shared = {"algorithm": "grpo", "batch": 12, "minibatch": 6, "group": 4, "processes": 3}
+    shared = {"algorithm": "grpo", "batch_size": 12, "mini_batch_size": 6, "num_generations": 4, "processes": 3}
     assert AlignSettings.model_validate(shared).at_once == 2
-    assert AlignSettings.model_validate({**shared, "micro_batch": 1}).at_once == 1
+    assert AlignSettings.model_validate({**shared, "micro_batch_size": 1}).at_once == 1
     # A learned turn more than the minibatch holds: sft reads one at a time.
-    assert AlignSettings(algorithm="sft", batch=12, minibatch=2, processes=3).at_once == 1
+    assert AlignSettings(algorithm="sft", batch_size=12, mini_batch_size=2, processes=3).at_once == 1
     assert AlignSettings(processes=2, accelerate="fsdp").at_once == 12
 
 

@@ -22,8 +22,8 @@ RATING = Rating("ann", "bot", "mood", 3.0, 1.0, 5.0)
 
 SMALL = AlignSettings(
     steps=2,
-    batch=4,
-    minibatch=2,
+    batch_size=4,
+    mini_batch_size=2,
     max_context_tokens=64,
     max_new_tokens=6,
     samples=2,

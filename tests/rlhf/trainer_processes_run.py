@@ -34,26 +34,37 @@ SETTINGS = SMALL.model_copy(
         "steps": 3,
         "lr": 5e-3,
         "lora": LoraSettings(r=4, alpha=8, dropout=0.0),
-        "kl_coefficient": 0.2,
+        "beta": 0.2,
     }
 )
 WAYS = {
     # 12 replies: each process has one group, and half of the one that lies across both.
     "grpo": SETTINGS.model_copy(
-        update={"algorithm": "grpo", "group": 4, "batch": 12, "minibatch": 12, "micro_batch": 2, "inner_epochs": 2}
+        update={
+            "algorithm": "grpo",
+            "num_generations": 4,
+            "batch_size": 12,
+            "mini_batch_size": 12,
+            "micro_batch_size": 2,
+            "ppo_epochs": 2,
+        }
     ),
     "grpo, several turns": SETTINGS.model_copy(
         update={
             "algorithm": "grpo",
-            "group": 4,
-            "batch": 12,
-            "minibatch": 12,
-            "reply_turns": 2,
+            "num_generations": 4,
+            "batch_size": 12,
+            "mini_batch_size": 12,
+            "max_turns": 2,
             "max_context_tokens": 90,
         }
     ),
-    "rloo": SETTINGS.model_copy(update={"algorithm": "rloo", "group": 4, "batch": 12, "minibatch": 12}),
-    "sft": SETTINGS.model_copy(update={"algorithm": "sft", "batch": 12, "minibatch": 12, "micro_batch": 3}),
+    "rloo": SETTINGS.model_copy(
+        update={"algorithm": "rloo", "num_generations": 4, "batch_size": 12, "mini_batch_size": 12}
+    ),
+    "sft": SETTINGS.model_copy(
+        update={"algorithm": "sft", "batch_size": 12, "mini_batch_size": 12, "micro_batch_size": 3}
+    ),
 }
 
 
@@ -104,7 +115,7 @@ def run(way: str, processes: Processes, checkpoints: Path | None = None) -> tupl
         if way == "sft":
             model = train_supervised(policy, contexts(policy), chats(4), told)
         else:
-            partner = RecordedPartner(chats(4), no_history) if told.settings.reply_turns > 1 else None
+            partner = RecordedPartner(chats(4), no_history) if told.settings.max_turns > 1 else None
             model = train_groups(policy, contexts(policy), by_numbers, told, partner)
     assert is_sharded(model) == bool(sharding_asked(processes))
     named = model.named_parameters()

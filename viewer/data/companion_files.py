@@ -48,5 +48,5 @@ def beside(
                 "run of the same corpus."
             )
     if responses is not None and not responses.is_file():
-        raise InputError(f"{responses}: no such file. Make one with `apportion generate`.")
+        raise InputError(f"{responses}: no such file. Make one with `apportion policy generate`.")
     return CompanionFiles(Overlay(overlay or overlay_beside(place.folder)), other, responses)

@@ -28,7 +28,7 @@ def export_labels(study: Path, corpus: Path, out: Path, database: str | None = N
     ratings = turn_ratings(folder, gathered(folder, database).people, Corpus.open(corpus))
     if out.exists():
         # Appended to, it would have every label twice.
-        raise InputError(f"{out} is there. Name a file that is not; `apportion labels merge` takes several.")
+        raise InputError(f"{out} is there. Name a file that is not; `apportion label merge` takes several.")
     return _keep(ratings, out)
 
 

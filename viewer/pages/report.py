@@ -1,4 +1,4 @@
-"""The run's report, as `apportion report` has written it, with links to its sessions."""
+"""The run's report, as `apportion run --only report` has written it, with links to its sessions."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ def html(run: ServedRun, links: Links) -> str:
     """
     path = run.place.folder / REPORT
     if not path.is_file():
-        raise HTTPException(404, "This run has no report. Make one with `apportion report`.")
+        raise HTTPException(404, "This run has no report. Make one with `apportion run --only report`.")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the report cannot be read ({error}). Run `apportion report` again.") from None
+        raise InputError(
+            f"{path}: the report cannot be read ({error}). Run `apportion run --only report` again."
+        ) from None
     slugs = {marked(session_id): slug for session_id, slug in slugs_by_session(run.index).items()}
 
     def link(found: re.Match[str]) -> str:

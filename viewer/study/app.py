@@ -45,7 +45,7 @@ def create_app(serving: Serving, access: Access) -> ASGIApp:
     def _tokens() -> Response:
         return Response(tokens, media_type="text/css")
 
-    app.mount("/static", StaticFiles(packages=[("viewer", "static")]))
+    app.mount("/static", StaticFiles(packages=[("apportion.viewer", "static")]))
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http_error)

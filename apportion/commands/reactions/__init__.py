@@ -1,1 +1,1 @@
-"""What is learnt on some corpora for others: `reactions` (`apportion learn-reactions`)."""
+"""What is learnt on some corpora for others: `reactions` (`apportion train reactions`)."""

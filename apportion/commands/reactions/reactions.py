@@ -1,4 +1,4 @@
-"""`apportion learn-reactions`: what replies are worth, learnt from corpora with scores, as a file for others."""
+"""`apportion train reactions`: what replies are worth, learnt from corpora with scores, as a file for others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from apportion.commands.shared.places import check_place
 from apportion.commands.shared.stopped import Stopped
 
 
-@click.command("learn-reactions")
+@click.command("reactions")
 @click.argument("corpora", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CORPUS...")
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A file .safetensors.")
 @click.option("--rating", "ratings", multiple=True, metavar="NAME", help="Of corpora with several ratings; repeatable.")
@@ -43,8 +43,8 @@ def learn_command(
     """Learn from the scores of CORPUS... what the rater's replies are worth, and write that to FILE.
 
     Each corpus's scores are standardised, so that several scales may be mixed. No text is in the file: weights of the
-    replies' numbers, and a card that says what taught them. `decompose.reaction.prior = FILE` uses it: as the method
-    `prior`, also for a corpus that nobody scored.
+    replies' numbers, and a card that says what taught them. `decompose.reaction.pretrained = FILE` uses it: as the
+    method `prior`, also for a corpus that nobody scored.
     """
     from apportion.decompose.reactions.pretrained import SUFFIX, write_prior
     from apportion.decompose.reactions.transfer import PriorProvenance, gather, learn_prior
@@ -73,4 +73,4 @@ def learn_command(
     click.echo(prior.card.told())
     click.echo(f"R^2 of scores that were left out one at a time: {prior.card.explained:.3f}")
     click.echo(f"wrote {out}, and its card beside it")
-    click.echo(f'next: decompose.reaction.prior = "{out}" and the method prior in a configuration')
+    click.echo(f'next: decompose.reaction.pretrained = "{out}" and the method prior in a configuration')

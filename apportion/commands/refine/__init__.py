@@ -1,1 +1,1 @@
-"""Commands of the Refiner of the Stackelberg Speaker: `instances`, `train` and `persuasion`, in `group` as `refine`."""
+"""Commands of the Refiner: `instances`, `train` and `persuasion`, below `apportion train`."""

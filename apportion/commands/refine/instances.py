@@ -1,4 +1,4 @@
-"""`apportion refine instances`: speeches that have a follower, and what their leaders want to hear."""
+"""`apportion train refiner-data`: speeches that have a follower, and what their leaders want to hear."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MODEL_OPTIONS = (
 )
 
 
-@click.command("instances")
+@click.command("refiner-data")
 @click.argument("sources", metavar="CORPUS...", type=_PATH, nargs=-1, required=True)
 @click.option("--out", "-o", type=_PATH, metavar="TURNS.jsonl", required=True, help="The file that is written.")
 @click.option("--count", type=click.IntRange(1), default=4000, show_default=True, help="Turns of each game, drawn.")
@@ -140,9 +140,9 @@ def _written(
             click.echo(f"left out: {name}: {why}")
         click.echo(f"{out}: {len(instances):,} turns, {named:,} with intents; it holds the followers' true roles")
         if named:
-            click.echo(f'next: instances = ["{out.name}"] in a TOML file, then apportion refine train FILE.toml')
+            click.echo(f'next: instances = ["{out.name}"] in a TOML file, then apportion train refiner FILE.toml')
         else:
-            click.echo(f"next: apportion refine instances {out} --out OTHER.jsonl --model MODEL")
+            click.echo(f"next: apportion train refiner-data {out} --out OTHER.jsonl --model MODEL")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""`apportion refine persuasion`: whether followers answer what a Refiner's leaders wanted (Table 6)."""
+"""`apportion train refiner-eval`: whether followers answer what a Refiner's leaders wanted (Table 6)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MODEL_OPTIONS = (
 )
 
 
-@click.command("persuasion")
+@click.command("refiner-eval")
 @click.argument("refiner", metavar="REFINER", type=_PATH)
 @click.option("--turns", type=_PATH, metavar="TURNS.jsonl", help="[default: the held-out turns of REFINER]")
 @click.option("--follower", metavar="MODEL", help="Who answers: a model of this machine, by name or folder.")
 @click.option(
     "--embedding", default="minilm", show_default=True, metavar="MODEL", help="Of this machine; or MODEL@URL."
 )
-@click.option("--embedding-send-to", metavar="HOST", help="Your consent to send followers' answers to HOST.")
+@click.option("--embedding-allow-host", metavar="HOST", help="Your consent to send followers' answers to HOST.")
 @click.option("--count", type=click.IntRange(1), default=500, show_default=True, help="Turns, drawn.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of draws, speeches and answers.")
 @json_option(quiet=True)
@@ -34,7 +34,7 @@ def persuasion_command(
     turns: Path | None,
     follower: str | None,
     embedding: str,
-    embedding_send_to: str | None,
+    embedding_allow_host: str | None,
     count: int,
     seed: int,
     as_json: bool,
@@ -54,7 +54,7 @@ def persuasion_command(
     chosen, called = ModelSpec(**model), option_names()
     if (follower is None) == (not chosen.asks):
         raise click.UsageError("give --follower (a model of this machine) or --model (one at a server), and not both.")
-    asked = Asked(refiner, turns, follower, chosen, temperature, embedding, embedding_send_to, count, seed, called)
+    asked = Asked(refiner, turns, follower, chosen, temperature, embedding, embedding_allow_host, count, seed, called)
     with shown_progress("persuasion", "rows", as_json) as progress:
         found = persuade(asked, progress)
     if as_json:

@@ -1,4 +1,4 @@
-"""`apportion refine train`: the Refiner, by GRPO against what speeches do to their followers."""
+"""`apportion train refiner`: the Refiner, by GRPO against what speeches do to their followers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from apportion.commands.shared.meter import Meter
 from apportion.commands.shared.options import json_option
 
 
-@click.command("train")
+@click.command("refiner")
 @click.argument("config", metavar="CONFIG", type=click.Path(path_type=Path))
 @json_option(quiet=True)
-def train_command(config: Path, as_json: bool) -> None:
+def refiner_command(config: Path, as_json: bool) -> None:
     """Train a Refiner as the TOML file CONFIG says; `instances` is the one key that it needs.
 
     The reward is how far a speech moves its follower's probabilities towards the desired answers (Eq. 5), by a frozen
@@ -44,4 +44,4 @@ def train_command(config: Path, as_json: bool) -> None:
     if "kl" in trained.last:
         click.echo(f"last step: {trained.last['kl']:.2f} nats a reply from the start")
     click.echo(f"wrote {trained.folder}")
-    click.echo(f"next: --agents react+refiner@{trained.folder}, or apportion refine persuasion {trained.folder}")
+    click.echo(f"next: --agents react+refiner@{trained.folder}, or apportion train refiner-eval {trained.folder}")

@@ -58,9 +58,9 @@ def model_options(flag: str, texts: str, max_tokens: int, cache: str, *also: str
             flag, *also, "model", metavar="MODEL", help="Ask this language model, by the name its server knows."
         ),
         click.option("--base-url", metavar="URL", help=server),
-        click.option("--send-to", metavar="HOST", help=f"Your consent to send {texts} to HOST."),
-        click.option("--via", metavar="PROXY", help=proxy),
-        click.option("--via-login-env", metavar="NAME", help=login),
+        click.option("--allow-host", metavar="HOST", help=f"Your consent to send {texts} to HOST."),
+        click.option("--proxy", metavar="PROXY", help=proxy),
+        click.option("--proxy-auth-env", metavar="NAME", help=login),
         click.option("--api-key-env", metavar="NAME", help="The environment variable with the key."),
         click.option("--max-tokens", type=int, default=max_tokens, show_default=True, help="Its longest reply."),
         click.option("--reasoning-effort", metavar="LEVEL", help="How long a reasoning model thinks, e.g. low."),

@@ -42,7 +42,7 @@ def import_scenarios(source: Path, out: Path, options: Mapping[str, str], overwr
         for why, count in made.left_out.items():
             click.echo(f"left out: {count:,} ({why})")
         click.echo(LICENCE)
-        click.echo(f"next: apportion simulate bargaining play --scenarios {out} --games {len(made.bargains)}")
+        click.echo(f"next: apportion world simulate bargaining play --scenarios {out} --games {len(made.bargains)}")
     for what in made.damaged:
         click.echo(f"damaged: {what}", err=True)
     if made.damaged:

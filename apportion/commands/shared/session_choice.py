@@ -25,14 +25,25 @@ class SessionChoice:
         """How many sessions an audit asks about."""
         return self.count or len(self.ids or ())
 
+    def of_audit(self) -> SessionChoice:
+        """The choice where a whole number is so many sessions, not an id.
+
+        Raises
+        ------
+        InputError
+            The number 0.
+        """
+        if not self.text.isdecimal() or self.ids != (self.text,):
+            return self
+        if not int(self.text):
+            raise InputError(f"--sessions {self.text}: at least 1 session.")
+        return SessionChoice(self.text, None, int(self.text))
+
 
 class SessionsGiven(click.ParamType[SessionChoice]):
-    """A file with one id a line, or ids with commas between them; with ``counts`` a whole number of sessions, too."""
+    """A file with one id a line, or ids with commas between them."""
 
     name = "sessions"
-
-    def __init__(self, *, counts: bool = False) -> None:
-        self._counts = counts
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> SessionChoice:
         """The choice that ``value`` spells."""
@@ -41,10 +52,6 @@ class SessionsGiven(click.ParamType[SessionChoice]):
         text = str(value)
         if os.path.isfile(text):  # noqa: PTH113 (for Path.is_file a name too long for a file is an error)
             return SessionChoice(text, _unique(_lines(Path(text)), f"--sessions {text}"))
-        if self._counts and text.isdecimal():
-            if int(text) < 1:
-                self.fail(f"{text}: at least 1 session.", param, ctx)
-            return SessionChoice(text, None, int(text))
         return SessionChoice(text, _unique(text.split(","), f"--sessions {text!r}"))
 
 
@@ -66,12 +73,5 @@ SESSIONS_OPTION = click.option(
     "--sessions",
     type=SessionsGiven(),
     metavar="FILE|ID,…",
-    help="Work on these sessions alone: ids, or a file with one a line. Splits stay those of the whole corpus. Goes "
-    "before run.sessions.",
-)
-AUDITED_OPTION = click.option(
-    "--sessions",
-    type=SessionsGiven(counts=True),
-    metavar="N|FILE|ID,…",
-    help="Sessions to ask about: N drawn ones, or these; goes before decompose.audit.sessions.  [default: 20]",
+    help="These sessions alone; with --only audit also a number of them.",
 )

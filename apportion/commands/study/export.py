@@ -27,7 +27,7 @@ def export_command(study: Path, out: Path, kind: str, corpus: Path | None, datab
 
     answers: OUT is a .csv, .parquet or .jsonl file of all answers, under the policies' names. mturk: OUT.csv, the input
     of a batch on Mechanical Turk, and OUT.html, its layout. label-studio: OUT.json, the tasks, and OUT.xml, the
-    interface. turn-labels: OUT is a file of labels for `apportion labels merge`.
+    interface. turn-labels: OUT is a file of labels for `apportion label merge`.
     """
     if kind == "turn-labels":
         from apportion.viewer.labels.of_study import export_labels
@@ -35,7 +35,7 @@ def export_command(study: Path, out: Path, kind: str, corpus: Path | None, datab
         if corpus is None:
             raise InputError("--corpus: missing; give the corpus that the responses were generated from")
         click.echo(f"wrote {out} ({export_labels(study, corpus, out, database):,} labels)")
-        click.echo(f"next: apportion labels merge {shlex.quote(str(out))} {shlex.quote(str(corpus))} OUT")
+        click.echo(f"next: apportion label merge {shlex.quote(str(out))} {shlex.quote(str(corpus))} OUT")
         return
     from apportion.study.import_export.export_tasks import hand_out
 

@@ -39,10 +39,11 @@ GUESSED = 2**40
 def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | None, **wanted: Any) -> None:
     """Make a study of what policies answered: a folder that says what is asked of whom.
 
-    SOURCE is a table of `apportion generate` (Parquet, JSON Lines or CSV), with the policies' names in it; in STUDY
+    SOURCE is a table of `apportion policy generate` (Parquet, JSON Lines or CSV), with the policies' names in it; in
+    STUDY
     they stand in key.jsonl alone, which no page reads. Or it is a corpus, for criteria that are asked of turns or of a
-    whole dialogue (turns, negotiation), such as one of `apportion play` and `apportion simulate`. With --from, STUDY
-    is the next version of another study, without its answers.
+    whole dialogue (turns, negotiation), such as one of `apportion world play` and `apportion world simulate`. With
+    --from, STUDY is the next version of another study, without its answers.
     """
     from apportion.study.design.create import StudyPlan, make_study, next_version
 

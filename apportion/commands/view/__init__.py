@@ -1,2 +1,1 @@
-"""Commands of the viewer: `view` (a run in the browser), `bundle` (the same pages as files), `labels` (what people said
-of turns: merged into a corpus, exchanged with Label Studio), `patterns` (what costs us)."""
+"""Commands of the viewer: `view` (a run in the browser, or as files) and `labels` (what people said of turns)."""

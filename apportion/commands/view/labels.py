@@ -1,4 +1,4 @@
-"""`apportion labels`: people's labels of turns into a corpus, to Label Studio and back."""
+"""`apportion label`: people's labels of turns into a corpus, to Label Studio and back."""
 
 from __future__ import annotations
 
@@ -20,19 +20,14 @@ QUESTION_OPTIONS = (
 )
 
 
-@click.group("labels")
-def labels_group() -> None:
-    """Labels that people gave in `apportion view`: merge them into a corpus, export and import for Label Studio."""
-
-
-@labels_group.command("merge")
+@click.command("merge")
 @click.argument("overlays", metavar="OVERLAY...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--replace", is_flag=True, help="Let a later value by the same annotator replace the one before.")
 @json_option(quiet=True)
 def merge_command(overlays: tuple[Path, ...], corpus: Path, out: Path, replace: bool, as_json: bool) -> None:
-    """Write CORPUS with the labels of each OVERLAY into the new folder OUT, for `apportion evaluate`.
+    """Write CORPUS with the labels of each OVERLAY into the new folder OUT, for `apportion run --only evaluate`.
 
     An overlay is the file RUN.labels.jsonl beside a run. CORPUS stays as it is; its recordings are hard-linked.
     """
@@ -43,11 +38,11 @@ def merge_command(overlays: tuple[Path, ...], corpus: Path, out: Path, replace: 
     report = merge(overlays, Corpus.open(corpus), out, replace=replace)
     if not as_json:
         setting = f"corpus = {json.dumps(str(out.absolute()))}"
-        click.echo(f"next: put {setting} into the run's configuration, then apportion evaluate CONFIG")
+        click.echo(f"next: put {setting} into the run's configuration, then apportion run CONFIG --only evaluate")
     tell_corpus(report, out, as_json)
 
 
-@labels_group.command("export")
+@click.command("export")
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--rating", metavar="NAME", help="Only turns of those whom this rating credits.  [default: any]")
@@ -88,7 +83,7 @@ def export_command(
     click.echo("next: in Label Studio, paste the .xml into Labeling Interface > Code, then import the .json")
 
 
-@labels_group.command("import")
+@click.command("import")
 @click.argument("export", metavar="EXPORT.json", type=click.Path(path_type=Path))
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.argument("overlay", type=click.Path(path_type=Path))
@@ -96,7 +91,7 @@ def export_command(
 def import_command(export: Path, corpus: Path, overlay: Path, as_json: bool, **asked: Any) -> None:
     """Append what was answered in Label Studio (EXPORT.json, its JSON export) to the labels in OVERLAY.
 
-    The tasks are those of `apportion labels export` from CORPUS; one of any other session or turn is refused.
+    The tasks are those of `apportion label export` from CORPUS; one of any other session or turn is refused.
     """
     from apportion.corpus.corpus import Corpus
     from apportion.viewer.labels.label_store import Overlay
@@ -112,7 +107,7 @@ def import_command(export: Path, corpus: Path, overlay: Path, as_json: bool, **a
     click.echo(f"{overlay}: {len(answers.labels):,} labels{' by ' if people else ''}{', '.join(people)}")
     for note in answers.notes:
         click.echo(f"note: passed over: {note}")
-    click.echo(f"next: apportion labels merge {shlex.quote(str(overlay))} {shlex.quote(str(corpus))} OUT")
+    click.echo(f"next: apportion label merge {shlex.quote(str(overlay))} {shlex.quote(str(corpus))} OUT")
 
 
 def _question(overlay: Any, asked: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""`apportion annotate`: a person answers what a training asks an expert."""
+"""`apportion label expert`: a person answers what a training asks an expert."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from pathlib import Path
 import click
 
 
-@click.group("annotate")
-def annotate_group() -> None:
-    """Be the expert whom a training asks, in this terminal."""
-
-
-@annotate_group.command("negotiation")
+@click.command("expert")
 @click.argument("queue", metavar="FOLDER", type=click.Path(path_type=Path))
 @click.option("--by", default="person", show_default=True, metavar="ID", help="Who answers: an id, and no name.")
-def annotate_negotiation_command(queue: Path, by: str) -> None:
+def expert_command(queue: Path, by: str) -> None:
     """Say what you would do in negotiations that a training found novel, one act at a time.
 
     FOLDER is where the training keeps its questions (questions.jsonl). You see what the seat sees that you act for: the

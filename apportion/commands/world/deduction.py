@@ -1,4 +1,4 @@
-"""Commands that play games of hidden roles: `apportion simulate GAME` and `apportion play GAME`, of one table."""
+"""`apportion world simulate` and `play` of games of hidden roles, made from one table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def deduction_of(kind: str, agents: str, rules: tuple[str, ...], **options: Any)
 
 
 def simulate_command(kind: str, title: str) -> click.Command:
-    """`apportion simulate KIND`."""
+    """`apportion world simulate KIND`."""
 
     @click.command(kind, help=_SIMULATE.format(title=title, kind=kind), short_help=f"Play {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
@@ -68,7 +68,7 @@ def simulate_command(kind: str, title: str) -> click.Command:
 
 
 def play_command(kind: str, title: str) -> click.Command:
-    """`apportion play KIND`."""
+    """`apportion world play KIND`."""
 
     @click.command(kind, help=_PLAY.format(title=title, kind=kind), short_help=f"Play {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))

@@ -1,4 +1,4 @@
-"""`apportion judge`: simulated social episodes scored by language models, and by people."""
+"""`apportion world evaluate`: simulated social episodes scored by language models, and by people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODEL_OPTIONS = (
 )
 
 
-@click.command("judge")
+@click.command("evaluate")
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--out", "-o", type=click.Path(path_type=Path), metavar="CORPUS", help="[default: CORPUS-judged]")
 @click.option("--judges", default="paper", show_default=True, help="Who judges, by prompt, with commas between.")
@@ -37,7 +37,7 @@ MODEL_OPTIONS = (
 @click.option("--without", multiple=True, metavar="NAME", help="Leave out the ratings by NAME, such as rules.")
 @click.option("--overwrite", is_flag=True, help="Replace another corpus in --out; replies that it has kept stay.")
 @json_option()
-def judge_command(
+def evaluate_command(
     corpus: Path,
     out: Path | None,
     judges: str,
@@ -98,9 +98,9 @@ def _tell(judged: EvaluationResult, out: Path, as_json: bool) -> None:
         click.echo(json.dumps(judged.to_json(), indent=1, sort_keys=True))
     else:
         click.echo(judged.text("--json tells all"))
-        click.echo(f"next: apportion tables sotopia {out}")
+        click.echo(f"next: apportion world tables sotopia {out}")
     if judged.failed or judged.report.left_out or judged.report.problems:
         sys.exit(1)
 
 
-judge_command = with_options((*PEOPLE_OPTIONS, *MODEL_OPTIONS), judge_command)
+evaluate_command = with_options((*PEOPLE_OPTIONS, *MODEL_OPTIONS), evaluate_command)

@@ -1,4 +1,4 @@
-"""What `apportion judge` does for people who rate: a form, the forms that came back, or questions in the terminal."""
+"""What `apportion world evaluate` does for people who rate: forms, or questions in the terminal."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _write_sheet(people: ByPeople, path: Path, overwrite: bool, as_json: bool) -
         return
     click.echo(f"{path}: {rows:,} rows to fill in (score, reasoning)")
     click.echo(f"{episodes}: the episodes to read; neither says who played")
-    click.echo(f"next: apportion judge {people.corpus.root} {RATINGS} NAME={path}")
+    click.echo(f"next: apportion world evaluate {people.corpus.root} {RATINGS} NAME={path}")
 
 
 def _sheets(ratings: Sequence[str]) -> Mapping[str, Path]:
@@ -116,6 +116,6 @@ def _tell(rated: RatedByPeople, out: Path, as_json: bool) -> None:
         for line in some("cannot be rated", [str(one) for one in rated.unread], where="--json tells all"):
             click.echo(line)
         people = " ".join(f"--people {quote(name)}" for name in rated.left)
-        click.echo(f"next: apportion tables sotopia {out} {people}")
+        click.echo(f"next: apportion world tables sotopia {out} {people}")
     if rated.unread or rated.report.left_out or rated.report.problems:
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""`apportion label-exact`: what acts of simulated sessions were worth, computed, as turn labels."""
+"""`apportion label shapley`: what acts of simulated sessions were worth, computed, as turn labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from apportion.commands.shared.places import beside
 from apportion.commands.shared.progress import shown_progress
 
 
-@click.command("label-exact")
+@click.command("shapley")
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--out", "-o", type=click.Path(path_type=Path), metavar="CORPUS", help="[default: CORPUS-labelled]")
 @click.option("--rating", metavar="NAME", help="Only shares of this rating.  [default: of each]")
@@ -28,7 +28,7 @@ from apportion.commands.shared.progress import shown_progress
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the plays.")
 @click.option("--overwrite", is_flag=True, help="Replace another corpus in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def label_exact_command(
+def shapley_command(
     corpus: Path,
     out: Path | None,
     rating: str | None,

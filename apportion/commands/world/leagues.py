@@ -1,4 +1,4 @@
-"""`apportion tournament werewolf|avalon|onuw`: leagues of games of hidden roles, by the table of these games."""
+"""`apportion world tournament werewolf|avalon|onuw`: leagues of games of hidden roles, by the table of these games."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAGUE_OPTIONS = (MATCHES, TEAMS, SEED, RULES, LIMIT, *HOW_OPTIONS, *MODEL_OPTIO
 
 
 def league_command(kind: str, title: str) -> click.Command:
-    """`apportion tournament KIND`."""
+    """`apportion world tournament KIND`."""
 
     @click.command(kind, help=_HELP.format(title=title, kind=kind), short_help=f"A league of {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
@@ -65,7 +65,7 @@ def tell_league(out: Path, as_json: bool) -> None:
         return
     click.echo(report.text())
     click.echo(f"\nwrote {out} (a corpus), {' and '.join(str(path) for path in paths)}")
-    click.echo(f"next: apportion tables stackelberg {out}, or apportion init {out}")
+    click.echo(f"next: apportion world tables stackelberg {out}, or apportion init {out}")
 
 
 def report_of(corpus: Path) -> Any:

@@ -1,4 +1,4 @@
-"""`apportion play negotiation`: a person negotiates, or takes part in a study."""
+"""`apportion world play negotiation`: a person negotiates, or takes part in a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`apportion play`: a person takes part in a simulated environment."""
+"""`apportion world play`: a person takes part in a simulated environment."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def play_sotopia_command(
 ) -> None:
     """Play a character in a social episode (SOTOPIA) against an agent.
 
-    `apportion tasks sotopia list` names scenarios and characters. --with is an agent of `simulate sotopia`: a script,
+    `apportion world tasks sotopia list` names scenarios and characters. --with is an agent of `simulate sotopia`: a
+    script,
     recorded@LOG#EPISODE, or a language model (base, react, refine, base@MODEL), which is sent what its character knows
     and what you say. You see what your character may know, and nothing else. Ctrl-C stops; the same command goes on
     where it stopped, even after a kill. Episodes of other scenarios, seeds and people may go into the same CORPUS.

@@ -1,7 +1,9 @@
-"""`apportion simulate`: episodes of simulated environments as a corpus."""
+"""`apportion world simulate`: episodes of simulated environments as a corpus."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,84 +33,47 @@ def simulate_group() -> None:
     """
 
 
-def _simulate(
-    choice: Simulation, out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool
-) -> None:
-    """Play what was chosen into the corpus ``out``, or say what would be asked."""
-    if not told_before(choice, preview, dry_run, as_json):
-        tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Sequence[Any]) -> None:
+    """Add the command that plays ``kind`` into a corpus, or says what would be asked."""
+
+    @simulate_group.command(kind, help=text)
+    @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+    @click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
+    @partial(with_options, options)
+    def command(out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **chosen: Any) -> None:
+        choice = choose(**chosen)
+        if not told_before(choice, preview, dry_run, as_json):
+            tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
 
 
-@simulate_group.command("sotopia")
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
-def simulate_sotopia_command(
-    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
-) -> None:
-    """Play social episodes (SOTOPIA), scored by the judge `rules`.
+_SOTOPIA = """Play social episodes (SOTOPIA), scored by the judge `rules`.
 
-    --agents are `conceding`, `random`, `moody` and talking@STEP (scripts), recorded@LOG#EPISODE, and `base`, `react`
-    and `refine` (the language model --model; base@OTHER names another one of the same server). Every ordered pair of
-    them plays every task. GOAL, FIN and SEC are scored where a scenario's rules can tell; that is not SOTOPIA-EVAL.
-    The log and the replies lie beside the tables: the same command goes on after a kill, and pays for no reply twice.
-    """
-    _simulate(choice_of(**options), out, overwrite, as_json, preview, dry_run)
+--agents are `conceding`, `random`, `moody` and talking@STEP (scripts), recorded@LOG#EPISODE, and `base`, `react`
+and `refine` (the language model --model; base@OTHER names another one of the same server). Every ordered pair of
+them plays every task. GOAL, FIN and SEC are scored where a scenario's rules can tell; that is not SOTOPIA-EVAL.
+The log and the replies lie beside the tables: the same command goes on after a kill, and pays for no reply twice.
+"""
+_NEGOTIATION = """Play negotiations: two share out books, hats and balls that are worth something else to each.
 
+--agents are `random`, `greedy`, `conceding`, `fair` and `tit-for-tat` (scripts), learned@FOLDER (trained by
+`apportion train negotiator`), recorded@LOG#EPISODE, and `base` and `react` (the language model --model; base@OTHER
+names another one of the same server). A script with a ~ behind its name (fair~) is put into words by --model; else
+it has sentences of our own. Every ordered pair of them plays every context. Ratings are `points` and `advantage`,
+by the rules. The same command goes on after a kill, and pays for no reply twice.
+"""
+_BARGAINING = """Play bargains: a buyer with a budget and a seller with a cost come to a price, or to none.
 
-with_options(EPISODE_OPTIONS, simulate_sotopia_command)
+--agents are `random`, `greedy`, `conceding`, `fair` and `tit-for-tat` (scripts), recorded@LOG#EPISODE, and `base`
+(the language model --model; base@OTHER names another one of the same server). Every ordered pair of them plays
+every bargain, the first buying; --scenarios plays those of a file, the first --games of them. Ratings are `points`,
+`advantage`, `snp` and `share`, by the rules. The same command goes on after a kill, and pays for no reply twice.
+"""
+_CASINO = """Play CaSiNo's game: two share out food, water and firewood; without a deal both have 5 points of 36.
 
-
-@simulate_group.command("negotiation")
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
-def simulate_negotiation_command(
-    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
-) -> None:
-    """Play negotiations: two share out books, hats and balls that are worth something else to each.
-
-    --agents are `random`, `greedy`, `conceding`, `fair` and `tit-for-tat` (scripts), learned@FOLDER (trained by
-    `train-agent negotiation`), recorded@LOG#EPISODE, and `base` and `react` (the language model --model; base@OTHER
-    names another one of the same server). A script with a ~ behind its name (fair~) is put into words by --model; else
-    it has sentences of our own. Every ordered pair of them plays every context. Ratings are `points` and `advantage`,
-    by the rules. The same command goes on after a kill, and pays for no reply twice.
-    """
-    _simulate(negotiation_of(**options), out, overwrite, as_json, preview, dry_run)
-
-
-with_options(GAME_OPTIONS, simulate_negotiation_command)
-
-
-@simulate_group.command("bargaining")
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
-def simulate_bargaining_command(
-    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
-) -> None:
-    """Play bargains: a buyer with a budget and a seller with a cost come to a price, or to none.
-
-    --agents are `random`, `greedy`, `conceding`, `fair` and `tit-for-tat` (scripts), recorded@LOG#EPISODE, and `base`
-    (the language model --model; base@OTHER names another one of the same server). Every ordered pair of them plays
-    every bargain, the first buying; --scenarios plays those of a file, the first --games of them. Ratings are `points`,
-    `advantage`, `snp` and `share`, by the rules. The same command goes on after a kill, and pays for no reply twice.
-    """
-    _simulate(bargaining_of(**options), out, overwrite, as_json, preview, dry_run)
-
-
-with_options((SCENARIOS, *BARGAIN_OPTIONS), simulate_bargaining_command)
-
-
-@simulate_group.command("casino")
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
-def simulate_casino_command(
-    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
-) -> None:
-    """Play CaSiNo's game: two share out food, water and firewood; without a deal both have 5 points of 36.
-
-    --agents are those of `simulate bargaining`. Every ordered pair of them plays every context. Ratings are `points`
-    and `advantage`, by the rules. The same command goes on after a kill, and pays for no reply twice.
-    """
-    _simulate(casino_of(**options), out, overwrite, as_json, preview, dry_run)
-
-
-with_options(BARGAIN_OPTIONS, simulate_casino_command)
+--agents are those of `simulate bargaining`. Every ordered pair of them plays every context. Ratings are `points`
+and `advantage`, by the rules. The same command goes on after a kill, and pays for no reply twice.
+"""
+_add("sotopia", _SOTOPIA, choice_of, EPISODE_OPTIONS)
+_add("negotiation", _NEGOTIATION, negotiation_of, GAME_OPTIONS)
+_add("bargaining", _BARGAINING, bargaining_of, (SCENARIOS, *BARGAIN_OPTIONS))
+_add("casino", _CASINO, casino_of, BARGAIN_OPTIONS)

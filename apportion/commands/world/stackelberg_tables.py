@@ -1,4 +1,4 @@
-"""`apportion tables stackelberg`: leagues, social episodes and bargains, as the Stackelberg Speaker reports them."""
+"""`apportion world tables stackelberg`: leagues, social episodes and bargains, as Stackelberg Speaker reports them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VARIANT_OPTIONS = (
 @click.command("stackelberg")
 @click.argument("corpora", metavar="CORPUS...", nargs=-1, type=_FILE)
 @click.option("--hard", type=_FILE, metavar="FILE", help="Social tasks that are hard, for Table 3.")
-@click.option("--persuasion", type=_FILE, metavar="FILE", help="What `refine persuasion` has written, for Table 6.")
+@click.option("--persuasion", type=_FILE, metavar="FILE", help="What `train refiner-eval` has written, for Table 6.")
 @click.option("--out", "-o", type=_FILE, metavar="FOLDER", help="Write text, Markdown, JSON and SVG.")
 @click.option("--bootstrap", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Resamples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")

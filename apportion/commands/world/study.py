@@ -1,4 +1,4 @@
-"""What `apportion play negotiation --study` does: people negotiate with agents that they do not know, and are asked."""
+"""`apportion world play negotiation --study`: people negotiate with agents that they do not know."""
 
 from __future__ import annotations
 

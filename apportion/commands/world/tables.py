@@ -1,4 +1,4 @@
-"""`apportion tables`: the tables and figures of a paper from simulated dialogues with ratings."""
+"""`apportion world tables`: the tables and figures of a paper from simulated dialogues with ratings."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def hard_tasks_in(path: Path) -> frozenset[TaskId]:
 
     space = open_space(path)
     if not space.exact or not space.tasks:
-        raise InputError(f"--hard {path}: states no tasks. Write one with `apportion tasks sotopia hard`.")
+        raise InputError(f"--hard {path}: states no tasks. Write one with `apportion world tasks sotopia hard`.")
     return frozenset(TaskId.of(task) for task in space.tasks)
 
 

@@ -1,4 +1,4 @@
-"""`apportion tournament`: every ordered pair of agents plays the same tasks, and a table says who reached what."""
+"""`apportion world tournament`: every ordered pair of agents plays the same tasks, and a table compares them."""
 
 from __future__ import annotations
 
@@ -27,19 +27,17 @@ def tournament_group() -> None:
 
 @tournament_group.command("sotopia")
 @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--agents", required=True, help="Who plays, by name, with commas between; see `simulate sotopia`.")
-@click.option("--matches", type=COUNT, help="As many episodes, every seat drawn from --agents, in place of all pairs.")
+@click.option("--agents", required=True, help="Who plays, with commas between.")
+@click.option("--matches", type=COUNT, help="As many episodes, seats drawn from --agents, not all pairs.")
 def sotopia_command(
     out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
 ) -> None:
-    """Play social episodes (SOTOPIA): every ordered pair of --agents, each with itself, the same tasks and seeds; with
-    --matches as many episodes in all, the tasks by turns, every seat drawn from --agents as a pool.
+    """Play social episodes (SOTOPIA): every ordered pair of --agents, on the same tasks and seeds.
 
-    CORPUS is a corpus like that of `simulate sotopia`, with the table beside it as tournament.json and tournament.md:
-    by the judge `rules`, by pair and by agent in each seat, with bootstrap intervals over tasks and paired t-tests. The
-    same command goes on after a kill.
+    CORPUS is a corpus like that of `simulate sotopia`, the table beside it (tournament.json, tournament.md), by pair
+    and by agent in each seat. The same command goes on after a kill.
     """
-    next_steps = f"apportion inspect {out}, or apportion judge {out} (seven dimensions, by a language model)"
+    next_steps = f"apportion inspect {out}, or apportion world evaluate {out} (seven dimensions, by a language model)"
     _play(choice_of(**options, paired=True), out, (preview, dry_run), (overwrite, as_json), next_steps)
 
 
@@ -96,8 +94,8 @@ def _play(
 def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> None:
     """Make the table of a corpus of simulated episodes, or of a judged copy of one, anew.
 
-    --by names the judge: `rules`, or one whose ratings `apportion judge` has added, such as paper@MODEL. A game of
-    hidden roles has the tables of a league.
+    --by names the judge: `rules`, or one whose ratings `apportion world evaluate` has added, such as paper@MODEL. A
+    game of hidden roles has the tables of a league.
     """
     from apportion.environments.deduction.league.replay import is_league
     from apportion.environments.tournament.files import as_json as document

@@ -1,4 +1,4 @@
-"""`apportion tables savoir`: policies with themselves and with partners, as SAVOIR reports them."""
+"""`apportion world tables savoir`: policies with themselves and with partners, as SAVOIR reports them."""
 
 from __future__ import annotations
 

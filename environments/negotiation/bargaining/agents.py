@@ -10,20 +10,13 @@ from apportion.environments.agents.language_model import ActionFormat
 from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.bargaining.realization import OFFER
-from apportion.foundation.registry import Registry
-from apportion.llm_client.prompts.prompt_file import PromptKind
+from apportion.environments.negotiation.language_model import action_prompts, script_registry
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
 
 PRICE = "price"
 """The field in which a model writes a price."""
-PROMPTS = PromptKind(
-    folder=Path(__file__).parent / "prompts",
-    entry_points="apportion.bargaining_prompts",
-    setting="agent",
-    header=("title", "revises"),
-    blanks=frozenset({"situation", "legal", "draft"}),
-    needed=("situation", "legal"),
-    form="A prompt is a header (title, revises), then [system] and [user]; see docs/negotiation_variants.md",
+PROMPTS = action_prompts(
+    Path(__file__).parent / "prompts", "apportion.bargaining_prompts", "docs/negotiation_variants.md"
 )
 
 
@@ -55,18 +48,7 @@ def record(act: Action, view: Observation) -> Mapping[str, Any]:
 
 FORM = ActionFormat(PROMPTS, ("base",), fields, price_in, record)
 _OURS = {"random": "AnyAct", "greedy": "Greedy", "conceding": "Conceding", "fair": "Fair", "tit-for-tat": "TitForTat"}
-AGENTS = Registry(
-    what="agent",
-    group="apportion.bargaining_agents",
-    must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
-    "stands behind "
-    "an @ by its `of`",
-    fits=lambda thing: callable(getattr(thing, "act", None)),
-    ours={
-        **{name: f"apportion.environments.negotiation.bargaining.scripts:{script}" for name, script in _OURS.items()},
-        "recorded": "apportion.environments.agents.replay:ReplayAgent",
-    },
-)
+AGENTS = script_registry("apportion.bargaining_agents", "apportion.environments.negotiation.bargaining.scripts", _OURS)
 ROSTER = AgentRegistry(AGENTS, FORM)
 """``random``, ``greedy``, ``conceding``, ``fair``, ``tit-for-tat``, ``recorded@LOG#EPISODE``, a package's, or a
 language model's: ``base``, ``base@MODEL``."""

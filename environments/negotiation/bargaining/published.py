@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.negotiation.bargaining.scenario import LEAST_SURPLUS, Bargain
-from apportion.environments.negotiation.bargaining.scenarios import as_lines
+from apportion.environments.negotiation.bargaining.scenario import LEAST_SURPLUS, Bargain, as_lines
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, write_atomically
 

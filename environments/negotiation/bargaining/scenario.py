@@ -6,11 +6,15 @@ budget, a seller wants more than a cost, and both know the list price. Products 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from random import Random
+from typing import Any
 
 from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path
 
 BUYER, SELLER = 0, 1
 """The seats."""
@@ -78,44 +82,6 @@ class Bargain:
         """What the buyer and the seller gain by a price; less than nothing beyond a limit."""
         return self.budget - price, price - self.cost
 
-    @cached_property
-    def solution(self) -> Solution:
-        """Every price, and which of them are best for whom."""
-        return Solution.of(self)
-
-
-@dataclass(frozen=True)
-class Solution:
-    """All that a bargain can come to.
-
-    Parameters
-    ----------
-    profits : dict of int to (int, int)
-        By price, 1 to the list price, what both gain.
-    good : tuple of int
-        Prices by which nobody loses, compared with no deal.
-    front : tuple of int
-        Prices that no other weakly dominates: all of them, since what one gains by another price the other loses.
-    joint : int
-        The most that both can gain together, which is the surplus.
-    equal : tuple of int
-        Good prices by which both gain the same; none where the middle is no whole number.
-    """
-
-    profits: dict[int, tuple[int, int]]
-    good: tuple[int, ...]
-    front: tuple[int, ...]
-    joint: int
-    equal: tuple[int, ...]
-
-    @classmethod
-    def of(cls, bargain: Bargain) -> Solution:
-        """Solve a bargain by trying every price."""
-        profits = {price: bargain.profits(price) for price in range(1, bargain.list_price + 1)}
-        good = tuple(price for price, both in profits.items() if min(both) >= 0)
-        equal = tuple(price for price in good if profits[price][BUYER] == profits[price][SELLER])
-        return cls(profits, good, tuple(profits), max(map(sum, profits.values())), equal)
-
 
 def draw_bargain(draws: Random) -> Bargain:
     """A thing, a list price near its usual one, a budget of 70 to 100 % of it and a cost of 30 to 55 %."""
@@ -124,3 +90,43 @@ def draw_bargain(draws: Random) -> Bargain:
     return Bargain(
         thing, list_price, round(list_price * draws.uniform(0.7, 1.0)), round(list_price * draws.uniform(0.3, 0.55))
     )
+
+
+FIELDS = tuple(field.name for field in fields(Bargain))
+
+
+def read_bargains(path: Path) -> tuple[Bargain, ...]:
+    """The bargains of a file, in its order; fields beside ``thing``, ``list_price``, ``budget``, ``cost`` are not read.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is empty, or a line is no bargain; named by its number.
+    """
+    check_path(path)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not to be read as bargains ({error})") from None
+    found = tuple(_bargain(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
+    if not found:
+        raise InputError(f"{path}: holds no bargain; a line is {json.dumps(dict.fromkeys(FIELDS, '…'))}")
+    return found
+
+
+def as_lines(bargains: Iterable[Bargain]) -> str:
+    """The same file's text."""
+    return "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in bargains)
+
+
+def _bargain(path: Path, number: int, line: str) -> Bargain:
+    try:
+        row: Any = json.loads(line)
+        thing, *prices = (row[name] for name in FIELDS)
+        if not isinstance(thing, str) or any(type(price) is not int for price in prices):
+            raise ValueError("thing is text, list_price, budget and cost are whole numbers")
+        return Bargain(thing, *prices)
+    except KeyError as error:
+        raise InputError(f"{path}: line {number}: no {error}; a bargain has {', '.join(FIELDS)}") from None
+    except (ValueError, TypeError, RecursionError, InputError) as error:
+        raise InputError(f"{path}: line {number}: no bargain ({error}): {line[:120]!r}") from None

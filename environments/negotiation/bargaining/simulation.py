@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from apportion.environments.environment import Environment
 from apportion.environments.negotiation.bargaining.agents import ROSTER
 from apportion.environments.negotiation.bargaining.game import NAMES, Bargaining
-from apportion.environments.negotiation.bargaining.scenario import Bargain, draw_bargain
-from apportion.environments.negotiation.bargaining.scenarios import read_bargains
+from apportion.environments.negotiation.bargaining.scenario import Bargain, draw_bargain, read_bargains
 from apportion.environments.negotiation.pairing import PairChoice
+from apportion.environments.simulation.rule_scored import GameSimulator
 from apportion.foundation.files import digest
 
 
@@ -25,7 +25,7 @@ class BargainingChoice(PairChoice):
     Parameters
     ----------
     scenarios : Path, optional
-        A file of bargains (`scenarios.read_bargains`), of which the first ``games`` are played; None: drawn by the
+        A file of bargains (`scenario.read_bargains`), of which the first ``games`` are played; None: drawn by the
         seed.
     """
 
@@ -64,3 +64,20 @@ class BargainingChoice(PairChoice):
         """Half of the acts, one more for whoever starts."""
         assert isinstance(environment, Bargaining)
         return len(range(seat != environment.starter, self.most_acts, 2))
+
+
+def game_of(about: Mapping[str, Any]) -> Bargaining:
+    """The game that a log's opening says.
+
+    Raises
+    ------
+    InputError
+        A bargain that cannot be.
+    KeyError, TypeError, ValueError
+        It says none.
+    """
+    thing, list_price, budget, cost = about["bargain"]
+    return Bargaining(Bargain(str(thing), int(list_price), int(budget), int(cost)), int(about["most_acts"]))
+
+
+SIMULATOR = GameSimulator(Bargaining.kind, game_of, ROSTER)

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from apportion.environments.environment import Environment
 from apportion.environments.negotiation.casino.agents import ROSTER
-from apportion.environments.negotiation.casino.contexts import drawn
+from apportion.environments.negotiation.casino.contexts import POOL, drawn
 from apportion.environments.negotiation.casino.game import Casino
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.environments.simulation.rule_scored import GameSimulator
 from apportion.foundation.errors import InputError
 
 
@@ -42,3 +43,20 @@ class CasinoChoice(NegotiationChoice):
         for context in self.played:
             about = {"values": list(map(list, context.values)), "most_acts": self.most_acts}
             yield about, partial(Casino, context, self.most_acts)
+
+
+def game_of(about: Mapping[str, Any]) -> Casino:
+    """The game that a log's opening says.
+
+    Raises
+    ------
+    InputError
+        A context that this game is not about.
+    KeyError, TypeError, ValueError
+        It says none.
+    """
+    one, other = (tuple(int(value) for value in values) for values in about["values"])
+    return Casino(Context(POOL, (one, other)), int(about["most_acts"]))
+
+
+SIMULATOR = GameSimulator(Casino.kind, game_of, ROSTER)

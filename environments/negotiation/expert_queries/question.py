@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from apportion.environments.negotiation.action_encoding import SPLIT_OF, act_of
+from apportion.environments.negotiation.action_encoding import SPLIT_OF
 from apportion.environments.negotiation.contexts import SEATS, Context, Counts, contexts_of, pools
 from apportion.environments.negotiation.rules import MOST_ACTS, Game
 from apportion.foundation.errors import UnitError
@@ -100,10 +100,6 @@ class Question:
             return None
         taken = SPLIT_OF[answer] if 0 <= answer < len(SPLIT_OF) else answer
         return f"{taken} of {self.counts}: no item more than there is"
-
-    def answer_in_words(self, answer: int) -> tuple[str, Counts | None]:
-        """The kind of act that an answer is, and its split."""
-        return ("select", SPLIT_OF[answer]) if self.selects else act_of(answer)
 
     def record(self) -> dict[str, Any]:
         """As JSON."""

@@ -46,7 +46,7 @@ class Queue:
         queue = Queue(folder)
         acts = queue.answered([Question(counts, values, seat=1, starter=0, acts=(35, 126)), ...])
 
-    The first time this raises `UnansweredError`, with the questions in the folder; after `apportion annotate
+    The first time this raises `UnansweredError`, with the questions in the folder; after `apportion label expert
     negotiation FOLDER` the same call gives the answers, in the order of the questions.
     """
 
@@ -102,7 +102,7 @@ class Queue:
             if waited >= wait_s:
                 waiting = "question waits" if len(missing) == 1 else "questions wait"
                 raise UnansweredError(
-                    f"{len(missing):,} {waiting} for somebody to answer them: apportion annotate negotiation "
+                    f"{len(missing):,} {waiting} for somebody to answer them: apportion label expert "
                     f"{self.folder}. The same command goes on then"
                 )
             sleep(1.0)

@@ -53,7 +53,8 @@ def _check_social(corpus: Corpus) -> None:
     if not pc.any(pc.equal(corpus.backgrounds.column("kind"), GOAL)).as_py():
         raise InputError(
             f"{corpus.root}: nobody has a goal (no rows of kind 'goal' in the table backgrounds), so these are no "
-            "social episodes. Make some: `apportion simulate sotopia CORPUS`, or `apportion import sotopia SRC CORPUS`"
+            "social episodes. Make some: `apportion world simulate sotopia CORPUS`, or `apportion import sotopia SRC "
+            "CORPUS`"
         )
     if corpus.media.num_rows:
         raise InputError(f"{corpus.root}: it has recordings (table media), and simulated episodes have none")

@@ -20,7 +20,7 @@ from apportion.llm_client.session import Complete
 
 @dataclass(frozen=True)
 class JudgedByModel:
-    """An `apportion.environments.scoring.Judge` that asks a model, as `apportion judge` does of a corpus.
+    """An `apportion.environments.scoring.Judge` that asks a model, as `apportion world evaluate` does of a corpus.
 
     Parameters
     ----------

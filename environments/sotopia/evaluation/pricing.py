@@ -40,7 +40,7 @@ def preview(choice: JudgingChoice, out: Path, count: int) -> list[Preview]:
         cache = choice.chosen.cache_in(out)
         with prefixed(choice.called("model")), kept_replies(llm, cache, choice.chosen.recorded) as kept:
             left = [request for question in questions if kept(request := question.request()) is None]
-        consent = f"{choice.called('send_to')} {llm.consent_host or llm.host}"
+        consent = f"{choice.called('allow_host')} {llm.consent_host or llm.host}"
         shown.append(Preview(llm, tuple(left[:count]), len(left), consent, choice.called("preview")))
     return shown
 

@@ -39,7 +39,7 @@ def preview(choice: GenerationChoice, count: int) -> Preview:
         settings,
         tuple(question.request for question in islice(questions, count)),
         len(questions),
-        f"{choice.called('send_to')} {settings.consent_host or settings.host}",
+        f"{choice.called('allow_host')} {settings.consent_host or settings.host}",
         choice.called("preview"),
         (note,) if choice.kind == "characters" else (),
     )

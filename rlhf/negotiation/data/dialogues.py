@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from apportion.environments.negotiation.action_encoding import ACTS, SPLITS
-from apportion.environments.negotiation.vectorized.engine import KEPT, NO_ACT
+from apportion.environments.negotiation.vectorized import KEPT, NO_ACT, IntArray
 from apportion.foundation.errors import InputError
 
-Whole = NDArray[np.int64]
 UNKNOWN, START = ACTS, ACTS + 1
 """Besides the 253 acts the network reads something that was no act, and the beginning."""
 TOKENS = ACTS + 2
@@ -37,22 +36,22 @@ class Dialogues:
         How many of each item the seat takes at the end, then how many the other; -1: nothing was agreed on.
     """
 
-    acts: Whole
-    roles: Whole
-    counts: Whole
-    values: Whole
-    taken: Whole
+    acts: IntArray
+    roles: IntArray
+    counts: IntArray
+    values: IntArray
+    taken: IntArray
 
     def __len__(self) -> int:
         return len(self.acts)
 
     @property
-    def lengths(self) -> Whole:
+    def lengths(self) -> IntArray:
         """Acts of each [shape=(B,)]."""
         return np.asarray((self.acts != NO_ACT).sum(-1))
 
-    def chosen(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Dialogues:
-        """Those of some rows; the rows may have any shape, which the arrays then begin with."""
+    def chosen(self, rows: Any) -> Dialogues:
+        """Those of some rows, an index of NumPy; the arrays then begin with its shape."""
         return Dialogues(self.acts[rows], self.roles[rows], self.counts[rows], self.values[rows], self.taken[rows])
 
     def cut(self) -> Dialogues:
@@ -64,20 +63,24 @@ class Dialogues:
         """Arrays that begin with seeds, as one row after the other [shape=(S * B, ...)]."""
         return self.chosen(np.ones(self.counts.shape[:-1], dtype=np.bool_))
 
+    def by_seed(self, seeds: int) -> Dialogues:
+        """Rows that stand one seed after the other, as arrays that begin with the seeds [shape=(S, B / S, ...)]."""
+        return self.chosen(np.arange(len(self)).reshape(seeds, -1))
+
     @property
-    def inputs(self) -> Whole:
+    def inputs(self) -> IntArray:
         """What is read before each act and after the last: `START`, then the acts [shape=(B, T + 1)]."""
         begun = np.full((*self.acts.shape[:-1], 1), START, dtype=np.int64)
         read = np.concatenate([begun, self.acts], axis=-1)
         return np.where(read == NO_ACT, UNKNOWN, read)
 
     @property
-    def next_roles(self) -> Whole:
+    def next_roles(self) -> IntArray:
         """Who acts after each of `inputs` [shape=(B, T + 1)]; after the last act, the other."""
         after = OTHERS - self.roles[..., -1:]
         return np.concatenate([self.roles, after], axis=-1)
 
-    def targets(self) -> Whole:
+    def targets(self) -> IntArray:
         """The acts that the context allows, -1 for all else: what no player could do is no example [shape=(B, T)]."""
         split = np.where(self.acts < 2 * SPLITS, self.acts % SPLITS, 0)
         fits = (KEPT[split] <= self.counts[..., None, :]).all(-1)
@@ -92,7 +95,7 @@ def joined(several: Iterable[Dialogues]) -> Dialogues:
         raise InputError("no dialogues to put together; give at least one group of them")
     longest = max(part.acts.shape[-1] for part in parts)
 
-    def padded(array: Whole, fill: int) -> Whole:
+    def padded(array: IntArray, fill: int) -> IntArray:
         return np.pad(array, ((0, 0), (0, longest - array.shape[-1])), constant_values=fill)
 
     return Dialogues(

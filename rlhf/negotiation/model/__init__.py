@@ -1,5 +1,1 @@
-"""The model of all seeds.
-
-`recurrent` and `products` (with gradients), `network`, `player`, `optimizer` (steps of descent by autograd). Compiled,
-with `loops`, are `one_game` (games and REINFORCE, one game a seed) and `likelihood` (Eq. 1).
-"""
+"""The network of all seeds as one batched model: `network`, `losses` (Eq. 1 and 2), `optimizer`, `player`."""

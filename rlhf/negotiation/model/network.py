@@ -8,6 +8,7 @@ not a stranger; the same table reads acts and, turned round, scores them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,10 +17,8 @@ import torch
 from torch import Tensor
 
 from apportion.environments.negotiation.action_encoding import ACTS, INSIST, SPLITS
-from apportion.environments.negotiation.vectorized.engine import KEPT
+from apportion.environments.negotiation.vectorized import KEPT
 from apportion.rlhf.negotiation.data.dialogues import TOKENS, Dialogues
-from apportion.rlhf.negotiation.model.products import gated, scored
-from apportion.rlhf.negotiation.model.recurrent import gru_states, gru_states_of_some
 from apportion.rlhf.negotiation.settings import NetworkSettings
 
 Weights = dict[str, Tensor]
@@ -28,8 +27,13 @@ MOST_COUNT, MOST_VALUE = 4, 10
 PARTS = 2 + 3 * (MOST_COUNT + 1)
 HEADS, CLASSES = 6, MOST_COUNT + 1
 NEVER = -1e9
-WAYS = ("ahead", "back")
+DIRECTIONS = ("forward", "backward")
 """The two GRUs of the selection: from the beginning, and from the end."""
+
+
+def unchanged(tensor: Tensor) -> Tensor:
+    """In place of dropout where there is none."""
+    return tensor
 
 
 def shapes(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:
@@ -55,7 +59,7 @@ def shapes(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:
         "heads.weight": (s, HEADS * CLASSES),
         "heads.bias": (HEADS * CLASSES,),
     }
-    for name, (width, units) in {"gru": (e + c, h), "ahead": (h + e, a), "back": (h + e, a)}.items():
+    for name, (width, units) in {"gru": (e + c, h), "forward": (h + e, a), "backward": (h + e, a)}.items():
         table |= {
             f"{name}.in": (width, 3 * units),
             f"{name}.in_bias": (3 * units,),
@@ -90,56 +94,87 @@ def drawn_weights(settings: NetworkSettings, seeds: tuple[int, ...]) -> Weights:
 
 
 @lru_cache(maxsize=1)
-def _made_of() -> Tensor:
-    """Which parts every token is made of, kinds and numbers kept [shape=(TOKENS, PARTS)]."""
-    made = np.zeros((TOKENS, PARTS), dtype=np.float32)
+def _token_parts() -> Tensor:
+    """The kind and the numbers kept of every token, as 0 and 1 [shape=(TOKENS, PARTS)]."""
+    parts = np.zeros((TOKENS, PARTS), dtype=np.float32)
     for kind, begin in enumerate((0, INSIST)):
-        made[begin : begin + SPLITS, kind] = 1
+        parts[begin : begin + SPLITS, kind] = 1
         for item in range(3):
-            made[np.arange(begin, begin + SPLITS), 2 + 5 * item + KEPT[:, item]] = 1
-    return torch.from_numpy(made)
+            parts[np.arange(begin, begin + SPLITS), 2 + 5 * item + KEPT[:, item]] = 1
+    return torch.from_numpy(parts)
 
 
 def embeddings(weights: Weights) -> Tensor:
     """The embedding of every token [shape=(S, TOKENS, E)]."""
-    parts = weights["part"]
-    made = _made_of().to(parts.dtype)
-    return torch.baddbmm(weights["act"], made.expand(len(parts), -1, -1), parts)
+    vectors = weights["part"]
+    return torch.baddbmm(weights["act"], _token_parts().to(vectors.dtype).expand(len(vectors), -1, -1), vectors)
 
 
-def _linear(weights: Weights, name: str, given: Tensor) -> Tensor:
-    return torch.baddbmm(weights[f"{name}.bias"][:, None], given, weights[f"{name}.weight"])
-
-
-@lru_cache(maxsize=64)
-def _first_rows(seeds: int, rows: int, dimensions: int) -> Tensor:
-    """Where each seed's rows begin in a table that has them one seed after the other [shape=(S, 1, ...)]."""
-    return (torch.arange(seeds) * rows).view(-1, *[1] * (dimensions - 1))
-
-
-def looked_up(table: Tensor, index: Tensor) -> Tensor:
+def lookup(table: Tensor, index: Tensor) -> Tensor:
     """Rows of each seed's table [shape=(S, N, E)] by number [shape=(S, ...)]."""
     seeds, rows, width = table.shape
-    return torch.embedding(table.reshape(-1, width), index + _first_rows(seeds, rows, index.dim()))
+    first = (torch.arange(seeds) * rows).view(-1, *[1] * (index.dim() - 1))
+    return torch.embedding(table.reshape(-1, width), index + first)
 
 
-def read_context(weights: Weights, counts: Tensor, values: Tensor) -> Tensor:
-    """What is known before the first act [shape=(S, B, C)], of counts and own values [shape=(S, B, 3)]."""
-    known = torch.tanh(looked_up(weights["count"], counts) * looked_up(weights["value"], values))
-    return torch.tanh(_linear(weights, "context", known.flatten(2)))
+def _linear(weights: Weights, name: str, inputs: Tensor, layer: str = "weight", bias: str = "bias") -> Tensor:
+    flat = torch.baddbmm(weights[f"{name}.{bias}"][:, None], inputs.flatten(1, -2), weights[f"{name}.{layer}"])
+    return flat.view(*inputs.shape[:-1], -1)
 
 
-def context_brings(weights: Weights, context: Tensor) -> tuple[Tensor, Tensor]:
-    """What contexts bring to the gates of every step, biases with it [shape=(S, B, 3H)], and the rest of the matrix.
+def encode_context(weights: Weights, counts: Tensor, values: Tensor) -> Tensor:
+    """The features of counts and own values [shape=(S, B, 3)], as a vector [shape=(S, B, C)]."""
+    features = torch.tanh(lookup(weights["count"], counts) * lookup(weights["value"], values))
+    return torch.tanh(_linear(weights, "context", features.flatten(2)))
 
-    The rest [shape=(S, E, 3H)] is what an embedding is read by.
+
+def context_gates(weights: Weights, context: Tensor) -> Tensor:
+    """What contexts [shape=(S, B, C)] bring to the gates of every step, biases with it [shape=(S, B, 3H)]."""
+    matrix = weights["gru.in"][:, weights["role"].shape[-1] :]
+    return torch.baddbmm(weights["gru.in_bias"][:, None], context, matrix)
+
+
+def gate_inputs(weights: Weights, embedded: Tensor, constant: Tensor) -> Tensor:
+    """The inputs of the gates [shape=(S, B, T, 3H)], of embeddings [shape=(S, B, T, E)] and `context_gates`."""
+    matrix = weights["gru.in"][:, : embedded.shape[-1]]
+    return torch.bmm(embedded.flatten(1, 2), matrix).view(*embedded.shape[:3], -1) + constant[:, :, None]
+
+
+def gru_step(weights: Weights, name: str, inputs: Tensor, state: Tensor) -> Tensor:
+    """The state after one more step.
+
+    Parameters
+    ----------
+    weights, name
+        Of which GRU.
+    inputs : Tensor [shape=(S, B, 3H)]
+        What the input brings to the reset gate, the update gate and the candidate.
+    state : Tensor [shape=(S, B, H)]
+        Before it.
     """
-    embedded, known = torch.split(weights["gru.in"], [weights["role"].shape[-1], context.shape[-1]], dim=1)
-    return torch.baddbmm(weights["gru.in_bias"][:, None], context, known), embedded
+    units = state.shape[-1]
+    recurrent = torch.baddbmm(weights[f"{name}.state_bias"][:, None], state, weights[f"{name}.state"])
+    reset, update = torch.sigmoid(inputs[..., : 2 * units] + recurrent[..., : 2 * units]).chunk(2, dim=-1)
+    candidate = torch.tanh(torch.addcmul(inputs[..., 2 * units :], reset, recurrent[..., 2 * units :]))
+    return torch.lerp(candidate, state, update)
+
+
+def gru_states(weights: Weights, name: str, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+    """States after every step [shape=(S, B, T, H)], of inputs to the gates [shape=(S, B, T, 3H)].
+
+    Where ``mask`` [shape=(S, B, T)] is false, the state stays as it was. The GRU ``backward`` reads from the end.
+    """
+    state = inputs.new_zeros(*inputs.shape[:2], inputs.shape[-1] // 3)
+    steps = inputs.unbind(2)
+    states = [state] * len(steps)
+    for step in reversed(range(len(steps))) if name == "backward" else range(len(steps)):
+        new = gru_step(weights, name, steps[step], state)
+        states[step] = state = new if mask is None else torch.where(mask[:, :, step, None], new, state)
+    return torch.stack(states, dim=2)
 
 
 @dataclass(frozen=True)
-class Reading:
+class Encoding:
     """What the network makes of S times B dialogues of T acts.
 
     Parameters
@@ -160,72 +195,58 @@ class Reading:
     table: Tensor
 
 
-def read(weights: Weights, dialogues: Dialogues) -> Reading:
+def encode(weights: Weights, dialogues: Dialogues, dropout: Callable[[Tensor], Tensor] = unchanged) -> Encoding:
     """Read dialogues whose arrays begin with the seeds [shape=(S, B, ...)]."""
     inputs, roles = torch.from_numpy(dialogues.inputs), torch.from_numpy(dialogues.next_roles)
-    context = read_context(weights, torch.from_numpy(dialogues.counts), torch.from_numpy(dialogues.values))
+    context = encode_context(weights, torch.from_numpy(dialogues.counts), torch.from_numpy(dialogues.values))
     table = embeddings(weights)
-    embedded = looked_up(table, inputs) + looked_up(weights["role"], roles)
-    brought = gated(embedded, context, weights["gru.in"], weights["gru.in_bias"])
-    return Reading(embedded, gru_states(brought, weights["gru.state"], weights["gru.state_bias"]), context, table)
+    embedded = dropout(lookup(table, inputs) + lookup(weights["role"], roles))
+    states = dropout(gru_states(weights, "gru", gate_inputs(weights, embedded, context_gates(weights, context))))
+    return Encoding(embedded, states, context, table)
 
 
-def within(lengths: Tensor, steps: int) -> Tensor:
-    """Which steps dialogues of so many acts [shape=(S, B)] have, the one after the last among them."""
-    return torch.arange(steps) <= lengths[..., None]
+def act_logits(weights: Weights, table: Tensor, states: Tensor) -> Tensor:
+    """Scores of the 253 acts [shape=(S, B, T, 253)] after states [shape=(S, B, T, H)]."""
+    projected = _linear(weights, "out", states)
+    acts = table[:, :ACTS].transpose(1, 2)
+    scores = torch.baddbmm(weights["act.bias"][:, None], projected.flatten(1, 2), acts)
+    return scores.view(*states.shape[:3], -1)
 
 
-def act_scores(weights: Weights, table: Tensor, states: Tensor) -> Tensor:
-    """A score for each of the 253 acts, from states [shape=(S, N, H)] to [shape=(S, N, 253)]."""
-    return scored(_linear(weights, "out", states), table, weights["act.bias"])
+def masked_logprobs(logits: Tensor, allowed: Tensor, temperature: float = 1.0) -> Tensor:
+    """Log probabilities of the allowed acts [shape=(..., 253)]; of others, `NEVER`."""
+    return torch.log_softmax((logits / temperature).masked_fill(~allowed, NEVER), dim=-1)
 
 
-def ways_matrix(weights: Weights) -> tuple[Tensor, Tensor, Tensor]:
-    """What brings states [shape=(S, H, 6A)] and embeddings [shape=(S, E, 6A)] to both ways' gates, and the biases."""
-    whole = torch.cat([weights[f"{name}.in"] for name in WAYS], dim=-1)
-    bias = torch.cat([weights[f"{name}.in_bias"] for name in WAYS], dim=-1)
-    heard, embedded = torch.split(whole, [weights["out.weight"].shape[1], weights["role"].shape[-1]], dim=1)
-    return heard, embedded, bias[:, None]
+def selection_logprobs(
+    weights: Weights, encoding: Encoding, lengths: Tensor, dropout: Callable[[Tensor], Tensor] = unchanged
+) -> Tensor:
+    """Log probabilities of what is taken at the end [shape=(S, B, 6, 5)], own numbers first.
 
-
-def taken_scores(weights: Weights, reading: Reading, lengths: Tensor) -> Tensor:
-    """Log probabilities of what is taken at the end [shape=(S, B, 6, 5)], own numbers first; lengths in acts."""
-    heard, matrix, bias = ways_matrix(weights)
-    brought = torch.baddbmm(bias, reading.states.flatten(1, 2), heard)
-    brought = torch.baddbmm(brought, reading.embedded.flatten(1, 2), matrix)
-    return selection_scores(weights, brought.view(*reading.states.shape[:3], -1), reading.context, lengths)
-
-
-def selection_scores(weights: Weights, brought: Tensor, context: Tensor, lengths: Tensor) -> Tensor:
-    """As `taken_scores`, of what each step brings to the gates of both ways [shape=(S, B, T + 1, 6A)]."""
-    mask = within(lengths, brought.shape[2])
+    ``lengths`` [shape=(S, B)] are in acts.
+    """
+    heard = torch.cat([encoding.states, encoding.embedded], dim=-1)
+    mask = torch.arange(heard.shape[2]) <= lengths[..., None]
     both = torch.cat(
-        [
-            gru_states_of_some(
-                part, weights[f"{name}.state"], weights[f"{name}.state_bias"], mask, backwards=name == "back"
-            )
-            for name, part in zip(WAYS, brought.chunk(2, dim=-1), strict=True)
-        ],
+        [gru_states(weights, name, _linear(weights, name, heard, "in", "in_bias"), mask) for name in DIRECTIONS],
         dim=-1,
     )
-    seeds, batch, steps = mask.shape
-    scores = torch.bmm(torch.tanh(_linear(weights, "attend", both.flatten(1, 2))), weights["attend.score"])
-    shares = torch.softmax(scores.view(seeds, batch, steps).masked_fill(~mask, NEVER), dim=-1)
-    seen = (shares[..., None] * both).sum(2)
-    layer = torch.tanh(_linear(weights, "select", torch.cat([seen, context], dim=-1)))
-    return torch.log_softmax(_linear(weights, "heads", layer).view(seeds, batch, HEADS, CLASSES), dim=-1)
+    scores = torch.bmm(torch.tanh(_linear(weights, "attend", both)).flatten(1, 2), weights["attend.score"])
+    attention = torch.softmax(scores.view(mask.shape).masked_fill(~mask, NEVER), dim=-1)
+    summary = (attention[..., None] * both).sum(2)
+    layer = dropout(torch.tanh(_linear(weights, "select", torch.cat([summary, encoding.context], dim=-1))))
+    return torch.log_softmax(_linear(weights, "heads", layer).view(*mask.shape[:2], HEADS, CLASSES), dim=-1)
 
 
-def split_scores(taken: Tensor, counts: Tensor) -> Tensor:
+def split_logprobs(selection: Tensor, counts: Tensor) -> Tensor:
     """Log probability of each split that is one of the pool, own and others' heads together [shape=(S, B, 125)].
 
     The heads are asked for numbers that add up to the pool; a split that is none has `NEVER`.
     """
     kept = torch.from_numpy(KEPT)
     left = counts[..., None, :] - kept
-    fits = (left >= 0).all(-1)
-    total = taken.new_zeros(*counts.shape[:-1], SPLITS)
+    total = selection.new_zeros(*counts.shape[:-1], SPLITS)
     for item in range(3):
-        total = total + taken[..., item, :][..., kept[:, item]]
-        total = total + torch.gather(taken[..., 3 + item, :], -1, left[..., item].clamp(min=0))
-    return total.masked_fill(~fits, NEVER)
+        total = total + selection[..., item, :][..., kept[:, item]]
+        total = total + torch.gather(selection[..., 3 + item, :], -1, left[..., item].clamp(min=0))
+    return total.masked_fill(~(left >= 0).all(-1), NEVER)

@@ -1,4 +1,4 @@
-"""One step of gradient descent for S seeds at once: each has its own gradient, its own limit, and its own failure."""
+"""SGD for S seeds at once: each has its own gradient, cut to a length of its own."""
 
 from __future__ import annotations
 
@@ -11,60 +11,58 @@ from apportion.foundation.errors import UnitError
 from apportion.rlhf.negotiation.model.network import Weights
 
 
-def check_finite(lengths: Tensor, seeds: Sequence[int], when: str) -> None:
-    """Refuse gradients by their lengths [shape=(S,)]; ``when`` tells a person which update this is.
-
-    Raises
-    ------
-    UnitError
-        One is not finite.
-    """
-    if not bool(torch.isfinite(lengths).all()):
-        seed = seeds[int(torch.nonzero(~torch.isfinite(lengths))[0])]
-        raise UnitError(
-            f"{when}: the gradient of seed {seed} is not finite; the last checkpoint is from before it. "
-            "In another output, lower the rate or leave this seed out."
-        )
-
-
 class BatchedSGD:
-    """SGD, the gradient of each seed cut to a length of its own.
+    """SGD with Nesterov momentum.
 
     Parameters
     ----------
     weights : dict of Tensor
         What is trained; changed in place.
     seeds : sequence of int
-        What the seeds are called, for whoever reads of a failure.
+        Their numbers, for errors.
+    momentum : float
+        0: plain SGD.
     only : sequence of str, optional
         The names that are trained; all without it.
     """
 
-    def __init__(self, weights: Weights, seeds: Sequence[int], only: Sequence[str] | None = None) -> None:
-        self.weights, self.seeds = weights, seeds
+    def __init__(
+        self, weights: Weights, seeds: Sequence[int], momentum: float = 0.0, only: Sequence[str] | None = None
+    ) -> None:
+        self.weights, self.seeds, self.momentum = weights, seeds, momentum
         self.names = tuple(sorted(weights) if only is None else only)
+        self.velocity: Weights = {name: torch.zeros_like(weights[name]) for name in self.names} if momentum else {}
 
-    def step(self, loss: Callable[[], Tensor], rate: float, clip: float, when: str) -> None:
-        """Go down what ``loss`` gives, a number a seed [shape=(S,)]; ``when`` tells a person which update this is.
+    def step(self, loss: Callable[[], Tensor], rate: float, clip: float, when: str) -> Tensor:
+        """Go down ``loss``, a number a seed [shape=(S,)], and return it; ``when`` names the update in errors.
 
         Raises
         ------
         UnitError
             A gradient is not finite; nothing was changed then.
         """
-        trained = [self.weights[name] for name in self.names]
-        for weight in trained:
-            weight.requires_grad_(True)
+        trained = [self.weights[name].requires_grad_(True) for name in self.names]
         try:
-            grads = torch.autograd.grad(loss().sum(), trained, allow_unused=True, materialize_grads=True)
+            losses = loss()
+            grads = torch.autograd.grad(losses.sum(), trained, allow_unused=True, materialize_grads=True)
         finally:
             for weight in trained:
                 weight.requires_grad_(False)
         lengths = torch.linalg.vector_norm(
             torch.stack([torch.linalg.vector_norm(grad.flatten(1), dim=1) for grad in grads]), dim=0
         )
-        check_finite(lengths, self.seeds, when)
+        if not bool(torch.isfinite(lengths).all()):
+            seed = self.seeds[int(torch.nonzero(~torch.isfinite(lengths))[0])]
+            raise UnitError(
+                f"{when}: the gradient of seed {seed} is not finite; the last checkpoint is from before it. "
+                "In another output, lower the rate or leave this seed out."
+            )
         scale = (clip / lengths.clamp(min=1e-12)).clamp(max=1.0)
         with torch.no_grad():
-            for weight, grad in zip(trained, grads, strict=True):
-                weight.addcmul_(grad, scale.view(-1, *[1] * (grad.dim() - 1)), value=-rate)
+            for name, weight, grad in zip(self.names, trained, grads, strict=True):
+                cut = grad * scale.view(-1, *[1] * (grad.dim() - 1))
+                if self.momentum:
+                    velocity = self.velocity[name].mul_(self.momentum).add_(cut)
+                    cut = cut.add_(velocity, alpha=self.momentum)
+                weight.sub_(cut, alpha=rate)
+        return losses.detach()

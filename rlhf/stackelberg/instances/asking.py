@@ -123,7 +123,7 @@ def preview(asked: Sequence[tuple[Questions, Sequence[Instance]]], count: int, c
         settings,
         tuple(requests[:count]),
         len(requests),
-        f"{called('send_to')} {settings.consent_host or settings.host}",
+        f"{called('allow_host')} {settings.consent_host or settings.host}",
         called("preview"),
         ("each is what a leader knows of its own game; the follower's role is in none",),
     )

@@ -108,11 +108,11 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{path}: cannot be read ({cause}). Name a file that `refine instances` has written."
+            f"{path}: cannot be read ({cause}). Name a file that `train refiner-data` has written."
         ) from None
     found = [_instance(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not found:
-        raise InputError(f"{path}: no instance in it. Make some with `refine instances`.")
+        raise InputError(f"{path}: no instance in it. Make some with `train refiner-data`.")
     names = [instance.name for instance in found]
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice is not None:
@@ -132,7 +132,7 @@ def with_intents(instances: Sequence[Instance], called: str) -> tuple[Instance, 
     if not ready:
         raise InputError(
             f"{called}: none of its {len(instances)} turns has desired and undesired answers. Let a language model "
-            "name them: `refine instances` with a model, or with recorded replies."
+            "name them: `train refiner-data` with a model, or with recorded replies."
         )
     return ready
 
@@ -142,10 +142,10 @@ def _instance(path: Path, number: int, line: str) -> Instance:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not JSON ({error}). Make the file again with `refine instances`.") from None
+        raise InputError(f"{where}: not JSON ({error}). Make the file again with `train refiner-data`.") from None
     problem = _problem(row)
     if problem is not None:
-        raise InputError(f"{where}: {problem}. Make the file again with `refine instances`.")
+        raise InputError(f"{where}: {problem}. Make the file again with `train refiner-data`.")
     lists = {name: tuple(row.get(name, ())) for name in ("backends", "desired", "undesired")}
     values: dict[str, Any] = {**{name: row[name] for name in _TEXTS}, **lists}
     return Instance(**values)

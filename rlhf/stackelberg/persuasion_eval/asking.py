@@ -32,19 +32,19 @@ class Asked:
     Parameters
     ----------
     refiner : Path
-        A folder of `refine train`.
+        A folder of `train refiner`.
     turns : Path or None
         Turns with intents; None takes those that the training has set aside.
     follower : str or None
         A causal language model of this machine that answers; None: ``chosen`` does.
-    chosen : ChosenModel
+    chosen : ModelSpec
         The language model at a server, its limits and files.
     temperature : float
         Of whoever answers.
     embedding : str
         As `apportion.rlhf.stackelberg.persuasion_eval.embedding.TextEmbedding` has it, or ``MODEL@URL`` of a server of
         embeddings.
-    embedding_send_to : str or None
+    embedding_allow_host : str or None
         Consent: the host to which answers may be sent for their vectors.
     count : int
         Turns, drawn from all.
@@ -60,7 +60,7 @@ class Asked:
     chosen: ModelSpec = field(default_factory=ModelSpec)
     temperature: float = 1.0
     embedding: str = "minilm"
-    embedding_send_to: str | None = None
+    embedding_allow_host: str | None = None
     count: int = 500
     seed: int = 0
     called: Called = str
@@ -99,7 +99,7 @@ def _embedding(asked: Asked) -> Iterator[Embed]:
     chosen = ModelSpec(
         model=model,
         base_url=url,
-        send_to=asked.embedding_send_to,
+        allow_host=asked.embedding_allow_host,
         api_key_env=asked.chosen.api_key_env,
         concurrency=asked.chosen.concurrency,
         budget=asked.chosen.budget,
@@ -131,5 +131,5 @@ def _follower(asked: Asked, turns: list[Instance]) -> Iterator[Follower]:
 
 def _called_of_embedding(called: Called) -> Called:
     """What a caller calls the fields of the server of embeddings."""
-    own = {"model": "embedding", "base_url": "embedding", "send_to": "embedding_send_to"}
+    own = {"model": "embedding", "base_url": "embedding", "allow_host": "embedding_allow_host"}
     return lambda name: called(own.get(name, name))

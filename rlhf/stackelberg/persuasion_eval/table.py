@@ -98,7 +98,7 @@ def persuasion(
     Parameters
     ----------
     folder : Path
-        Of `refine train`, with the Refiner after each epoch.
+        Of `train refiner`, with the Refiner after each epoch.
     instances : sequence of Instance
         Turns with intents that it has not learned from.
     stages : str
@@ -124,7 +124,9 @@ def persuasion(
 
     folders = epoch_folders(folder)
     if not folders:
-        raise InputError(f"{folder}: no epochs of a Refiner in it. Train one with `refine train`, and name its output.")
+        raise InputError(
+            f"{folder}: no epochs of a Refiner in it. Train one with `train refiner`, and name its output."
+        )
     named: list[tuple[int | str, str]] = [(UNREFINED, ""), (0, base_of(folder))]
     named += [(int(one.name), str(one)) for one in folders]
     wanted = [vectors(embed, one.desired) for one in instances]

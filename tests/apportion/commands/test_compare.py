@@ -1,4 +1,4 @@
-"""`apportion compare`: win rates by a reward model and by a judge behind a real HTTP server, and its exit codes."""
+"""`apportion policy compare`: win rates by a reward model and by a judge behind a server, and its exit codes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def responses(tmp_path: Path) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as ended:
-        main(["compare", *(str(argument) for argument in arguments)])
+        main(["policy", "compare", *(str(argument) for argument in arguments)])
     out, err = capsys.readouterr()
     assert isinstance(ended.value.code, int)
     return ended.value.code, out, err
@@ -211,16 +211,16 @@ def test_text_leaves_this_machine_with_consent_only(capsys, responses, monkeypat
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     code, _, err = run(capsys, responses, "--judge", "gpt-4.1-mini")
     assert code == 2 and "--judge: the text of your sessions would leave this machine for api.openai.com" in err
-    assert "--send-to HOST agrees" in err and "api.openai.com" in err
+    assert "--allow-host HOST agrees" in err and "api.openai.com" in err
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
-    code, _, err = run(capsys, responses, "--judge", "gpt-4.1-mini", "--send-to", "api.openai.com")
+    code, _, err = run(capsys, responses, "--judge", "gpt-4.1-mini", "--allow-host", "api.openai.com")
     assert code == 2 and "--judge: the environment variable HTTPS_PROXY names the proxy http://proxy.example" in err
-    assert "--via PROXY takes that proxy, --via direct goes straight" in err
+    assert "--proxy PROXY takes that proxy, --proxy direct goes straight" in err
     code, told, _ = run(capsys, responses, "--judge", "gpt-4.1-mini", "--preview", 1)
     assert code == 0 and "12 first requests to https://api.openai.com" in told and "nothing was sent" in told
     assert '{"text": "good 0"}' in told and "request 2" not in told
-    via = ("--via", "http://proxy.example:3128", "--base-url", "http://s.example/v1")
-    told = run(capsys, responses, "--judge", "gpt-4.1-mini", "--preview", 1, *via)[1]
+    proxy = ("--proxy", "http://proxy.example:3128", "--base-url", "http://s.example/v1")
+    told = run(capsys, responses, "--judge", "gpt-4.1-mini", "--preview", 1, *proxy)[1]
     assert "the text goes to s.example through the proxy proxy.example (by plain http: both read text and key)" in told
 
 

@@ -1,4 +1,4 @@
-"""`apportion generate`: its table, what it says, going on after a stop, and its exit codes."""
+"""`apportion policy generate`: its table, what it says, going on after a stop, and its exit codes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def policy(tmp_path: Path) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as ended:
-        main(["generate", *(str(argument) for argument in arguments)])
+        main(["policy", "generate", *(str(argument) for argument in arguments)])
     out, err = capsys.readouterr()
     assert isinstance(ended.value.code, int)
     return ended.value.code, out, err
@@ -64,7 +64,7 @@ def test_one_response_for_each_context_and_policy(capsys, corpus, policy, tmp_pa
     both = {name: [row["response"] for row in rows if row["policy"] == name] for name in ("after", "before")}
     assert both["after"] != both["before"]
     assert "9 contexts of 3 sessions" in told and f"wrote {out} (18 responses)" in told
-    assert "next: apportion compare" in told
+    assert "next: apportion policy compare" in told
     assert sorted(path.name for path in out.parent.iterdir()) == ["r.made.json", "r.parquet"]
 
 
@@ -196,7 +196,7 @@ def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, p
         (["--out", "folder.csv"], "a folder. Name a file in it"),
         (["--out", "file/x.csv"], "cannot be written"),
         (["--policy", "=there"], "write NAME=POLICY"),
-        (["--policy", "tiny"], "`tiny` exists only where `apportion align` has built it"),
+        (["--policy", "tiny"], "`tiny` exists only where `apportion run --only align` has built it"),
         (["--policy", "same=b", "--policy", "same=c"], "two policies are called 'same'"),
         (["--blind"], "--blind with 1 policies: it needs 2 to 26"),
         (["--temperature", "9"], "temperature = 9.0"),
@@ -280,7 +280,7 @@ def test_probabilities_that_are_no_numbers_are_said(capsys, corpus, tmp_path) ->
 
 @pytest.mark.slow
 def test_progress_goes_to_the_error_stream_and_json_has_none(corpus, policy, tmp_path) -> None:
-    done = apportion("generate", policy, corpus, "--json", "--out", tmp_path / "r.parquet")
+    done = apportion("policy", "generate", policy, corpus, "--json", "--out", tmp_path / "r.parquet")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["status"] == "written"
 

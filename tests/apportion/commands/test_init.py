@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 
 import pyarrow as pa
@@ -30,6 +31,27 @@ def test_init_writes_a_file_that_can_be_run(tmp_path, capsys):
     config = load_config(tmp_path / "a.toml")
     assert config.corpus == corpus
     assert config.rating == "satisfaction"
+
+
+@pytest.mark.parametrize("more", [(), ("--preset", "paper"), ("--preset", "savoir"), ("--no-align",)])
+def test_init_writes_what_a_newcomer_needs_and_all_where_asked(tmp_path, capsys, more):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+
+    def written(*options: str) -> tuple[list[str], list[str]]:
+        """The lines, and the keys by section."""
+        assert run(capsys, "init", corpus, "-o", tmp_path / "a.toml", "--force", *more, *options)[0] == 0
+        lines = (tmp_path / "a.toml").read_text().splitlines()
+        uncommented = [re.sub(r"^# (\w+ =)", r"\1", line) for line in lines]
+        keys = [line.partition(" ")[0] for line in uncommented if re.match(r"\w+ =", line)]
+        return lines, keys
+
+    lines, keys = written()
+    assert len(keys) == 12 and len(lines) < 40 and max(map(len, lines)) <= 140
+    assert {"corpus", "output", "rating", "seeds", "methods", "budget_usd", "allow_host", "policy"} <= set(keys)
+    short = load_config(tmp_path / "a.toml")
+    _, every = written("--all")
+    assert len(every) > 250 and set(keys) <= set(every)
+    assert load_config(tmp_path / "a.toml") == short
 
 
 @pytest.mark.parametrize(

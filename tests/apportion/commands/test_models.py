@@ -108,12 +108,12 @@ def test_the_option_goes_before_the_configuration(tmp_path: Path, monkeypatch: p
     (corpus / "media.jsonl").write_text('{"session_id": "s00", "speaker": "user", "kind": "video", "path": "u.mp4"}\n')
     (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[features]\nemotion_model = "lost.onnx"\n')
     monkeypatch.chdir(tmp_path)
-    done = in_process(monkeypatch, "features", "a.toml", "--dry-run")
+    done = in_process(monkeypatch, "run", "--only", "features", "a.toml", "--dry-run")
     assert (done.returncode, "lost.onnx" in done.stderr) == (2, True)
-    done = in_process(monkeypatch, "features", "a.toml", "--dry-run", "--emotion-model", "auto")
+    done = in_process(monkeypatch, "run", "--only", "features", "a.toml", "--dry-run", "--emotion-model", "auto")
     assert done.returncode == 0 and done.stdout.count("apportion models fetch emotion") == 1, done.stderr
     small_model(tmp_path / "mine.onnx")
-    done = apportion("features", "a.toml", "--emotion-model", "mine.onnx", cwd=tmp_path)
+    done = apportion("run", "--only", "features", "a.toml", "--emotion-model", "mine.onnx", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "fetch emotion" not in done.stdout + done.stderr
     assert "next: apportion run a.toml --emotion-model mine.onnx" in done.stdout
@@ -156,12 +156,12 @@ def test_the_face_mesh_is_listed_fetched_and_found(
 @pytest.mark.slow
 def test_a_model_of_voices_is_trained_and_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     clips, out_folder = write_clips(tmp_path / "synthetic", actors=2, statements=2), tmp_path / "model"
-    code, out, err = run(capsys, "models", "train", "intensity", clips, "--output", out_folder)
+    code, out, err = run(capsys, "train", "intensity", clips, "--output", out_folder)
     assert code == 0 and "8 of 8 clips" in err
     assert "4 normal and 4 strong clips of 2 actors" in out and "on actors not heard: AUC " in out
     assert f'next: decompose.intensity.model = "{out_folder}"' in out
     load_intensity_model(out_folder)
-    code, out, err = run(capsys, "models", "train", "intensity", clips, "-o", out_folder, "--json")
+    code, out, err = run(capsys, "train", "intensity", clips, "-o", out_folder, "--json")
     told = json.loads(out)
     assert code == 0 and err == "" and told["model"] == str(out_folder) and 0 <= told["auc"] <= 1
     assert json.loads((out_folder / "config.json").read_text())["training"]["auc"] == told["auc"]
@@ -169,10 +169,10 @@ def test_a_model_of_voices_is_trained_and_told(capsys: pytest.CaptureFixture[str
 
 def test_what_no_model_of_voices_can_be_trained_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    code, _, err = run(capsys, "models", "train", "intensity", tmp_path / "empty")
+    code, _, err = run(capsys, "train", "intensity", tmp_path / "empty")
     assert code == 2 and "no clip of speech" in err
     (tmp_path / "file").touch()
-    code, _, err = run(capsys, "models", "train", "intensity", tmp_path / "empty", "-o", tmp_path / "file")
+    code, _, err = run(capsys, "train", "intensity", tmp_path / "empty", "-o", tmp_path / "file")
     assert code == 2 and "a file; name the folder" in err
-    code, _, err = run(capsys, "models", "train", "jitter", tmp_path / "empty")
+    code, _, err = run(capsys, "train", "jitter", tmp_path / "empty")
     assert code == 2 and "jitter" in err

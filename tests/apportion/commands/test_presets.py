@@ -9,9 +9,7 @@ from tests.apportion.test_cli import run
 from tests.behaviour.small import write_small_corpus
 
 
-@pytest.mark.parametrize(
-    "command", ["run", "demo", "decompose", "train-reward", "evaluate", "align", "benchmark", "init"]
-)
+@pytest.mark.parametrize("command", ["run", "demo", "benchmark", "init"])
 def test_the_option_is_told_and_an_unknown_name_refused_before_anything_is_read(tmp_path, capsys, command):
     code, out, _ = run(capsys, command, "--help")
     assert code == 0 and "--preset NAME" in out and "`paper`" in out
@@ -46,22 +44,21 @@ def test_a_benchmark_by_a_preset_says_so_and_what_stands_in(tmp_path, capsys, mo
 def test_the_next_command_names_the_preset_again(tmp_path, capsys, monkeypatch):
     given = []
     monkeypatch.setattr("apportion.commands.runs.run", lambda config, stages, source, *_, **__: given.append(source))
-    monkeypatch.setattr("apportion.commands.stages.run", lambda config, stages, source, *_, **__: given.append(source))
     (tmp_path / "a b.toml").write_text('corpus = "corpus"\n')
-    for command in ("run", "evaluate"):
-        run(capsys, command, tmp_path / "a b.toml", "--preset", "paper")
+    for words in ((), ("--only", "evaluate")):
+        run(capsys, "run", *words, tmp_path / "a b.toml", "--preset", "paper")
     assert given == [f"{tmp_path / 'a b.toml'} --preset paper"] * 2
 
 
 def test_init_writes_a_file_that_takes_the_preset_and_shows_what_it_gives(tmp_path, capsys):
     corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
-    code, _, _ = run(capsys, "init", corpus, "-o", tmp_path / "a.toml", "--preset", "paper", "--no-align")
+    code, _, _ = run(capsys, "init", corpus, "-o", tmp_path / "a.toml", "--preset", "paper", "--no-align", "--all")
     text = (tmp_path / "a.toml").read_text()
     assert code == 0 and '\npreset = "paper"\n' in text and '\n# backbone = "facebook/bart-large"\n' in text
     config = load_config(tmp_path / "a.toml")
     assert not config.align.enabled
     assert config.decompose == load_config(tmp_path / "a.toml", "paper").decompose
-    assert (config.decompose.target, config.train_reward.lr, config.align.batch) == ("score", 5e-6, 24)
+    assert (config.decompose.target, config.train_reward.lr, config.align.batch_size) == ("score", 5e-6, 24)
     # Its lines are the preset's values: taken as they stand, they change nothing.
     for key in ("target", "lr_backbone", "kl_controller"):
         line = next(line for line in text.splitlines() if line.startswith(f"# {key} = "))

@@ -111,7 +111,7 @@ def test_the_table_has_the_columns_of_scores_and_the_models_rewards(
     assert "scored 3 turns of 2 sessions: mean" in told
     assert "left out: 1 session (s4) without such a rating; --target" in told
     assert "left out: 1 session (s3) in which the target says nothing" in told
-    assert f"wrote {out}" in told and "next: read" in told and "apportion align" in told
+    assert f"wrote {out}" in told and "next: read" in told and "apportion run --only align" in told
     assert {path.name for path in out.parent.iterdir()} == {"scores.parquet", ".scores.parquet.made"}
 
 
@@ -229,7 +229,7 @@ def test_a_model_or_corpus_that_is_none_is_refused(
 def test_a_checkpoint_of_another_architecture_is_refused(
     capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    random_head(small(save_tiny(tmp_path / "wide"), head_hidden=4)).save_pretrained(tmp_path / "other")
+    random_head(small(save_tiny(tmp_path / "wide"), head_hidden_size=4)).save_pretrained(tmp_path / "other")
     shutil.copy(tmp_path / "other" / "model.safetensors", model / "model.safetensors")
     code, _, err = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
     assert code == 2 and "weights of another architecture" in err and str(model) in err

@@ -1,4 +1,4 @@
-"""`apportion models train measurer`: how long it learns, and the longest text that it reads."""
+"""`apportion train measurer`: how long it learns, and the longest text that it reads."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.behaviour.small import write_small_corpus
 
 def run(*arguments: str) -> int:
     try:
-        main(["models", "train", "measurer", *arguments])
+        main(["train", "measurer", *arguments])
     except SystemExit as end:
         return int(end.code or 0)
     return 0

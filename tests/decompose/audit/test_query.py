@@ -62,4 +62,4 @@ def test_where_nothing_changes_nothing_is_asked():
 def test_a_bad_reply_is_a_failure_with_the_reply_kept():
     server = OpenAIServer(answer=lambda body: completion("100 for turn 1!"))
     with serving(server), pytest.raises(UnitError, match=r"no usable reply of .* in 2 attempts.*100 for turn 1!"):
-        judged("planted-order", server, attempts=2)
+        judged("planted-order", server, max_reply_attempts=2)

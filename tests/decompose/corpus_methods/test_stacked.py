@@ -83,7 +83,7 @@ def test_the_weight_of_a_blend_can_be_set_and_each_end_is_one_source() -> None:
     ours = standardised(np.array([math.nan if value is None else value for value in alone]))
     theirs = standardised(np.array(LLM["raw_reward"].to_pylist()[turns]))
     for weight in (0.0, 0.25, 1.0):
-        found, sources = fitted("reaction-llm", blend={"weight": weight})
+        found, sources = fitted("reaction-llm", stack_two={"weight": weight})
         expected = (1 - weight) * ours + weight * theirs
         known = [(a, b) for a, b in zip(of_first(found), expected, strict=True) if a is not None]
         assert len(known) >= len(expected) - 1
@@ -117,7 +117,7 @@ def test_a_rating_of_quality_leaves_a_blend_to_the_language_model() -> None:
     _, sources = fitted("reaction-llm", judged, overall, read)
     assert (sources["reaction"]["weight"], sources["llm"]["weight"]) == (0.0, 1.0)
     assert "quality" in sources["reaction"]["reason"]
-    _, sources = fitted("mix", judged, overall, read, mix={"routed": False})
+    _, sources = fitted("mix", judged, overall, read, stacking={"skip_reply_only": False})
     assert sources["reaction"]["weight"] > 0.1
 
 
@@ -135,7 +135,7 @@ def test_a_null_of_the_judge_counts_as_it_does_in_rewards(prompt: str, null: Lit
     counts_as = float(np.mean([value for value in own if value is not None])) if null == "mean" else 0.0
     instead = [counts_as if i == 1 else value for i, value in enumerate(values)]
     found, other = (
-        fitted("mix", judgements("llm", of), llm={"prompt": prompt}, mix={"weights": {"llm": 1.0}})[0]
+        fitted("mix", judgements("llm", of), llm={"prompt": prompt}, stacking={"weights": {"llm": 1.0}})[0]
         for of in (nothing, instead)
     )
     assert of_first(found) == pytest.approx(of_first(other))
@@ -147,7 +147,7 @@ def test_a_mix_is_made_of_all_that_the_run_has() -> None:
     assert list(sources) == ["reaction", "llm-student", "llm", "sentiment"]
     _, sources = fitted("mix", None)
     assert list(sources) == ["reaction"]
-    _, sources = fitted("mix", judged, mix={"sources": ("sentiment", "llm")})
+    _, sources = fitted("mix", judged, stacking={"components": ("sentiment", "llm")})
     assert list(sources) == ["sentiment", "llm"]
     found, sources = fitted("mix", judged, read=None)
     assert list(sources) == ["llm", "sentiment"] and found.num_rows == len(FELT)
@@ -189,7 +189,7 @@ def test_the_student_that_ships_is_a_source_where_replies_are_read_as_it_needs()
 def test_a_broken_file_of_the_student_that_ships_is_told_and_not_left_out(tmp_path: Path, monkeypatch) -> None:
     broken = tmp_path / "reactions-en.safetensors"
     broken.write_bytes(b"half a file")
-    shipped = replace(METHODS["reactions-en"], section=Section("reaction", (("prior", broken),)))
+    shipped = replace(METHODS["reactions-en"], section=Section("reaction", (("pretrained", broken),)))
     monkeypatch.setattr(stacked, "METHODS", {**METHODS, "reactions-en": shipped})
     with pytest.raises(InputError, match=r"reactions-en\.safetensors.*not a readable safetensors file"):
         fitted("mix", None, read=padded(READ, 384))
@@ -240,12 +240,12 @@ def test_what_other_corpora_taught_is_a_source_where_it_is_named(tmp_path: Path)
         [PooledCorpora(arrange(table_of(others, felt), others), about)], ReactionSettings(), PriorProvenance("o", "CC0")
     )
     write_prior(tmp_path / "o.safetensors", taught)
-    named = {"reaction": {"prior": tmp_path / "o.safetensors"}, "mix": {"sources": ("reaction", "prior")}}
+    named = {"reaction": {"pretrained": tmp_path / "o.safetensors"}, "stacking": {"components": ("reaction", "prior")}}
     found, sources = fitted("mix", None, **named)
     assert sources.keys() == {"reaction", "prior"} and sources["prior"]["weight"] > 0.1
     silent = sum(not e.reply_positions(p) for e in EPISODES for p in e.target_positions)
     assert found["raw_reward"].null_count == silent
-    assert fitted("mix", None, mix={"sources": ("reaction", "prior")})[1].keys() == {"reaction"}
+    assert fitted("mix", None, stacking={"components": ("reaction", "prior")})[1].keys() == {"reaction"}
     # With too few scores for any to be believed, what was learnt elsewhere stands alone.
     few = EPISODES[:6]
     turns = sum(len(e.target_turns) for e in few)

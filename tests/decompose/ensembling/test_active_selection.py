@@ -48,7 +48,7 @@ def test_the_choice_is_spread_over_scores_and_over_uncertainty() -> None:
 
 
 def test_the_variance_of_a_turn_s_worth_is_that_of_a_ridge_regression() -> None:
-    model = learn(REACTIONS, TRAINING, ReactionSettings(late=(0.0,)))
+    model = learn(REACTIONS, TRAINING, ReactionSettings(recency_weights=(0.0,)))
     features = np.concatenate([REACTIONS.embeddings, REACTIONS.cues, REACTIONS.behaviour], axis=1)
     features = (features - model.centre) / model.scale - model.ridge.mean
     ends = np.cumsum([len(e.target_turns) for e in REACTIONS.episodes])
@@ -72,5 +72,5 @@ def test_scores_that_are_all_alike_leave_every_session_as_unsure() -> None:
 def test_only_what_can_be_asked_about_is_chosen() -> None:
     allowed = sorted(TRAINING)[:7]
     assert set(chosen(5, allowed=allowed)) <= set(allowed) and set(chosen(30, allowed=allowed)) == set(allowed)
-    with pytest.raises(UnitError, match=r"judge_sessions = 5: no session that trains .* among the 1 that there are"):
+    with pytest.raises(UnitError, match=r"max_sessions = 5: no session that trains .* among the 1 that there are"):
         chosen(5, allowed=["somewhere else"])

@@ -61,7 +61,7 @@ def by_hand(folder, turn, others, instead, per_token=False):
 
 
 def test_the_value_is_the_formula_by_hand(folder):
-    found = values(folder, sign="none")
+    found = values(folder, signed=False)
     # The one other reply to turn 1 is turn 4, to turn 3 it is turn 2.
     assert found[1] == pytest.approx(by_hand(folder, 1, ["That is terrible, I hate this."], [SILENCE]), abs=1e-4)
     assert found[3] == pytest.approx(by_hand(folder, 3, ["Rome, great!"], [SILENCE]), abs=1e-4)
@@ -69,17 +69,17 @@ def test_the_value_is_the_formula_by_hand(folder):
 
 
 def test_each_setting_is_its_part_of_the_formula(folder):
-    alone = values(folder, sign="none", others=0)
+    alone = values(folder, signed=False, negatives=0)
     assert alone[1] == pytest.approx(by_hand(folder, 1, [], [SILENCE]), abs=1e-4)
-    by_token = values(folder, sign="none", others=0, tokens="mean")
+    by_token = values(folder, signed=False, negatives=0, tokens="mean")
     assert by_token[1] == pytest.approx(by_hand(folder, 1, [], [SILENCE], per_token=True), abs=1e-5)
-    exchanged = values(folder, sign="none", others=0, against="others")
+    exchanged = values(folder, signed=False, negatives=0, baseline="others")
     instead = ["There is no such place.", "Goodbye."]
     assert exchanged[1] == pytest.approx(by_hand(folder, 1, [], instead), abs=1e-4)
 
 
 def test_the_score_says_whose_side_a_shift_is_on(folder):
-    plain = values(folder, sign="none")
+    plain = values(folder, signed=False)
     assert values(folder)[1] == pytest.approx(0.5 * plain[1])
     low = replace(EPISODE, rating=replace(EPISODE.rating, score=1.0))
     assert values(folder, low)[1] == pytest.approx(-plain[1])
@@ -110,14 +110,14 @@ def test_what_is_said_of_a_value_is_what_it_rests_on(folder):
     first, _, last = judge(EPISODE, None, settings(folder), None)
     assert "beside 1 other replies), against silence; the score counts +0.50" in first.rationale
     assert last.rationale is None and last.value is None
-    (exchanged, *_) = judge(EPISODE, None, settings(folder, against="others", sign="none", tokens="mean"), None)
+    (exchanged, *_) = judge(EPISODE, None, settings(folder, baseline="others", signed=False, tokens="mean"), None)
     assert "nats a token" in exchanged.rationale and exchanged.rationale.endswith("against 2 other utterances")
 
 
 def test_equal_utterances_move_nothing_and_are_no_nan(folder):
     said = (("USER", "Hi."), ("SYSTEM", "Yes."), ("USER", "Good."), ("SYSTEM", "Yes."), ("USER", "Good."))
     (same,) = session("s2", 5.0, said).episodes()
-    found = values(folder, same, against="others")
+    found = values(folder, same, baseline="others")
     assert all(np.isfinite(value) for value in found.values())
 
 
@@ -171,7 +171,7 @@ def test_names_stay_here_where_pseudonyms_are_asked_for():
 
 
 def test_a_server_s_bare_prompts_are_written_by_the_tokenizer_that_is_named(folder):
-    chosen = settings(None, ("influence-served",), way="completions", tokenizer=folder)
+    chosen = settings(None, ("influence-served",), endpoint="completions", tokenizer=folder)
     bare = [request.messages[0].content for request, _ in requests_for(SESSION, None, None, chosen)]
     assert all(text.startswith("<|begin|><|user|>") and text.endswith("<|assistant|>") for text in bare)
 

@@ -44,10 +44,10 @@ def told_apart(folder, **chosen):
 def test_what_decides_the_reply_is_told_from_what_does_not(folder):
     apart, deciding, idle = told_apart(folder)
     assert apart > 0.97 and deciding > 3 and abs(idle) < 0.2 * deciding
-    exchanged, *_ = told_apart(folder, against="others")
+    exchanged, *_ = told_apart(folder, baseline="others")
     assert exchanged > 0.95
     # A reply alone: whatever makes any reply likelier than silence does counts then, too.
-    alone, *_ = told_apart(folder, others=0)
+    alone, *_ = told_apart(folder, negatives=0)
     assert alone < 0.8
 
 

@@ -114,10 +114,10 @@ def test_a_level_that_is_taken_away_turns_no_number_round_against_a_null(tmp_pat
 def test_each_part_is_kept_by_itself(tmp_path):
     bad = OpenAIServer(answer=lambda body: completion("no") if asked(body)[0] else answered(body))
     with pytest.raises(UnitError, match=r"sample 0, part 2 of \d+: no usable reply"):
-        judged(bad, cache=tmp_path / "cache.sqlite", attempts=1)
+        judged(bad, cache=tmp_path / "cache.sqlite", max_reply_attempts=1)
     assert len(bad.requests) == 2
     good = OpenAIServer(answer=answered)
-    judged(good, cache=tmp_path / "cache.sqlite", attempts=2)
+    judged(good, cache=tmp_path / "cache.sqlite", max_reply_attempts=2)
     assert 0 not in [asked(body)[0] for body in good.requests]  # the first part was there already
     assert "cannot be used" in good.requests[0]["messages"][-1]["content"]
     assert [len(body["messages"]) for body in good.requests[1:]] == [2] * (len(good.requests) - 1)

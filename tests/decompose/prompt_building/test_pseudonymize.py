@@ -147,7 +147,7 @@ def test_results_and_errors_have_the_real_names():
     said = {"turns": [{"turn": 1, "value": 1.0, "evidence": f"{given}'s joke"}]}
     for answer, finds in ((json.dumps(said), None), (f"{given} was rude.", "Bea was rude")):
         with serving(OpenAIServer(answer=lambda body, text=answer: completion(text))) as server:
-            settings = DecomposeSettings(llm={"base_url": server.url, "pseudonyms": True, "attempts": 1})
+            settings = DecomposeSettings(llm={"base_url": server.url, "pseudonyms": True, "max_reply_attempts": 1})
             with LLMSession(settings.llm) as asker:
                 if finds is None:
                     table = judge_session("llm", session, None, None, settings, asker).judgements

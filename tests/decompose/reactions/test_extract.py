@@ -130,7 +130,7 @@ def test_the_reply_after_the_next_stands_beside_it(settings: ReactionSettings) -
 
 def test_a_reply_is_read_in_the_light_of_the_turn(settings: ReactionSettings) -> None:
     other = (("bot", "bad"), *SAID[1:])
-    exchange = settings.model_copy(update={"reads": "exchange"})
+    exchange = settings.model_copy(update={"inputs": "exchange"})
     alone, light, moved = (
         arrange(read_session(one, "liked", how), one.episodes())
         for one, how in ((session(), settings), (session(), exchange), (session(said=other), exchange))
@@ -139,16 +139,19 @@ def test_a_reply_is_read_in_the_light_of_the_turn(settings: ReactionSettings) ->
     assert not np.allclose(light.embeddings[0], alone.embeddings[0])
     assert not np.allclose(light.embeddings[0], moved.embeddings[0])  # the same reply to another turn
     np.testing.assert_allclose(light.embeddings[1:], moved.embeddings[1:], atol=1e-6)
-    both = settings.model_copy(update={"reads": "both"})
+    both = settings.model_copy(update={"inputs": "both"})
     found = arrange(read_session(session(), "liked", both), session().episodes())
     np.testing.assert_allclose(found.embeddings, np.hstack([alone.embeddings, light.embeddings]), atol=1e-6)
     np.testing.assert_array_equal(found.cues, alone.cues)
-    whole = settings.model_copy(update={"reads": "both", "replies": 2})
+    whole = settings.model_copy(update={"inputs": "both", "replies": 2})
     assert arrange(read_session(session(), "liked", whole), session().episodes()).embeddings.shape == (4, 64)
 
 
 def test_a_reading_is_named_by_what_is_not_as_it_always_was(settings: ReactionSettings) -> None:
     plain = ReactionSettings()
     assert plain.reading() == {"backbone": "minilm", "max_tokens": 128}
-    assert ReactionSettings(replies=2, late=(1.0,), target="bot").reading() == {**plain.reading(), "replies": 2}
-    assert ReactionSettings(reads="both").reading()["reads"] == "both"
+    assert ReactionSettings(replies=2, recency_weights=(1.0,), target="bot").reading() == {
+        **plain.reading(),
+        "replies": 2,
+    }
+    assert ReactionSettings(inputs="both").reading()["inputs"] == "both"

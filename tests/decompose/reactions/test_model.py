@@ -174,7 +174,7 @@ def test_reactions_that_were_never_read_are_said() -> None:
 @pytest.mark.parametrize("late", [(-1.0,), (9.0,), (math.nan,), ()])
 def test_powers_out_of_range_are_refused(late: tuple[float, ...]) -> None:
     with pytest.raises(ValidationError):
-        ReactionSettings(late=late)
+        ReactionSettings(recency_weights=late)
 
 
 @hypothesis_settings(deadline=None, max_examples=20)

@@ -177,7 +177,7 @@ def test_damaged_tensors_are_refused(tmp_path: Path, tensors: dict[str, Any], me
 
 
 def test_what_is_no_such_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"nothing.safetensors: no such file\. Make one with `apportion learn-react"):
+    with pytest.raises(InputError, match=r"nothing.safetensors: no such file\. Make one with `apportion train react"):
         read_prior(tmp_path / "nothing.safetensors")
     with pytest.raises(InputError, match="a folder"):
         read_prior(tmp_path)
@@ -196,9 +196,9 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_identity_needs_a_file_that_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"no reaction model is named \(decompose.reaction.prior\)"):
+    with pytest.raises(InputError, match=r"no reaction model is named \(decompose.reaction.pretrained\)"):
         prior_identity(None)
-    with pytest.raises(InputError, match=r"decompose.reaction.prior = '.*gone.safetensors': no such file"):
+    with pytest.raises(InputError, match=r"decompose.reaction.pretrained = '.*gone.safetensors': no such file"):
         prior_identity(tmp_path / "gone.safetensors")
     write_prior(tmp_path / "m.safetensors", prior())
 

@@ -71,7 +71,7 @@ def test_two_corpora_on_two_scales_teach_one_model(learnt: Prior) -> None:
     assert card.explained is not None and card.explained > 0.3
     assert [one.sessions for one in card.learnt_from] == [150, 150]
     assert card.reading == {"backbone": "minilm", "max_tokens": 128} == SETTINGS.reading()
-    assert card.penalty is not None and card.late in SETTINGS.late
+    assert card.penalty is not None and card.late in SETTINGS.recency_weights
 
 
 @hypothesis_settings(max_examples=8, deadline=None)
@@ -86,7 +86,7 @@ def test_the_scale_of_a_corpus_says_nothing(low: float, width: float, turned: bo
 
 def test_a_corpus_is_judged_without_a_look_at_its_scores(learnt: Prior, tmp_path: Path) -> None:
     write_prior(tmp_path / "m.safetensors", learnt)
-    settings = DecomposeSettings(methods=("prior",), reaction={"prior": tmp_path / "m.safetensors"})
+    settings = DecomposeSettings(methods=("prior",), reaction={"pretrained": tmp_path / "m.safetensors"})
     episodes, felt = reacted(20)
 
     def judged(these: list[Episode]) -> pa.Table:
@@ -117,13 +117,13 @@ def test_what_cannot_be_learnt_from_is_refused() -> None:
 
 
 def test_a_model_is_used_where_replies_are_read_as_it_needs(learnt: Prior, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no reaction model is named\. Set decompose\.reaction\.prior"):
+    with pytest.raises(InputError, match=r"no reaction model is named\. Set decompose\.reaction\.pretrained"):
         prior_for(SETTINGS)
     path = tmp_path / "m.safetensors"
     write_prior(path, learnt)
-    assert prior_for(ReactionSettings(prior=path)).card == learnt.card
+    assert prior_for(ReactionSettings(pretrained=path)).card == learnt.card
     with pytest.raises(InputError, match=r"learnt with max_tokens = 128, and decompose\.reaction\.max_tokens is 64"):
-        prior_for(ReactionSettings(prior=path, max_tokens=64))
+        prior_for(ReactionSettings(pretrained=path, max_tokens=64))
 
 
 @pytest.fixture(scope="module")

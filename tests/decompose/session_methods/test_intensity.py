@@ -78,7 +78,7 @@ def test_nobody_heard_or_too_little_to_know_what_is_usual_is_no_value(model: Pat
 
 def test_without_a_model_it_says_how_to_make_one(tmp_path: Path) -> None:
     for path in (None, tmp_path / "none"):
-        with pytest.raises(InputError, match="models train intensity FOLDER"):
+        with pytest.raises(InputError, match="train intensity FOLDER"):
             judged(path, voices(*OWN, *REPLIES))
 
 

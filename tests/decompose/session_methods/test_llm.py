@@ -97,7 +97,7 @@ def test_each_attempt_shows_the_last_reply_only():
 
 def test_a_long_reply_is_shown_in_part():
     with pytest.raises(UnitError, match=r"… \(5000 characters\)"):
-        judged(OpenAIServer(answer=lambda body: completion("x" * 5000)), attempts=1)
+        judged(OpenAIServer(answer=lambda body: completion("x" * 5000)), max_reply_attempts=1)
 
 
 def test_a_planted_number_outside_the_scale_is_not_taken():
@@ -302,7 +302,7 @@ BAD = {
 def test_a_bad_reply_is_asked_again_with_its_mistake_and_mended(name):
     reply, mistake = BAD[name]
     server = OpenAIServer(answer=lambda body: completion(GOOD) if len(body["messages"]) > 2 else reply)
-    assert judged(server, attempts=2, max_tokens=4000)["raw_reward"].to_pylist() == [0.5, 1.5, 2.5]
+    assert judged(server, max_reply_attempts=2, max_tokens=4000)["raw_reward"].to_pylist() == [0.5, 1.5, 2.5]
     shown, correction = (message["content"] for message in server.requests[1]["messages"][2:])
     said = reply["choices"][0]["message"]
     whole = (said["content"] or said["refusal"] or "").strip() or "(empty)"
@@ -316,7 +316,7 @@ def test_a_bad_reply_is_asked_again_with_its_mistake_and_mended(name):
 def test_a_reply_that_stays_bad_costs_the_session_and_is_kept(name):
     reply, mistake = BAD[name]
     with pytest.raises(UnitError, match=f"no usable reply of served-model in 2 attempts.*{mistake}") as caught:
-        judged(OpenAIServer(answer=lambda body: reply), attempts=2, max_tokens=4000)
+        judged(OpenAIServer(answer=lambda body: reply), max_reply_attempts=2, max_tokens=4000)
     said = reply["choices"][0]["message"]
     kept = json.loads(caught.value.evidence)
     assert [entry["reply"] for entry in kept] == [(said["content"] or said["refusal"] or "")[: 64 * 1024]] * 2
@@ -330,7 +330,7 @@ def test_bad_replies_are_kept_too_where_the_server_dies_after_them():
         refuse=lambda body: Fault(500) if len(body["messages"]) > 2 else None,
     )
     with pytest.raises(UnitError, match="answered 500") as caught:
-        judged(server, attempts=3, max_tokens=4000)
+        judged(server, max_reply_attempts=3, max_tokens=4000)
     kept, said = json.loads(caught.value.evidence)
     assert kept["reply"] == "prose " * 900
     assert said["status"] == 500
@@ -338,7 +338,7 @@ def test_bad_replies_are_kept_too_where_the_server_dies_after_them():
 
 def test_a_failure_without_any_reply_keeps_what_the_server_said_if_anything():
     with pytest.raises(UnitError, match="answered 500") as caught:
-        judged(OpenAIServer(faults=[Fault(500, "fire")]), attempts=3, max_tokens=4000)
+        judged(OpenAIServer(faults=[Fault(500, "fire")]), max_reply_attempts=3, max_tokens=4000)
     (said,) = json.loads(caught.value.evidence)
     assert (said["status"], json.loads(said["body"])["error"]["message"]) == (500, "fire")
     with pytest.raises(UnitError, match="no answer within") as caught:
@@ -348,7 +348,11 @@ def test_a_failure_without_any_reply_keeps_what_the_server_said_if_anything():
 
 def test_half_a_character_can_be_kept_and_asked_about_again(tmp_path):
     with pytest.raises(UnitError) as caught:
-        judged(OpenAIServer(answer=lambda body: completion("x\ud800y")), cache=tmp_path / "cache.sqlite", attempts=2)
+        judged(
+            OpenAIServer(answer=lambda body: completion("x\ud800y")),
+            cache=tmp_path / "cache.sqlite",
+            max_reply_attempts=2,
+        )
     assert [entry["reply"] for entry in json.loads(caught.value.evidence)] == ["x\ufffdy"] * 2
 
 
@@ -356,4 +360,4 @@ def test_half_a_character_can_be_kept_and_asked_about_again(tmp_path):
 def test_an_attribution_is_a_whole_number_of_its_scale(value):
     server = OpenAIServer(answer=lambda body: completion(turns((1, value), (3, 1), (5, 2.0))))
     with pytest.raises(UnitError, match=r"of turn 1 is (no whole number|outside)"):
-        judged(server, attempts=1, prompt="attribution")
+        judged(server, max_reply_attempts=1, prompt="attribution")

@@ -185,12 +185,12 @@ def test_noise_of_the_rollouts_is_in_sd_and_unknown_of_one() -> None:
             return [TerminalState({"GOAL": len(kept) + Random(seed).gauss(0, 1)}, 1) for seed in seeds]
 
     given, game = episode(4), Lucky(None)
-    alike, apart = (judged("savoir", given, game, rollouts=6, same_seeds=same) for same in (True, False))
+    alike, apart = (judged("savoir", given, game, rollouts=6, common_random_numbers=same) for same in (True, False))
     assert [j.sd for j in alike] == pytest.approx([0] * 4) and [j.value for j in alike] == pytest.approx([1] * 4)
     assert all(0.1 < j.sd < 1 for j in apart) and "96 plays of 96 acts" in apart[0].rationale
     assert {j.sd for j in judged("savoir", given, game, rollouts=1)} == {None}
-    assert apart == judged("savoir", given, game, rollouts=6, same_seeds=False)
-    assert apart != judged("savoir", given, game, rollouts=6, same_seeds=False, seed=1)
+    assert apart == judged("savoir", given, game, rollouts=6, common_random_numbers=False)
+    assert apart != judged("savoir", given, game, rollouts=6, common_random_numbers=False, seed=1)
 
 
 @pytest.mark.parametrize("name", PLAYING)

@@ -17,7 +17,7 @@ from apportion.environments.human_play.negotiation import PersonNegotiates, play
 from apportion.environments.negotiation.agents import AGENTS
 from apportion.environments.negotiation.contexts import contexts_of
 from apportion.environments.negotiation.observation import SELECT
-from apportion.environments.negotiation.simulator import SIMULATOR
+from apportion.environments.negotiation.simulation import SIMULATOR
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.terminal.test_human_agent import Typist
 

@@ -1,9 +1,11 @@
+from collections import Counter
+
 import pytest
 
 from apportion.corpus.importers.dealornodeal import read_rows
 from apportion.corpus.importers.dealornodeal.rows import row_of
-from apportion.environments.negotiation.action_encoding import split_code
-from apportion.environments.negotiation.dialogue_acts import acts_of, as_selected, proposed_to_you, shares
+from apportion.environments.negotiation.action_encoding import rest, split_code
+from apportion.environments.negotiation.dialogue_acts import acts_of
 from tests.shared import shared
 
 TALK = (
@@ -12,6 +14,24 @@ TALK = (
 )
 SHARES = {"propose": 48.6, "selection": 16.7, "agree": 15.5, "unknown": 7.7, "disagree": 7.0, "insist": 4.5}
 """In percent of the training rows, as others have read them."""
+
+
+def proposed_to_you(row):
+    """What "you" would have by the last proposal, as the number of a split; None where nothing is proposed."""
+    proposals = [(mine, act.split) for mine, act in acts_of(row) if act.split is not None]
+    return None if not proposals else proposals[-1][1] if proposals[-1][0] else rest(row.counts, proposals[-1][1])
+
+
+def shares(rows):
+    """By kind of act, its share of all that is done in rows; the selection of each counts as one."""
+    counts = Counter(heard.act.kind for row in rows for heard in acts_of(row)) | {"selection": len(rows)}
+    return {kind: many / sum(counts.values()) for kind, many in counts.items()}
+
+
+def as_selected(rows):
+    """In how many rows with a deal the last proposal is what was selected, and how many such rows there are."""
+    agreed = [(row, split_code(row.selected)) for row in rows if row.end == "agreed" and row.selected is not None]
+    return sum(proposed_to_you(row) == selected for row, selected in agreed), len(agreed)
 
 
 def test_a_row_as_acts_with_what_they_refer_to():

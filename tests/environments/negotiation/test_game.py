@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import Agent
-from apportion.environments.environment import Action, InvalidActionError, Observation
+from apportion.environments.environment import Action, InvalidActionError
 from apportion.environments.negotiation.action_encoding import AGREE, END, SPLIT_OF, act_of, rest, split_code
-from apportion.environments.negotiation.contexts import Context, contexts_of
+from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import MOST_WORDS, Negotiation
 from apportion.environments.negotiation.observation import SELECT, PrivateInformation
 from apportion.environments.negotiation.rules import Game
@@ -82,26 +82,6 @@ def test_a_log_is_played_again_and_a_clone_goes_alone(context: Context, seed: in
     play(copied, {"Alice": one, "Bob": other})
     assert copied.steps == game.steps
     assert before == (half.observe("Alice"), half.observe("Bob"))
-
-
-@given(CONTEXTS, st.integers(0, 99), st.data())
-def test_another_s_values_change_nothing_that_an_agent_sees(context: Context, seed: int, data: st.DataObject) -> None:
-    """The second context differs in what things are worth to Bob alone."""
-    others = [one for one in contexts_of(context.counts) if one.values[0] == context.values[0]]
-    games = [begun(context=one, seed=seed) for one in (context, data.draw(st.sampled_from(others)))]
-    steps = data.draw(st.lists(st.sampled_from(SCRIPTS), max_size=12))
-    for script in steps:
-        if games[0].game.over:
-            break
-        (name,) = games[0].acting()
-        done = script.act(Observation(games[0], name))  # Whoever it was: both games go on alike.
-        for game in games:
-            game.do(done)
-    one, other = (Observation(game, "Alice") for game in games)
-    assert (one.text, one.facts, one.legal, one.number) == (other.text, other.facts, other.legal, other.number)
-    assert one.facts._asdict() == other.facts._asdict()
-    public = [[row for row in game.backgrounds() if row[0] in (None, "Alice")] for game in games]
-    assert public[0] == public[1]
 
 
 def test_who_starts_is_drawn_by_the_seed() -> None:

@@ -69,16 +69,3 @@ def test_nothing_of_a_game_is_logged(caplog: pytest.LogCaptureFixture) -> None:
             while not game.over:
                 game.step({name: ConcedingAgent().act(Observation(game, name)) for name in game.acting()})
     assert not caplog.records
-
-
-def test_a_value_that_nobody_else_has_is_nowhere_in_what_the_other_sees() -> None:
-    """A hat is worth 9 points to Bob, which nothing of Alice's is worth."""
-    context = Context((1, 1, 3), ((4, 0, 2), (1, 9, 0)))
-    context.check()
-    for seed in range(10):
-        game = Negotiation(context)
-        game.reset(seed)
-        while not game.over:
-            assert "9 points" not in str(seen_by_alice(game))
-            game.step({name: ConcedingAgent().act(Observation(game, name)) for name in game.acting()})
-        assert "a hat 9 points" in game.observe("Bob")

@@ -14,8 +14,7 @@ from apportion.corpus.session import Session
 from apportion.environments.episode_log import LOG
 from apportion.environments.negotiation.contexts import ITEMS
 from apportion.environments.negotiation.game import Negotiation
-from apportion.environments.negotiation.simulation import NegotiationChoice
-from apportion.environments.negotiation.simulator import SIMULATOR, game_of
+from apportion.environments.negotiation.simulation import SIMULATOR, NegotiationChoice, game_of
 from apportion.environments.registry import identity_of
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.role_assignment import RoleAssignment

@@ -40,4 +40,4 @@ def test_what_would_be_sent_is_shown_word_for_word() -> None:
     shown = preview(SimulationChoice(("base",), ("used_bicycle",), pairs=1, chosen=CHOSEN, called="<{}>".format), 1)
     assert (shown.in_all, len(shown.requests)) == (2, 1)
     text = shown.text()
-    assert "You play one person" in text and "<send_to> api.openai.com" in text and "<preview>" in text
+    assert "You play one person" in text and "<allow_host> api.openai.com" in text and "<preview>" in text

@@ -21,7 +21,7 @@ from apportion.features.names import EMOTION_FEATURES
 from apportion.foundation.errors import InputError
 from tests.evaluation.made_up import features
 
-MODE = EvaluationSettings(happy_by="mode")
+MODE = EvaluationSettings(happiness_source="mode")
 TURNS = tuple(Turn(i, "bot" if i % 2 == 0 else "user", "x", 2.0 * i, 2.0 * i + 2.0) for i in range(6))
 HELD = TestSet.of([Episode("a", TURNS, Rating("user", "bot", "liking", 60.0, 0.0, 100.0))])
 
@@ -91,7 +91,7 @@ def test_without_an_emotion_model_smiles_stand_in_and_it_is_said() -> None:
 
 def test_without_frames_it_is_refused() -> None:
     means = features([("a", 0, "user", "during", "happiness", 0.9)])
-    with pytest.raises(InputError, match=r"happy_by = 'mode' reads every picture: give the table `frames`"):
+    with pytest.raises(InputError, match=r"happiness_source = 'mode' reads every picture: give the table `frames`"):
         happy_turns(means, HELD, MODE)
 
 

@@ -54,7 +54,7 @@ def test_what_is_no_nod():
 
 
 def test_the_papers_literal_rule_can_be_had():
-    literal = FeatureSettings(nod_axis_ratio=0.0, nod_dead_band=0.0)
+    literal = FeatureSettings(nod_axis_ratio=0.0, nod_hysteresis=0.0)
     both = _path(x=_burst(4.0, 3, 1.0, 0.1), y=_burst(4.0, 3, 1.0, 0.1))
     events = head_events([both], literal)
     assert len(events.yes) == len(events.no) == 1

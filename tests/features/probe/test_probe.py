@@ -36,7 +36,7 @@ def figures(probed: Probe) -> dict[str, tuple[float | None, float]]:
 
 
 def pipeline(root: Path, start_s: float, end_s: float, *media: Media) -> dict[str, tuple[float | None, float]]:
-    """What `apportion features` gives one utterance of that length."""
+    """What `apportion run --only features` gives one utterance of that length."""
     session = Session("s", (Turn(0, media[0].speaker, "x", start_s, end_s),), media=media)
     rows = extract_session(session, root, PLAIN)[1].to_pylist()
     return {row["feature"]: (row["mean"], row["coverage"]) for row in rows if row["window"] == "during"}

@@ -160,7 +160,7 @@ def test_a_face_seen_for_a_part_of_the_time_is_told_while_seen():
     assert _say(coverage=0.79, smile=0.9) == "smiles throughout while seen, more than usual"
     assert _say(coverage=0.8, smile=0.9) == "smiles throughout, more than usual"
     assert _say(coverage=0.6, happiness=0.9) == "looks happy throughout while seen, more than usual"
-    assert _say(DescriptorThresholds(sure_coverage=0.5), coverage=0.6, smile=0.05) == "smiles less than usual"
+    assert _say(DescriptorThresholds(min_coverage=0.5), coverage=0.6, smile=0.05) == "smiles less than usual"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_throughout_leaves_room_for_what_happened_between_two_looks(length_s, sm
 def test_an_emotion_throughout_needs_a_window_that_is_long_enough_too():
     assert _say(length_s=4.0, happiness=0.9) == "looks happy throughout, more than usual"
     assert _say(length_s=3.9, happiness=0.9) == "looks happy, more than usual"
-    often = DescriptorThresholds(look_s=0.0)
+    often = DescriptorThresholds(frame_s=0.0)
     assert _say(often, length_s=0.5, happiness=0.9) == "looks happy throughout, more than usual"
 
 
@@ -191,7 +191,7 @@ def test_a_face_is_as_usual_only_where_four_looks_fit_in(length_s, said):
     assert _say(length_s=length_s, smile=0.3) == said
     assert _say(length_s=length_s, smile=0.3, f0_hz=200.0) == (said or "voice as usual")
     assert _say(length_s=length_s, f0_hz=200.0) == "as usual"  # nobody looked, and a voice is heard all the time
-    assert _say(DescriptorThresholds(fewest_looks=0), length_s=0.1, smile=0.3) == "as usual"
+    assert _say(DescriptorThresholds(min_frames=0), length_s=0.1, smile=0.3) == "as usual"
 
 
 def test_movements_of_a_head_that_speaks_are_no_gestures():

@@ -81,7 +81,7 @@ def test_a_face_is_as_usual_only_in_a_window_of_several_looks():
     assert (0, "bob", "during") not in texts  # a face, and no voice
     assert texts[0, "bob", "reply"] == "voice as usual"
     assert texts[2, "bob", "during"] == "smiles most of the time, more than usual"
-    often = DescriptorSettings(thresholds=DescriptorThresholds(fewest_looks=2))
+    often = DescriptorSettings(thresholds=DescriptorThresholds(min_frames=2))
     assert _texts(describe_session(short, _table(rows), often))[0, "bob", "during"] == "as usual"
 
 

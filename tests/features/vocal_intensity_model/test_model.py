@@ -70,7 +70,7 @@ def test_a_model_is_kept_without_pickle_and_known_by_its_content(tmp_path: Path)
 
 def test_no_model(tmp_path: Path) -> None:
     for call in (load_intensity_model, intensity_identity):
-        with pytest.raises(InputError, match=r"no model of vocal intensity is named .*models train intensity FOLDER"):
+        with pytest.raises(InputError, match=r"no model of vocal intensity is named .*train intensity FOLDER"):
             call(None)
         with pytest.raises(InputError, match=r"none': no folder with config\.json and model\.safetensors"):
             call(tmp_path / "none")

@@ -124,7 +124,7 @@ def test_a_client_that_is_closed_while_it_asks_leaves_no_claim(tmp_path):
             time.sleep(0.005)
         first.close()
         assert isinstance(asking.exception(), RequestError)
-        assert rows(tmp_path / "c", "leases") == rows(tmp_path / "c", "owners") == []
+        assert rows(tmp_path / "c", "claims") == rows(tmp_path / "c", "owners") == []
 
 
 def rows(path, table):

@@ -195,7 +195,7 @@ OVERLOAD = (
     Fault("429 with a senseless Retry-After", RECOVERED, first(error(429, "x", None, ("Retry-After", "soon")))),
     Fault("429 ten times", RECOVERED, first(error(429, "x", None, ("Retry-After", "0")), 10)),
     Fault("429, come back in an hour", STOPPED, always(error(429, "later", None, ("Retry-After", "3600"))), 0, "3600"),
-    Fault("429 without end", STOPPED, always(error(429, "never")), 0, "takes no requests", "give_up_after_s = 5"),
+    Fault("429 without end", STOPPED, always(error(429, "never")), 0, "takes no requests", "total_timeout_s = 5"),
     Fault(
         "429, no money left",
         STOPPED, always(error(429, "no money", "insufficient_quota")), 0, "The account needs credit",
@@ -267,7 +267,7 @@ NETWORK = (
     Fault("is away for 4 s after two answers", RECOVERED, kind="away", settings="concurrency = 1"),
     Fault("a certificate that nobody signed", STOPPED, patient=0, kind="tls", told="certificate"),
     Fault(
-        "a proxy in the environment", STOPPED, patient=0, kind="proxy", told="via =",
+        "a proxy in the environment", STOPPED, patient=0, kind="proxy", told="proxy =",
         environment=(("HTTP_PROXY", "{url}"), ("http_proxy", "{url}")),
     ),
 )

@@ -1,4 +1,4 @@
-"""One fault, one run of `apportion decompose` against it, and the same command again once the server is well."""
+"""One fault, one run of decompose against it, and the same command again once the server is well."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _run(
 ) -> tuple[int, str, float]:
     kept = {name: value for name, value in os.environ.items() if name.lower() not in _OF_THE_NETWORK}
     path = config(folder, _CONFIG.format(url=url, settings=settings))
-    command = [sys.executable, "-m", "apportion", "decompose", str(path), *options]
+    command = [sys.executable, "-m", "apportion", "run", "--only", "decompose", str(path), *options]
     with (folder / "said.txt").open("w+") as said:
         process = subprocess.Popen(
             command, env={**kept, "PYTHONPATH": str(ROOT), **environment}, stdout=said, stderr=subprocess.STDOUT
@@ -163,7 +163,7 @@ def _run_here(
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.lower() in _OF_THE_NETWORK]:
             patch.delenv(name)
-        done = in_process(patch, "decompose", path, *options, **environment)
+        done = in_process(patch, "run", "--only", "decompose", path, *options, **environment)
     return done.returncode, done.stdout + done.stderr, 0.0
 
 

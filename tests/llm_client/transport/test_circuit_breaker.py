@@ -106,7 +106,7 @@ def test_a_request_that_alone_is_too_much_waits_for_nothing():
 
 def test_so_long_without_any_reply_stops_everything_with_what_to_do(no_pause):
     server = OpenAIServer(refuse=lambda body: Fault(429, "come back later"))
-    with serving(server), client(server.url, give_up_after_s=0.3, concurrency=4) as asking:
+    with serving(server), client(server.url, total_timeout_s=0.3, concurrency=4) as asking:
         errors = ask_all(asking, 8, 4)
         asked = len(server.requests)
         with pytest.raises(ServerUnavailableError) as later:
@@ -114,7 +114,7 @@ def test_so_long_without_any_reply_stops_everything_with_what_to_do(no_pause):
     assert {type(error) for error in errors} == {ServerUnavailableError}
     told = str(errors[0])
     assert told.startswith("127.0.0.1 takes no requests") and "come back later. That is beyond" in told
-    assert "give_up_after_s = 0.3. Replies received are kept; run the same command again then." in told
+    assert "total_timeout_s = 0.3. Replies received are kept; run the same command again then." in told
     assert (str(later.value), len(server.requests)) == (told, asked)
 
 
@@ -123,14 +123,14 @@ def test_a_reply_now_and_then_is_enough_to_go_on():
     server.refuse = lambda body: (
         Fault(429, headers=(("Retry-After-Ms", "200"),)) if len(server.requests) % 2 == 1 else None
     )
-    with serving(server), client(server.url, give_up_after_s=0.5, concurrency=1) as asking:
+    with serving(server), client(server.url, total_timeout_s=0.5, concurrency=1) as asking:
         assert ask_all(asking, 5, 1) == [f"reply to {n}" for n in range(5)]
 
 
 def test_time_in_which_nobody_asks_is_not_in_vain():
     refusal = Fault(429, headers=(("Retry-After-Ms", "100"),))
     server = OpenAIServer(faults=[refusal, Fault(400, "no"), refusal])
-    with serving(server), client(server.url, give_up_after_s=0.3) as asking:
+    with serving(server), client(server.url, total_timeout_s=0.3) as asking:
         with pytest.raises(RequestError, match="refused the request: no"):
             asking.complete(request(0))
         time.sleep(0.4)
@@ -142,7 +142,7 @@ def test_a_server_s_error_with_a_pause_too_long_stops_everything():
     with (
         serving(server),
         client(server.url, max_retries=1) as asking,
-        pytest.raises(ServerUnavailableError, match=r"come back in 86000 s\. That is beyond give_up_after_s = 900"),
+        pytest.raises(ServerUnavailableError, match=r"come back in 86000 s\. That is beyond total_timeout_s = 900"),
     ):
         asking.complete(request())
 
@@ -155,7 +155,7 @@ def test_one_request_that_is_always_refused_ends_alone(monkeypatch):
         return fault if body["messages"][0]["content"] == "0" else None
 
     server = OpenAIServer(refuse=refuse, latency_s=0.02)
-    with serving(server), client(server.url, concurrency=4, give_up_after_s=0.2) as asking:
+    with serving(server), client(server.url, concurrency=4, total_timeout_s=0.2) as asking:
         results = ask_all(asking, 40, 4)
     assert isinstance(results[0], RequestError) and "answered 429: not this one" in str(results[0])
     assert results[1:] == [f"reply to {n}" for n in range(1, 40)]
@@ -209,14 +209,14 @@ def test_a_server_that_has_answered_before_gets_more_patience_and_then_stops_the
         told = {f"{type(error.exception()).__name__}: {error.exception()}" for error in errors}
         asking.close()
     assert told == {
-        f"GivenUpError: no connection to {url} in 6 tries: the connection was refused. It has answered before; "
-        "does it still run? Replies received are kept; run the same command again once it does."
+        f"ServerUnavailableError: no connection to {url} in 6 tries: the connection was refused. It has "
+        "answered before; does it still run? Replies received are kept; run the same command again once it does."
     }
 
 
 def test_a_name_that_nobody_knows_is_told(no_pause):
     with (
-        client("http://no-such-host.invalid/v1", send_to="no-such-host.invalid", api_key_env="PATH") as asking,
+        client("http://no-such-host.invalid/v1", allow_host="no-such-host.invalid", api_key_env="PATH") as asking,
         pytest.raises(SetupError, match=r"the name no-such-host\.invalid is not known here: "),
     ):
         asking.complete(request())

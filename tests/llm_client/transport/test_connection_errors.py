@@ -41,7 +41,7 @@ def test_what_is_wrong_with_a_certificate_is_told_with_what_helps(code, words):
 
 
 def test_a_proxy_that_speaks_tls_may_be_the_one_that_is_not_trusted():
-    settings = LLMSettings(base_url="https://s.example/v1", via="https://p.example:1")
+    settings = LLMSettings(base_url="https://s.example/v1", proxy="https://p.example:1")
     assert "of s.example (or of the proxy p.example) is not trusted" in distrusted(flawed(18), settings)
 
 

@@ -41,7 +41,7 @@ def no_pause(monkeypatch):
 def elsewhere(server, **options):
     """The settings for ``server`` by an address of this machine that counts as another machine's."""
     url = server.url.replace("127.0.0.1", "0.0.0.0")
-    return LLMSettings(**{"base_url": url, "model": "m", "max_retries": 0, "send_to": "0.0.0.0", **options})
+    return LLMSettings(**{"base_url": url, "model": "m", "max_retries": 0, "allow_host": "0.0.0.0", **options})
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
@@ -54,7 +54,8 @@ def test_a_proxy_of_the_environment_sees_nothing_and_is_named_with_what_to_do(en
     told = str(caught.value)
     assert told.startswith(f"the environment variable {variable} names the proxy {proxy.url} for 0.0.0.0")
     assert (
-        f"Set via = {proxy.url!r} to use it, and via_login_env for" in told and "via = 'direct' to go straight" in told
+        f"Set proxy = {proxy.url!r} to use it, and proxy_auth_env for" in told
+        and "proxy = 'direct' to go straight" in told
     )
     assert "secret" not in told
 
@@ -88,7 +89,7 @@ def test_an_address_of_a_proxy_that_cannot_be_read_is_told_without_what_is_in_it
 def test_straight_is_a_way_that_can_be_named(environment):
     with proxying(Proxy()) as proxy, serving(OpenAIServer()) as server:
         environment.setenv("HTTP_PROXY", proxy.url)
-        with Client(elsewhere(server, via="direct")) as client:
+        with Client(elsewhere(server, proxy="direct")) as client:
             assert client.complete(REQUEST).text == "reply to hello"
     assert (len(server.requests), proxy.seen) == (1, [])
 
@@ -103,7 +104,7 @@ def test_a_server_on_this_machine_never_goes_through_a_proxy_of_the_environment(
 
 def test_a_proxy_that_is_named_carries_every_request_and_reads_plain_http(environment):
     with proxying(Proxy()) as proxy, serving(OpenAIServer()) as server:
-        settings = elsewhere(server, via=proxy.url, concurrency=4)
+        settings = elsewhere(server, proxy=proxy.url, concurrency=4)
         with Client(settings) as client, ThreadPoolExecutor(4) as pool:
             requests = [ChatRequest("m", (ChatMessage("user", str(n)),)) for n in range(8)]
             assert [reply.text for reply in pool.map(client.complete, requests)] == [f"reply to {n}" for n in range(8)]
@@ -119,7 +120,7 @@ def test_by_https_a_proxy_sees_the_host_alone(environment, tmp_path):
     with (
         proxying(Proxy()) as proxy,
         serving(OpenAIServer(), tls=server_context(path)) as server,
-        Client(elsewhere(server, via=proxy.url)) as client,
+        Client(elsewhere(server, proxy=proxy.url)) as client,
     ):
         assert client.complete(REQUEST).text == "reply to hello"
     port = server.url.rpartition(":")[2].removesuffix("/v1")
@@ -129,14 +130,14 @@ def test_by_https_a_proxy_sees_the_host_alone(environment, tmp_path):
 @pytest.mark.parametrize(
     ("answer", "kind", "words"),
     [
-        (403, SetupError, "the proxy PROXY opens no way to s.example: 403 Forbidden. Check via and base_url"),
+        (403, SetupError, "the proxy PROXY opens no way to s.example: 403 Forbidden. Check proxy and base_url"),
         (407, SetupError, "the proxy PROXY wants a login .407.. Put USER:PASSWORD into an environment variable"),
         (502, SetupError, "no connection to https://s.example/v1 through PROXY in 2 tries: 502 Bad Gateway"),
     ],
 )
 def test_a_proxy_that_opens_no_tunnel_is_told(environment, no_pause, answer, kind, words):
     with proxying(Proxy(answer=answer)) as proxy:
-        settings = LLMSettings(base_url="https://s.example/v1", send_to="s.example", via=proxy.url, max_retries=1)
+        settings = LLMSettings(base_url="https://s.example/v1", allow_host="s.example", proxy=proxy.url, max_retries=1)
         with Client(settings) as client, pytest.raises(kind, match=words.replace("PROXY", proxy.url)):
             client.complete(REQUEST)
     assert len(proxy.seen) == (2 if answer == 502 else 1)
@@ -148,10 +149,10 @@ def test_a_login_comes_from_the_environment_and_is_shown_nowhere(environment, lo
     if login is not None:
         environment.setenv("PROXY_LOGIN", login)
     with proxying(Proxy(login="me:se cret/@:")) as proxy, serving(OpenAIServer()) as server:
-        settings = elsewhere(server, via=proxy.url, via_login_env="PROXY_LOGIN" if login else None)
+        settings = elsewhere(server, proxy=proxy.url, proxy_auth_env="PROXY_LOGIN" if login else None)
         with Client(settings) as client:
             if login is None:
-                with pytest.raises(SetupError, match=f"the proxy {proxy.url} wants a login .407.*via_login_env"):
+                with pytest.raises(SetupError, match=f"the proxy {proxy.url} wants a login .407.*proxy_auth_env"):
                     client.complete(REQUEST)
             else:
                 assert client.complete(REQUEST).text == "reply to hello"
@@ -163,7 +164,7 @@ def test_a_login_that_is_not_taken_is_told_as_that(environment, scheme):
     environment.setenv("PROXY_LOGIN", "me:wrong")
     with proxying(Proxy(login="me:right")) as proxy:
         settings = LLMSettings(
-            base_url=f"{scheme}://s.example/v1", send_to="s.example", via=proxy.url, via_login_env="PROXY_LOGIN"
+            base_url=f"{scheme}://s.example/v1", allow_host="s.example", proxy=proxy.url, proxy_auth_env="PROXY_LOGIN"
         )
         words = f"the proxy {proxy.url} does not take the login .407.*environment variable PROXY_LOGIN"
         with Client(settings) as client, pytest.raises(SetupError, match=words) as caught:
@@ -176,7 +177,7 @@ def test_a_proxy_that_says_its_login_again_puts_it_into_no_message_and_no_eviden
     sent = base64.b64encode(b"me:se cret/@:").decode()
     fault = Fault(500, f"you said Basic {sent}")
     with proxying(Proxy()) as proxy, serving(OpenAIServer(faults=[fault])) as server:
-        settings = elsewhere(server, via=proxy.url, via_login_env="PROXY_LOGIN")
+        settings = elsewhere(server, proxy=proxy.url, proxy_auth_env="PROXY_LOGIN")
         with Client(settings) as client, pytest.raises(RequestError, match=r"you said Basic \[login\]") as caught:
             client.complete(REQUEST)
     assert sent not in str(caught.value.evidence) and "[login]" in str(caught.value.evidence)
@@ -184,7 +185,7 @@ def test_a_proxy_that_says_its_login_again_puts_it_into_no_message_and_no_eviden
 
 def test_a_login_that_is_not_there_is_told(environment):
     environment.setenv("PROXY_LOGIN", "no-colon")
-    settings = LLMSettings(base_url="http://s.example/v1", via="http://p:1", via_login_env="PROXY_LOGIN")
+    settings = LLMSettings(base_url="http://s.example/v1", proxy="http://p:1", proxy_auth_env="PROXY_LOGIN")
     with pytest.raises(SetupError, match="variable PROXY_LOGIN does not hold USER:PASSWORD") as caught:
         proxy_address(settings)
     assert "no-colon" not in str(caught.value)
@@ -193,32 +194,32 @@ def test_a_login_that_is_not_there_is_told(environment):
 def test_a_proxy_that_needs_a_package_is_told(environment):
     environment.setattr("apportion.llm_client.transport.proxy.find_spec", lambda name: None)
     with pytest.raises(SetupError, match="needs the package socksio, which is not installed"):
-        require_named_route(LLMSettings(base_url="http://s.example/v1", via="socks5://p:1"))
+        require_named_route(LLMSettings(base_url="http://s.example/v1", proxy="socks5://p:1"))
 
 
 @pytest.mark.parametrize(
-    "via", ["proxy:3128", "ftp://p", "http://", "http://p/path", "http://p?q", "http://p:x", "none"]
+    "proxy", ["proxy:3128", "ftp://p", "http://", "http://p/path", "http://p?q", "http://p:x", "none"]
 )
-def test_a_via_that_is_no_proxy_is_refused(via):
+def test_a_via_that_is_no_proxy_is_refused(proxy):
     with pytest.raises(ValidationError, match="give a proxy such as http://proxy:3128"):
-        LLMSettings(via=via)
+        LLMSettings(proxy=proxy)
 
 
 def test_a_via_holds_no_secret():
-    with pytest.raises(ValidationError, match="via_login_env names where they are"):
-        LLMSettings(via="http://me:secret@proxy:3128")
+    with pytest.raises(ValidationError, match="proxy_auth_env names where they are"):
+        LLMSettings(proxy="http://me:secret@proxy:3128")
 
 
 def test_a_proxy_elsewhere_to_a_server_here_needs_consent_and_one_here_does_not(environment):
-    away = LLMSettings(base_url="http://localhost:1/v1", via="http://proxy.example:3128")
-    with pytest.raises(ConsentError, match=r"through the proxy proxy\.example.*set send_to = 'proxy\.example'"):
+    away = LLMSettings(base_url="http://localhost:1/v1", proxy="http://proxy.example:3128")
+    with pytest.raises(ConsentError, match=r"through the proxy proxy\.example.*set allow_host = 'proxy\.example'"):
         check_access(away)
-    check_access(away.model_copy(update={"send_to": "proxy.example"}))
-    check_access(away.model_copy(update={"via": "http://localhost:3128"}))
+    check_access(away.model_copy(update={"allow_host": "proxy.example"}))
+    check_access(away.model_copy(update={"proxy": "http://localhost:3128"}))
 
 
 @pytest.mark.parametrize(
-    ("url", "via", "hosts", "words"),
+    ("url", "proxy", "hosts", "words"),
     [
         ("https://s.example/v1", None, ("s.example",), "s.example"),
         ("https://s.example/v1", "direct", ("s.example",), "s.example"),
@@ -229,16 +230,16 @@ def test_a_proxy_elsewhere_to_a_server_here_needs_consent_and_one_here_does_not(
         ("http://localhost/v1", None, (), "localhost"),
     ],
 )
-def test_who_can_read_the_text_is_told_exactly(url, via, hosts, words):
-    settings = LLMSettings(base_url=url, via=via)
+def test_who_can_read_the_text_is_told_exactly(url, proxy, hosts, words):
+    settings = LLMSettings(base_url=url, proxy=proxy)
     assert readers(settings) == hosts and words in who_reads(settings)
 
 
 def test_plain_http_to_another_machine_is_warned_of_once(environment, caplog):
     for _ in range(3):
-        Connection(LLMSettings(base_url="http://s.example/v1", send_to="s.example"))
+        Connection(LLMSettings(base_url="http://s.example/v1", allow_host="s.example"))
     Connection(LLMSettings(base_url="http://localhost:1/v1"))
-    Connection(LLMSettings(base_url="https://s.example/v1", send_to="s.example"))
+    Connection(LLMSettings(base_url="https://s.example/v1", allow_host="s.example"))
     assert [record.message.split(" is plain http")[0] for record in caplog.records] == ["http://s.example/v1"]
 
 

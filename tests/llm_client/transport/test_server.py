@@ -170,26 +170,26 @@ def test_a_reasoning_model_gets_its_own_options():
 def test_no_text_leaves_the_machine_without_consent(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     with pytest.raises(
-        SetupError, match=r"would leave this machine for api\.openai\.com.*send_to = 'api\.openai\.com'"
+        SetupError, match=r"would leave this machine for api\.openai\.com.*allow_host = 'api\.openai\.com'"
     ):
         Client(LLMSettings())
     with pytest.raises(SetupError, match=r"consent was given for 'api\.openai\.com' only"):
-        Client(LLMSettings(base_url="https://other.example.com/v1", send_to="api.openai.com"))
+        Client(LLMSettings(base_url="https://other.example.com/v1", allow_host="api.openai.com"))
 
 
 def test_consent_is_for_one_host(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    settings = LLMSettings(send_to="API.OpenAI.com")
+    settings = LLMSettings(allow_host="API.OpenAI.com")
     assert settings.host == "api.openai.com"
     Client(settings).close()
     with pytest.raises(SetupError, match=r"would leave this machine|consent was given"):
-        Client(LLMSettings(send_to="api.openai.com.example.com"))
+        Client(LLMSettings(allow_host="api.openai.com.example.com"))
 
 
 def test_an_unset_key_is_named(monkeypatch):
     monkeypatch.delenv("MY_KEY", raising=False)
     with pytest.raises(SetupError, match="environment variable MY_KEY is not set"):
-        Client(LLMSettings(send_to="api.openai.com", api_key_env="MY_KEY"))
+        Client(LLMSettings(allow_host="api.openai.com", api_key_env="MY_KEY"))
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_ORG_ID"])

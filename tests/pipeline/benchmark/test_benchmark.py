@@ -56,8 +56,8 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     }
     assert "mix" in text.methods
     assert text.left_out["reaction-llm"] == "it reads what llm has judged"
-    assert text.left_out["prior"] == "no model of reactions is named (decompose.reaction.prior)"
-    learnt = DecomposeSettings(reaction={"prior": "somewhere"})
+    assert text.left_out["prior"] == "no model of reactions is named (decompose.reaction.pretrained)"
+    learnt = DecomposeSettings(reaction={"pretrained": "somewhere"})
     assert "prior" in choose_methods((), (), [SESSION], learnt).methods
     assert text.left_out["affect"] == "the corpus has no recordings"
     assert text.left_out["llm"] == text.left_out["llm-student"] == "it asks a language model"

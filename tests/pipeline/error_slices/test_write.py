@@ -106,7 +106,9 @@ def test_a_run_without_rewards_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"rewards\.parquet: not a readable table"):
         list(write_patterns(run, None, (), PatternSettings(), "minilm"))
     (run / "rewards.parquet").unlink()
-    with pytest.raises(InputError, match=r"no such file, so this run has no rewards. Run `apportion decompose"):
+    with pytest.raises(
+        InputError, match=r"no such file, so this run has no rewards. Run `apportion run --only decompose"
+    ):
         list(write_patterns(run, None, (), PatternSettings(), "minilm"))
 
 

@@ -30,13 +30,13 @@ output = "run"
 methods = ["uniform"]
 [train_reward]
 epochs = 1
-head_hidden = 8
+head_hidden_size = 8
 [evaluate]
 bootstrap = 100
 [align]
 steps = 500
-batch = 4
-minibatch = 4
+batch_size = 4
+mini_batch_size = 4
 max_new_tokens = 4
 samples = 1
 [align.tiny]
@@ -185,4 +185,4 @@ def test_what_a_killed_stage_can_do_with_less_of_is_named(tmp_path):
     chosen = load_config(config(tmp_path, TEXT.format("run"))).with_run(workers=1)
     lost = WorkerLostError(["align"])
     told = lost_text(lost, open_engine(chosen), chosen)
-    assert "ended without a word (exit code None) in the stage align" in told and "Lower align.minibatch" in told
+    assert "ended without a word (exit code None) in the stage align" in told and "Lower align.mini_batch_size" in told

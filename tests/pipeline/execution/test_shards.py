@@ -87,7 +87,7 @@ def test_the_local_runner_asks_by_one_client_a_stage(concurrency):
 TEXT = """corpus = "corpus"
 output = "run"
 [run]
-llm_shards = 2
+llm_shard_count = 2
 llm_shard_timeout_s = {}
 [decompose]
 methods = ["llm"]
@@ -95,7 +95,7 @@ methods = ["llm"]
 base_url = "{}"
 model = "m"
 concurrency = {}
-give_up_after_s = 5
+total_timeout_s = 5
 timeout_s = 10
 """
 

@@ -42,36 +42,36 @@ def test_a_table_says_first_whose_settings_it_is_made_by_and_what_stands_in_for_
 
 
 @pytest.mark.parametrize(
-    ("command", "outcomes", "fields", "advice"),
+    ("only", "outcomes", "fields", "advice"),
     [
         (
-            "run",
+            None,
             (Outcome("judge", Unit(), "stopped", "busy", same_again=True),),
             {},
             "run c.toml (the same again, once",
         ),
-        ("run", (Outcome("report", Unit(), "done"),), {}, "next: open "),
-        ("run", (Outcome("report", Unit(), "failed", "why"),), {}, "next: apportion run c.toml"),
-        ("run", (DONE,), {"left_out": {"report": "skip names 'report'"}}, "run; the report is left out"),
-        ("decompose", (STOPPED,), {}, "next: apportion decompose c.toml --budget USD (more than before)"),
-        ("decompose audit", (DONE, Outcome("report", Unit(), "blocked")), {"audit": "table"}, "next: apportion report"),
-        ("align ppo", (Outcome("align", Unit(), "done"),), {}, 'this policy where align.algorithm = "ppo"'),
+        (None, (Outcome("report", Unit(), "done"),), {}, "next: open "),
+        (None, (Outcome("report", Unit(), "failed", "why"),), {}, "next: apportion run c.toml"),
+        (None, (DONE,), {"left_out": {"report": "skip names 'report'"}}, "run; the report is left out"),
+        ("decompose", (STOPPED,), {}, "next: apportion run c.toml --only decompose --budget USD (more than before)"),
+        ("audit", (DONE, Outcome("report", Unit(), "blocked")), {"audit": "table"}, "run c.toml --only report, which"),
         ("decompose", (DONE,), {}, "next: apportion run c.toml"),
-        ("align ppo", (Outcome("report", Unit(), "blocked"),), {}, 'this policy where align.algorithm = "ppo"'),
     ],
 )
-def test_the_next_step_follows_from_what_became_of_the_run(tmp_path, command, outcomes, fields, advice):
+def test_the_next_step_follows_from_what_became_of_the_run(tmp_path, only, outcomes, fields, advice):
     write(tmp_path, "report.html")
-    assert advice in summary(tmp_path, *outcomes, **fields).next_step("c.toml", command)
+    assert advice in summary(tmp_path, *outcomes, **fields).next_step("c.toml", only)
 
 
 def test_the_keys_that_options_went_before_are_named_for_the_run_that_takes_the_policy(tmp_path):
     made = summary(tmp_path, Outcome("align", Unit(), "done"))
-    told = made.next_step("c.toml", "align grpo", {"steps": 3, "device": "cuda"})
+    told = made.next_step("c.toml", "align", {"algorithm": "grpo", "steps": 3, "device": "cuda"})
     assert told.endswith('where align.algorithm = "grpo", align.steps = 3, align.device = "cuda"')
     assert made.next_step("c.toml", "align", {"lr": 0.1}).endswith("where align.lr = 0.1")
     stopped = summary(tmp_path, replace(STOPPED, same_again=True))
-    assert "align c.toml --policy 'a model' (the" in stopped.next_step("c.toml", "align", {"policy": "a model"})
+    assert "run c.toml --only align --policy 'a model' (the" in stopped.next_step(
+        "c.toml", "align", {"policy": "a model"}
+    )
 
 
 def test_a_stopped_run_says_so_in_the_summary(tmp_path):

@@ -36,13 +36,13 @@ def limit_s(stage="judge", **settings):
 
 def test_it_is_the_time_of_all_requests_each_as_slow_as_it_may_be():
     # 12 sessions, 3 attempts: 36 requests, 4 at once, and of a session's 3 the last may begin last.
-    assert limit_s(concurrency=4, timeout_s=10, give_up_after_s=5) == 5 + (36 / 4 + 3) * 10
-    assert limit_s(concurrency=4, timeout_s=10, give_up_after_s=5, samples=2) == 5 + (72 / 4 + 6) * 10
+    assert limit_s(concurrency=4, timeout_s=10, total_timeout_s=5) == 5 + (36 / 4 + 3) * 10
+    assert limit_s(concurrency=4, timeout_s=10, total_timeout_s=5, samples=2) == 5 + (72 / 4 + 6) * 10
 
 
 def test_limits_a_minute_make_it_longer():
-    assert limit_s(timeout_s=1, give_up_after_s=5, requests_per_minute=2) == 5 + 60 * 36 / 2
-    assert limit_s(timeout_s=1, give_up_after_s=5, tokens_per_minute=1000, context_tokens=5000) == 5 + 60 * 36 * 5
+    assert limit_s(timeout_s=1, total_timeout_s=5, requests_per_minute=2) == 5 + 60 * 36 / 2
+    assert limit_s(timeout_s=1, total_timeout_s=5, tokens_per_minute=1000, context_tokens=5000) == 5 + 60 * 36 * 5
 
 
 def test_the_audit_shares_the_limits_so_that_its_requests_count_too():
@@ -59,12 +59,12 @@ def test_work_that_computes_has_none():
 
 
 def test_a_setting_goes_before_it():
-    engine = FakeEngine(run={"llm_shard_timeout_s": 60}, timeout_s=10, give_up_after_s=5)
+    engine = FakeEngine(run={"llm_shard_timeout_s": 60}, timeout_s=10, total_timeout_s=5)
     assert asked_time_s(engine, BY_NAME["judge"]) == 60
 
 
 def test_an_orchestrator_waits_until_what_has_begun_has_come_to_its_end():
-    waits = {"timeout_s": 10, "give_up_after_s": 5}
+    waits = {"timeout_s": 10, "total_timeout_s": 5}
     assert grace_s(FakeEngine(max_retries=0, **waits)) == 5 + 3 * 10
     # Each of 3 requests may be without an answer twice before the last of its tries.
     assert grace_s(FakeEngine(max_retries=2, **waits)) == 5 + 9 * 10
@@ -82,7 +82,7 @@ def test_no_order_of_requests_takes_longer_than_the_limit_of_those_that_end_in_t
     for requests in sessions:
         free.sort()
         free[0] += sum(requests)
-    assert max(free) <= limit_s(sessions=len(sessions), concurrency=at_once, timeout_s=1, give_up_after_s=1) - 1
+    assert max(free) <= limit_s(sessions=len(sessions), concurrency=at_once, timeout_s=1, total_timeout_s=1) - 1
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("inf")])

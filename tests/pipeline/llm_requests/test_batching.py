@@ -33,19 +33,19 @@ def apportion(monkeypatch):
 def test_hand_in_leave_collect_and_half_the_price(folder, apportion):
     with serving(BatchServer(answer=good, rounds=2)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
-        first = apportion("decompose", path, "--batch")
+        first = apportion("run", "--only", "decompose", path, "--batch")
         assert first.returncode == 3, first.stderr
         assert "5 requests handed in" in first.stdout and "batch_0: validating" in first.stdout
-        assert f"next: apportion decompose {path} --batch" in first.stdout
-        plain = apportion("decompose", path)
+        assert f"next: apportion run {path} --only decompose --batch" in first.stdout
+        plain = apportion("run", "--only", "decompose", path)
         assert plain.returncode == 2 and "5 requests are in a batch (batch_0)" in plain.stderr
-        waiting = apportion("decompose", path, "--batch", "--json")
+        waiting = apportion("run", "--only", "decompose", path, "--batch", "--json")
         assert waiting.returncode == 3 and json.loads(waiting.stdout)["batch"]["waiting"][0]["total"] == 0
-        done = apportion("decompose", path, "--batch")
+        done = apportion("run", "--only", "decompose", path, "--batch")
         assert done.returncode == 0, done.stderr
         assert "5 replies collected" in done.stdout
         assert "m: 5 replies, 55 input and 35 output tokens, $0.2025; $0.2025 in all" in done.stdout
-        again = apportion("decompose", path, "--batch")
+        again = apportion("run", "--only", "decompose", path, "--batch")
         assert again.returncode == 0 and "nothing new" in again.stdout
     assert server.requests == [] and len(server.worked) == 5
     rewards = pq.read_table(folder / "run" / "rewards.parquet").to_pylist()
@@ -58,8 +58,8 @@ def test_a_bad_reply_of_a_batch_is_shown_to_the_model_directly(folder, apportion
 
     with serving(BatchServer(answer=answer)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
-        assert apportion("decompose", path, "--batch").returncode == 3
-        done = apportion("decompose", path, "--batch")
+        assert apportion("run", "--only", "decompose", path, "--batch").returncode == 3
+        done = apportion("run", "--only", "decompose", path, "--batch")
     assert done.returncode == 0, done.stderr
     assert len(server.worked) == 5 and len(server.requests) == 5
     assert all("the reply is not one JSON object" in body["messages"][-1]["content"] for body in server.requests)
@@ -69,8 +69,8 @@ def test_a_line_that_the_server_cannot_take_ends_in_quarantine_with_its_words(fo
     too_long = Fault(400, "maximum context length is 10 tokens", "context_length_exceeded")
     with serving(BatchServer(answer=good, line_fault=lambda body: too_long, refuse=lambda body: too_long)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
-        assert apportion("decompose", path, "--batch").returncode == 3
-        done = apportion("decompose", path, "--batch")
+        assert apportion("run", "--only", "decompose", path, "--batch").returncode == 3
+        done = apportion("run", "--only", "decompose", path, "--batch")
     assert done.returncode == 1
     assert "5 refused, to be asked directly" in done.stdout and "use a model" in done.stdout
     assert server.worked == []
@@ -79,12 +79,12 @@ def test_a_line_that_the_server_cannot_take_ends_in_quarantine_with_its_words(fo
 def test_a_budget_holds_for_batches_too(folder, apportion):
     with serving(BatchServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
-        first = apportion("decompose", path, "--batch", "--budget", "1.9")
+        first = apportion("run", "--only", "decompose", path, "--batch", "--budget", "1.9")
         assert first.returncode == 3 and "left out by the budget" in first.stdout
         assert "stopped before the budget of $1.90 is passed" in first.stdout
         codes = [first.returncode]
         while codes[-1] == 3 and len(codes) < 8:
-            last = apportion("decompose", path, "--batch", "--budget", "1.9")
+            last = apportion("run", "--only", "decompose", path, "--batch", "--budget", "1.9")
             codes.append(last.returncode)
     assert codes[-1] == 1 and "--batch --budget USD" in last.stdout
     assert 0 < len(server.worked) < 5 and server.requests == []
@@ -94,29 +94,29 @@ def test_a_failed_batch_ends_with_1_and_its_words(folder, apportion):
     errors = [{"code": "x", "message": "enqueued token limit reached", "line": None}]
     with serving(BatchServer(final="failed", errors=errors)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
-        assert apportion("decompose", path, "--batch").returncode == 3
-        failed = apportion("decompose", path, "--batch")
+        assert apportion("run", "--only", "decompose", path, "--batch").returncode == 3
+        failed = apportion("run", "--only", "decompose", path, "--batch")
     assert failed.returncode == 1
     assert "failed before it began, unpaid: enqueued token limit reached" in failed.stdout
 
 
 def test_a_server_that_fails_ends_with_1(folder, apportion):
     with serving(BatchServer(before=lambda call: Fault(500, "on fire"))) as server:
-        result = apportion("decompose", config(folder, TEXT.format(server.url, "m")), "--batch")
+        result = apportion("run", "--only", "decompose", config(folder, TEXT.format(server.url, "m")), "--batch")
     assert result.returncode == 1 and "answered 500: on fire" in result.stderr
 
 
 def test_a_batch_that_is_gone_is_given_up(folder, apportion):
     with serving(BatchServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
-        assert apportion("decompose", path, "--batch").returncode == 3
+        assert apportion("run", "--only", "decompose", path, "--batch").returncode == 3
         server.batches.clear()
-        lost = apportion("decompose", path, "--batch")
+        lost = apportion("run", "--only", "decompose", path, "--batch")
         assert lost.returncode == 2 and "batch_0" in lost.stderr and "--forget-batch ID" in lost.stderr
-        assert apportion("decompose", path, "--forget-batch", "batch_7").returncode == 2
-        given_up = apportion("decompose", path, "--forget-batch", "batch_0")
+        assert apportion("run", "--only", "decompose", path, "--forget-batch", "batch_7").returncode == 2
+        given_up = apportion("run", "--only", "decompose", path, "--forget-batch", "batch_0")
         assert given_up.returncode == 0 and "5 requests may be asked again" in given_up.stdout
-        assert apportion("decompose", path).returncode == 0
+        assert apportion("run", "--only", "decompose", path).returncode == 0
 
 
 def test_a_dry_run_prices_the_batch(folder):
@@ -136,7 +136,7 @@ def test_a_dry_run_prices_the_batch(folder):
 )
 def test_a_run_without_anything_to_ask_is_told(folder, old, new, words, apportion):
     path = config(folder, TEXT.format("http://localhost:1/v1", "m").replace(old, new))
-    result = apportion("decompose", path, "--batch")
+    result = apportion("run", "--only", "decompose", path, "--batch")
     assert result.returncode == 2 and words in result.stderr
 
 
@@ -144,7 +144,7 @@ def test_a_run_without_anything_to_ask_is_told(folder, old, new, words, apportio
 def test_ctrl_c_while_a_batch_is_handed_in_pays_nothing_twice(folder, apportion):
     with serving(BatchServer(answer=good, latency_s=0.5)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
-        command = [sys.executable, "-m", "apportion", "decompose", str(path), "--batch"]
+        command = [sys.executable, "-m", "apportion", "run", "--only", "decompose", str(path), "--batch"]
         process = subprocess.Popen(
             command,
             env=environment(),
@@ -160,7 +160,7 @@ def test_ctrl_c_while_a_batch_is_handed_in_pays_nothing_twice(folder, apportion)
         process.communicate()
         assert process.returncode == 130
         server.latency_s = 0.0
-        while (result := apportion("decompose", path, "--batch")).returncode == 3:
+        while (result := apportion("run", "--only", "decompose", path, "--batch")).returncode == 3:
             pass
     assert result.returncode == 0, result.stderr
     assert len(server.worked) == 5 and len(server.batches) == 1

@@ -55,24 +55,24 @@ def test_a_budget_ends_the_run_with_1_publishes_what_is_labelled_and_a_higher_on
     # One reply costs 0.081; the dearest that a request can be is a little more than 1 + its bytes / 1000.
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
-        small = apportion("decompose", path, "--budget", "0.5")
+        small = apportion("run", "--only", "decompose", path, "--budget", "0.5")
         assert (small.returncode, server.requests) == (1, [])
         assert "0 replies; the next request may cost up to $" in small.stdout
         assert not (folder / "run" / "rewards.parquet").exists()
         most_usd = float(re.search(r"may cost up to \$(\d+\.\d+)", small.stdout)[1])
-        stopped = apportion("decompose", path, "--budget", str(most_usd + 0.2))
+        stopped = apportion("run", "--only", "decompose", path, "--budget", str(most_usd + 0.2))
         received = len(server.requests)
         assert (stopped.returncode, 0 < received < 5) == (1, True), stopped.stdout
         assert "units of the stage 'judge' are left (s0" in stopped.stdout
         assert "Every reply received is kept. To go on, run the same command with a higher --budget" in stopped.stdout
-        assert f"next: apportion decompose {path} --budget USD" in stopped.stdout
+        assert f"next: apportion run {path} --only decompose --budget USD" in stopped.stdout
         labelled = set(pq.read_table(folder / "run" / "rewards.parquet").column("session_id").to_pylist())
         left = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
         assert {row["status"] for row in left} == {"stopped"}
         assert labelled and labelled | {row["session_id"] for row in left} == {f"s{n:02}" for n in range(6)}
-        allowed = apportion("decompose", path, "--budget", "1.0", "--allow-quarantine", "--json")
+        allowed = apportion("run", "--only", "decompose", path, "--budget", "1.0", "--allow-quarantine", "--json")
         assert allowed.returncode == 1 and "are left" in json.loads(allowed.stdout)["stopped"]
-        done = apportion("decompose", path, "--budget", "1000")
+        done = apportion("run", "--only", "decompose", path, "--budget", "1000")
     assert done.returncode == 0 and len(server.requests) == 5
     assert f"m: {5 - received} replies" in done.stdout
     assert pq.read_table(folder / "run" / "quarantine.parquet").num_rows == 0
@@ -81,14 +81,12 @@ def test_a_budget_ends_the_run_with_1_publishes_what_is_labelled_and_a_higher_on
 def test_every_command_that_may_ask_takes_a_budget_and_nothing_is_built_on_a_part(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
-        stopped = apportion("evaluate", path, "--budget", "3.8")
+        stopped = apportion("run", "--only", "evaluate", path, "--budget", "3.8")
     assert stopped.returncode == 1 and 0 < len(server.requests) < 5
-    assert f"next: apportion evaluate {path} --budget USD" in stopped.stdout
+    assert f"next: apportion run {path} --only evaluate --budget USD" in stopped.stdout
     assert "train-reward" not in stopped.stderr and (folder / "run" / "rewards.parquet").exists()
-    for command in ("run", "decompose", "train-reward", "evaluate", "align", "report"):
-        assert "--budget" in apportion(command, "--help").stdout
-    for command in ("split", "features", "describe", "embed", "demo"):
-        assert "--budget" not in apportion(command, "--help").stdout
+    assert "--budget" in apportion("run", "--help").stdout
+    assert "--budget" not in apportion("demo", "--help").stdout
 
 
 def test_an_orchestrators_task_fails_where_the_budget_stops_it(folder):

@@ -201,7 +201,7 @@ def test_of_many_sessions_three_are_examples_and_the_viewer_is_named_for_all() -
     assert page.count('<article class="session"') == 3
     assert len(page.encode()) < 200_000
     assert "3 of 84 sessions with rewards are shown" in " ".join(outline(page).text.split())
-    for command in ("apportion view RUN", "apportion bundle RUN OUT", "apportion patterns RUN"):
+    for command in ("apportion view RUN", "apportion view RUN --export OUT", "apportion patterns RUN"):
         assert f"<code>{command}</code>" in page
 
 
@@ -349,12 +349,12 @@ def test_no_figure_is_a_remainder_or_a_signed_zero(inputs: ReportInputs) -> None
 
 
 def test_a_run_without_an_evaluation_or_rewards_says_why(inputs: ReportInputs) -> None:
-    missing = {"evaluation": "left out: until = 'rewards'", "rewards": "failed: <no disk>"}
+    missing = {"evaluation": "left out: last_stage = 'rewards'", "rewards": "failed: <no disk>"}
     found = outline(
         render_report(replace(inputs, evaluation=None, rewards=None, missing=missing, unfinished={"align"}))
     )
     text = " ".join(found.text.split())
-    assert "No evaluation. left out: until = 'rewards'" in text and "No rewards. failed: <no disk>" in text
+    assert "No evaluation. left out: last_stage = 'rewards'" in text and "No rewards. failed: <no disk>" in text
     assert "evaluation" not in found.ids and "No session has rewards." in text and "Policy (up to a failure)" in text
     assert f"Rating {inputs.rating}" in text
 

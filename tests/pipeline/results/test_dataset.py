@@ -115,7 +115,11 @@ def test_a_second_export_leaves_equal_files_and_keeps_others(folder, capsys):
 @pytest.mark.parametrize(
     ("break_it", "more", "problem"),
     [
-        (lambda f: (f / "run/rewards.parquet").unlink(), (), r"the run has no rewards yet\. Run `apportion decompose"),
+        (
+            lambda f: (f / "run/rewards.parquet").unlink(),
+            (),
+            r"the run has no rewards yet\. Run `apportion run --only decompose",
+        ),
         (lambda f: (f / "run/splits.parquet").unlink(), (), "the run has no splits yet"),
         (lambda f: (f / "run/rewards.parquet").write_text("no"), (), "rewards.parquet: not a readable table"),
         (lambda f: shutil.copy(f / "run/splits.parquet", f / "run/rewards.parquet"), (), "not a readable table"),

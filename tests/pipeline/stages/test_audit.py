@@ -1,4 +1,4 @@
-"""`apportion decompose audit` against a real server on loopback."""
+"""`apportion run --only audit` against a real server on loopback."""
 
 import json
 import re
@@ -28,7 +28,7 @@ methods = {}
 base_url = "{}"
 model = "m"
 max_retries = 0
-attempts = 1
+max_reply_attempts = 1
 """
 ASKED = ("repeat", "paraphrase", "names", "planted-order", "planted-tags", "planted-json", "planted-reply")
 
@@ -59,7 +59,7 @@ def audit(folder, monkeypatch):
     here = partial(in_process, monkeypatch)
 
     def audit(server, *options, methods='["llm"]', way=here):
-        return way("decompose", "audit", config(folder, TEXT.format(methods, server.url)), *options)
+        return way("run", "--only", "audit", config(folder, TEXT.format(methods, server.url)), *options)
 
     return audit
 
@@ -118,7 +118,7 @@ def test_other_commands_do_not_audit_unasked_and_keep_what_was_audited(folder, a
         assert audit(server, "--sessions", "2").returncode == 0
         kept = (folder / "run" / "audit.md").read_bytes()
         asked = len(server.requests)
-        assert in_process(monkeypatch, "decompose", folder / "config.toml").returncode == 0
+        assert in_process(monkeypatch, "run", "--only", "decompose", folder / "config.toml").returncode == 0
         assert len(server.requests) <= asked + 4
     assert (folder / "run" / "audit.md").read_bytes() == kept
     assert (folder / "run" / "audit.parquet").exists()

@@ -34,7 +34,9 @@ def test_reactions_are_read_where_a_method_asks_for_them():
 def test_a_closed_fit_does_not_depend_on_the_reward_model_s_settings():
     fit, react = BY_NAME["fit"], BY_NAME["react"]
     one, two, three = (
-        Config.model_validate({"corpus": "c", "train_reward": {"epochs": e}, "decompose": {"reaction": {"late": late}}})
+        Config.model_validate(
+            {"corpus": "c", "train_reward": {"epochs": e}, "decompose": {"reaction": {"recency_weights": late}}}
+        )
         for e, late in ((1, [0.0]), (2, [0.0]), (2, [1.0]))
     )
     unit = Unit(None, "reaction", 0)

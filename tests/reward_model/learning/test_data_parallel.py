@@ -38,7 +38,7 @@ class Failing(TurnMSE):
 @pytest.mark.slow
 def test_two_processes_take_the_steps_of_one(bert: Path, tmp_path: Path) -> None:
     """Without dropout, whose random numbers differ; 10 dialogues in batches of 3 leave one process idle at the end."""
-    settings = settings_for(bert, dropout=0.0, batch=3, epochs=2, gradient_checkpointing=True)
+    settings = settings_for(bert, dropout=0.0, batch_size=3, epochs=2, gradient_checkpointing=True)
     alone, history = trained(settings)
     told: list[str] = []
     shared = settings.model_copy(update={"processes": 2})

@@ -96,7 +96,7 @@ class Scripted:
 
 
 def scripted(losses: tuple[float, ...], **changes: Any) -> tuple[tuple[EpochRow, ...], Scripted, RewardModel]:
-    settings = small(batch=30, **changes)
+    settings = small(batch_size=30, **changes)
     model, data = made(settings)
     objective = Scripted(losses, [], lambda: model)
     history = train(Training(model, objective, data, (range(20), [20]), settings, 0), ignore)

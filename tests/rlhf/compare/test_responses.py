@@ -91,7 +91,7 @@ def test_no_text_is_a_formula_in_a_spreadsheet_and_all_is_read_back(tmp_path):
 def test_files_that_cannot_be_read_are_named(tmp_path):
     with pytest.raises(InputError, match=r"must end in \.parquet, \.jsonl, \.csv"):
         read_rows(tmp_path / "x.txt", RESPONSES)
-    with pytest.raises(InputError, match=r"no such file\. Make one with `apportion generate"):
+    with pytest.raises(InputError, match=r"no such file\. Make one with `apportion policy generate"):
         read_rows(tmp_path / "x.csv", RESPONSES)
     (tmp_path / "x.csv").write_text("")
     with pytest.raises(InputError, match="the file is empty; a first row with 'session_id'"):

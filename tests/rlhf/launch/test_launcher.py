@@ -143,7 +143,7 @@ def test_processes_that_end_for_another_reason_are_told(tmp_path: Path, monkeypa
         told.append((done, total, text))
         jobs.append(len(list((tmp_path / "kept").glob("job-*"))))
 
-    with pytest.raises(UnitError, match=r"one of the processes ended \(exit code 1; boom\).*lower minibatch"):
+    with pytest.raises(UnitError, match=r"one of the processes ended \(exit code 1; boom\).*lower mini_batch_size"):
         launch.align_together(job(tmp_path, Path("/nowhere")), progress, ())
     assert told == [(1, 2, "a")]
     # The corpus' text lies where a finished run clears up, and nowhere else.
@@ -238,9 +238,12 @@ def test_what_shards_weights_is_asked_for_by_the_config(monkeypatch: pytest.Monk
     ("changes", "problem"),
     [
         ({}, "'tiny' is too small"),
-        ({"policy": "p", "reply_turns": 2}, "reply_turns: .* end at different times"),
-        ({"policy": "p", "batch": 6, "minibatch": 3}, "minibatch = 3: .* a multiple of the 2 processes"),
-        ({"policy": "p", "batch": 6, "minibatch": 4}, r"minibatch = 4: .* divide batch \(6\)"),
+        ({"policy": "p", "max_turns": 2}, "max_turns: .* end at different times"),
+        (
+            {"policy": "p", "batch_size": 6, "mini_batch_size": 3},
+            "mini_batch_size = 3: .* a multiple of the 2 processes",
+        ),
+        ({"policy": "p", "batch_size": 6, "mini_batch_size": 4}, r"mini_batch_size = 4: .* divide batch_size \(6\)"),
     ],
 )
 def test_settings_with_which_processes_would_wait_for_ever_are_refused(changes, problem: str) -> None:
@@ -249,5 +252,5 @@ def test_settings_with_which_processes_would_wait_for_ever_are_refused(changes, 
 
 
 def test_more_processes_than_replies_are_refused() -> None:
-    with pytest.raises(ValueError, match="processes 9 is more than batch 8"):
-        AlignSettings(batch=8, minibatch=8, processes=9)
+    with pytest.raises(ValueError, match="processes 9 is more than batch_size 8"):
+        AlignSettings(batch_size=8, mini_batch_size=8, processes=9)

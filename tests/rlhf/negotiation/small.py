@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from apportion.environments.negotiation.contexts import Context
-from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
+from apportion.environments.negotiation.vectorized import ParetoOptima, Pools, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import Dialogues
 from apportion.rlhf.negotiation.datasets import drawn_contexts
 from apportion.rlhf.negotiation.model.network import Weights, drawn_weights

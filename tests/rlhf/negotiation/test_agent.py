@@ -6,7 +6,7 @@ import pytest
 
 from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.game import Negotiation
-from apportion.environments.negotiation.vectorized.engine import Pools, VectorizedGames
+from apportion.environments.negotiation.vectorized import Pools, VectorizedGames
 from apportion.environments.run_episode import play as play_one
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.agent import CARD, WEIGHTS, LearnedNegotiator, agent_folder, write_agent

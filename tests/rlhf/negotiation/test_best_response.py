@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 
 from apportion.environments.negotiation.action_encoding import SPLIT_OF, SPLITS
 from apportion.environments.negotiation.contexts import Context
-from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
-from apportion.environments.negotiation.vectorized.scripts import Asker, seated
-from apportion.rlhf.negotiation.experts import ScriptPlayer
+from apportion.environments.negotiation.vectorized import ParetoOptima, Pools, ScriptPlayer, VectorizedGames
 from apportion.rlhf.negotiation.model.network import Weights, drawn_weights
 from apportion.rlhf.negotiation.model.player import NetworkPlayer
 from apportion.rlhf.negotiation.reinforce import Contexts, ReinforceTraining, Rewards
@@ -31,20 +29,21 @@ def best_response(context: Context, starter: int) -> int:
 
     def best(acts: tuple[int, ...]) -> int:
         games = VectorizedGames(pools, np.array([starter]))
-        bob = seated("conceding", games, 1)
-        assert isinstance(bob, Asker)
+        bob = ScriptPlayer("conceding")
+        bob.begin(games, 1)
         for act in acts:
             games.do(np.array([act]))
         while not games.over[0] and games.speakers[0] == 1:
-            games.do(bob.acts(np.array([0])))
+            games.do(bob.choose(games.legal(), np.zeros(1)))
         if games.over[0]:
             left = int(games.all_of_it[0] - bob.take()[0])
             return context.worth(0, SPLIT_OF[left])
-        bob.acts(np.array([0]))  # He has heard all now; what he will do hangs on no more than this.
-        parts = (games.lengths, games.standing, games.proposer, games.settled, bob._asked, bob._last)
-        place = tuple(int(part[0]) for part in parts)
+        said = tuple(int(act) for act in games.acts[0] if act >= 0)
+        asked = [act % SPLITS for act in said[starter != 1 :: 2] if act < 2 * SPLITS]
+        # What he will do hangs on no more than this.
+        parts = (games.lengths, games.standing, games.proposer, games.settled)
+        place = (*(int(part[0]) for part in parts), len(asked), asked[-1] if asked else -1)
         if place not in known:
-            said = tuple(int(act) for act in games.acts[0] if act >= 0)
             # To insist is to propose to this Bob, so that half of the acts need no trying.
             tried = (act for act in np.flatnonzero(games.legal()[0]) if not SPLITS <= act < 2 * SPLITS)
             known[place] = max(best((*said, int(act))) for act in tried)

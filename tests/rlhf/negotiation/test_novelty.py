@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from apportion.environments.negotiation.action_encoding import AGREE, DISAGREE, END, split_code
-from apportion.environments.negotiation.vectorized.engine import Pools, VectorizedGames
+from apportion.environments.negotiation.vectorized import Pools, VectorizedGames
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.novelty import GameLogprobs, likely, scores
 from tests.rlhf.negotiation.small import CONTEXT, weights

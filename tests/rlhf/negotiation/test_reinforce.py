@@ -3,12 +3,12 @@ import pytest
 import torch
 
 from apportion.environments.negotiation.action_encoding import AGREE, END, split_code
-from apportion.environments.negotiation.vectorized.engine import ParetoOptima, Pools, VectorizedGames
+from apportion.environments.negotiation.vectorized import ParetoOptima, Pools, ScriptPlayer, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import OTHERS, OWN
-from apportion.rlhf.negotiation.experts import ScriptPlayer
-from apportion.rlhf.negotiation.model.network import Weights, act_scores, acting, read
-from apportion.rlhf.negotiation.model.player import NetworkPlayer, masked
-from apportion.rlhf.negotiation.reinforce import Rewards, act_rewards, advantages, policy_loss, rewards_of
+from apportion.rlhf.negotiation.model.losses import policy_loss
+from apportion.rlhf.negotiation.model.network import Weights, act_logits, acting, encode, masked_logprobs
+from apportion.rlhf.negotiation.model.player import NetworkPlayer
+from apportion.rlhf.negotiation.reinforce import Rewards, act_returns, advantages, rewards_of
 from apportion.rlhf.negotiation.self_play import Played, play, seen
 from tests.rlhf.negotiation.small import CONTEXT, dialogue, weights
 
@@ -18,7 +18,7 @@ TEMPERATURE = 0.7
 
 def test_equation_2_by_hand() -> None:
     given = dialogue([FIRST, AGREE, END], [OWN, OTHERS, OWN])
-    paid = act_rewards(given, np.array([[4.0]]), 0.5)
+    paid = act_returns(given, np.array([[4.0]]), 0.5)
     assert paid.tolist() == [[[4.0 * 0.5**2, 0.0, 4.0]]]
     so_far = Rewards.none(1)
     first = advantages(np.array([[6.0]]), so_far, normalised=False)
@@ -64,14 +64,14 @@ def test_the_mean_gradient_equals_the_exact_one_of_an_enumerable_game() -> None:
     table = VectorizedGames(Pools.of([CONTEXT] * copies * games), np.zeros(copies * games, dtype=np.int64), 3)
     draws = np.random.default_rng(5).random((len(table), 3))
     alice = NetworkPlayer(many, TEMPERATURE)
-    played = play(table, copies, (alice, ScriptPlayer("fair")), draws, with_legal=True)
+    played = play(table, copies, (alice, ScriptPlayer("fair")), draws)
     dialogues = played.seen_by(0)
-    paid = act_rewards(dialogues, played.points[:, 0].reshape(copies, games).astype(np.float64), 1.0)
-    assert played.legal is not None
+    paid = act_returns(dialogues, played.points[:, 0].reshape(copies, games).astype(np.float64), 1.0)
+    legal = table.replayed(table.acts)[1].reshape(copies, games, 3, -1)
     names = [name for name in sorted(many) if acting(name)]
     for name in names:
         many[name].requires_grad_(True)
-    loss = policy_loss(many, dialogues, played.legal.reshape(copies, games, 3, -1), paid, TEMPERATURE)
+    loss = policy_loss(many, dialogues, legal, paid, TEMPERATURE)
     sampled = torch.autograd.grad(-loss.sum(), [many[name] for name in names])
     rng = torch.Generator().manual_seed(3)
     flat = torch.cat([one.flatten(1) for one in sampled], dim=1).double()
@@ -94,7 +94,7 @@ def _gradient_of_expected_points(model: Weights) -> Weights:
         after.do(np.full(253, first))
         bob = ScriptPlayer("fair")
         bob.begin(after, 1)
-        after.do(bob.choose(np.arange(253)[None], after.legal()[None], np.zeros((1, 253)))[0])
+        after.do(bob.choose(after.legal(), np.zeros(253)))
         chance = _likely(model, opening)[first].exp()
         lasts = _likely(model, after) if not after.over[0] else None
         legal = after.legal()[0]
@@ -116,6 +116,6 @@ def _gradient_of_expected_points(model: Weights) -> Weights:
 def _likely(model: Weights, games: VectorizedGames) -> torch.Tensor:
     """Log probabilities of the next act of the first game."""
     one = seen(games, 0).chosen(np.array([[0]]))
-    reading = read(model, one)
-    scores = act_scores(model, reading.table, reading.states[:, :, int(games.lengths[0])])
-    return masked(scores[0, 0], torch.from_numpy(games.legal()[0]), TEMPERATURE)
+    encoding = encode(model, one)
+    logits = act_logits(model, encoding.table, encoding.states)[0, 0, int(games.lengths[0])]
+    return masked_logprobs(logits, torch.from_numpy(games.legal()[0]), TEMPERATURE)

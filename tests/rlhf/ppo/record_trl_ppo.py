@@ -61,7 +61,7 @@ class Recorder:
 
     def __init__(self, trainer: PPOTrainer) -> None:
         self.found: dict[str, torch.Tensor] = {}
-        self.update, self.minibatch = 0, 0
+        self.update, self.mini_batch_size = 0, 0
         self.weights = {name: w for name, w in trainer.model.named_parameters() if w.requires_grad}
         self.inner = trainer.accelerator.backward
         trainer.accelerator.backward = self
@@ -69,17 +69,17 @@ class Recorder:
     def __call__(self, loss: torch.Tensor, **rest: Any) -> None:
         seen = sys._getframe(1).f_locals
         if seen["update"] != self.update:
-            self.update, self.minibatch = seen["update"], 0
+            self.update, self.mini_batch_size = seen["update"], 0
             for name in OF_UPDATE:
                 self.found[f"update{self.update}.{name}"] = seen[name].detach().clone()
             self.found[f"update{self.update}.lr"] = torch.tensor(seen["optimizer"].param_groups[0]["lr"])
-        place = f"update{self.update}.minibatch{self.minibatch}"
+        place = f"update{self.update}.mini_batch_size{self.mini_batch_size}"
         for name in OF_MINIBATCH:
             self.found[f"{place}.{name}"] = torch.as_tensor(seen[name]).detach().clone()
         self.inner(loss, **rest)
         for name, weight in self.weights.items():
             self.found[f"{place}.gradient.{name}"] = weight.grad.detach().clone()
-        self.minibatch += 1
+        self.mini_batch_size += 1
 
 
 def record(seed: int) -> dict[str, torch.Tensor]:

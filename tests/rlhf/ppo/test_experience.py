@@ -26,7 +26,12 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, 
 def test_every_response_comes_once_a_pass_whatever_the_sizes(lengths, minibatch, micro, buckets):
     made, size = rollout(lengths), min(minibatch, len(lengths))
     settings = SMALL.model_copy(
-        update={"batch": len(lengths), "minibatch": size, "micro_batch": micro, "length_buckets": buckets}
+        update={
+            "batch_size": len(lengths),
+            "mini_batch_size": size,
+            "micro_batch_size": micro,
+            "group_by_length": buckets,
+        }
     )
     parts = [part for rows in minibatches(made, settings) for part in micro_batches(made, rows, settings)]
     assert sorted(torch.cat(parts).tolist()) == list(range(len(lengths)))
@@ -35,7 +40,7 @@ def test_every_response_comes_once_a_pass_whatever_the_sizes(lengths, minibatch,
 
 def test_buckets_hold_responses_of_like_length():
     made = rollout([(1, 1), (5, 4), (1, 2), (4, 4), (1, 1), (5, 5)])
-    settings = SMALL.model_copy(update={"batch": 6, "minibatch": 3, "length_buckets": True})
+    settings = SMALL.model_copy(update={"batch_size": 6, "mini_batch_size": 3, "group_by_length": True})
     found = {frozenset(rows.tolist()) for rows in minibatches(made, settings)}
     assert found == {frozenset({0, 2, 4}), frozenset({1, 3, 5})}
 

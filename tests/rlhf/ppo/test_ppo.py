@@ -69,7 +69,7 @@ def test_without_divergence_cost_the_policy_learns_to_say_what_is_rewarded():
 
     size = TinySettings(hidden=64, layers=2, vocabulary=320, warmup_steps=60, warmup_batch=4)
     policy = build_tiny(chats(4), SMALL.model_copy(update={"tiny": size}), 3, Metrics())
-    ppo = trainer(reward, policy, kl_coefficient=0.0, batch=24, minibatch=12, lr_schedule="constant")
+    ppo = trainer(reward, policy, beta=0.0, batch_size=24, mini_batch_size=12, lr_schedule="constant")
     steps = [ppo.step(number) for number in range(1, 41)]
     first, last = (sum(step["reward"] for step in part) / 5 for part in (steps[:5], steps[-5:]))
     assert first < 0.2 and last > 0.5
@@ -83,7 +83,7 @@ def test_with_a_huge_divergence_cost_the_policy_stays():
 
     drift = {}
     for cost in (0.0, 100.0):
-        ppo = trainer(reward, kl_coefficient=cost, batch=24, minibatch=24, lr=5e-3, lr_schedule="constant")
+        ppo = trainer(reward, beta=cost, batch_size=24, mini_batch_size=24, lr=5e-3, lr_schedule="constant")
         drift[cost] = [ppo.step(number)["kl"] for number in range(1, 13)][-1]
     assert abs(drift[100.0]) < 0.1 * drift[0.0]
 
@@ -153,8 +153,8 @@ def test_scores_are_clipped_after_they_are_normalised(monkeypatch):
 
 
 def test_the_adaptive_weight_is_told_and_moves():
-    ppo = trainer(no_reward, kl_controller="adaptive", kl_target=5.0, kl_horizon=8, kl_coefficient=0.5)
-    assert [ppo.step(number)["kl_coefficient"] for number in (1, 2)] == [0.5, pytest.approx(0.5 * (1 - 0.2 * 4 / 8))]
+    ppo = trainer(no_reward, kl_controller="adaptive", kl_target=5.0, kl_horizon=8, beta=0.5)
+    assert [ppo.step(number)["beta"] for number in (1, 2)] == [0.5, pytest.approx(0.5 * (1 - 0.2 * 4 / 8))]
 
 
 def test_gamed_rewards_stop_the_run_with_the_reason():
@@ -162,7 +162,7 @@ def test_gamed_rewards_stop_the_run_with_the_reason():
     ppo = trainer(by_length, alarms=AlarmSettings(max_kl=1e-6, patience=2), steps=9, lr_schedule="constant")
     with pytest.raises(UnitError, match=r"PPO step \d: stopped, the policy games its reward. KL blow-up: ") as told:
         ppo.run(history, quiet)
-    assert "Raise kl_coefficient (now 0.3), lower lr (now 0.005)" in str(told.value)
+    assert "Raise beta (now 0.3), lower lr (now 0.005)" in str(told.value)
     assert len([row for row in history.table().to_pylist() if row["metric"] == "kl"]) < 9
 
 

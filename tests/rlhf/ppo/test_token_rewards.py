@@ -34,7 +34,7 @@ def test_each_turn_is_paid_at_its_own_end():
 
 
 def test_or_all_of_a_response_at_its_end():
-    found = token_rewards([1.0, 2.0, 4.0], torch.zeros(2, 4), TURNS, 0.0, reward_at="response")
+    found = token_rewards([1.0, 2.0, 4.0], torch.zeros(2, 4), TURNS, 0.0, reward_placement="response")
     assert found.tolist() == [[0.0, 0.0, 0.0, 3.0], [0.0, 4.0, 0.0, 0.0]]
 
 

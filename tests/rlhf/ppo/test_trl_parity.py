@@ -122,7 +122,7 @@ def check_replay(recording: Recording, actor: SeparateCritic, optimizer: torch.o
     white = whiten(advantages, mask) * ((count - 1) / count) ** 0.5
     torch.testing.assert_close(white[mask], seen["advantages"][mask], **CLOSE)
 
-    minibatches = sorted({name.split(".")[0] for name in seen if name.startswith("minibatch")})
+    minibatches = sorted({name.split(".")[0] for name in seen if name.startswith("mini_batch_size")})
     assert len(minibatches) == ppo["num_ppo_epochs"] * ppo["num_mini_batches"]
     for place in minibatches:
         recorded = recording.part(f"{update}{place}.")

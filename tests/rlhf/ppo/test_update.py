@@ -37,7 +37,13 @@ def updated(seed: int = 0, **changes) -> list[torch.Tensor]:
     policy = small_policy()
     torch.manual_seed(0)
     settings = SMALL.model_copy(
-        update={"lora": LoraSettings(r=4, alpha=8, dropout=0.0), "lr": 5e-3, "batch": 8, "minibatch": 8, **changes}
+        update={
+            "lora": LoraSettings(r=4, alpha=8, dropout=0.0),
+            "lr": 5e-3,
+            "batch_size": 8,
+            "mini_batch_size": 8,
+            **changes,
+        }
     )
     ppo = PPO(policy, attach_adapter(policy.model, settings.lora), contexts(policy), by_length, settings)
     torch.manual_seed(seed)
@@ -45,7 +51,7 @@ def updated(seed: int = 0, **changes) -> list[torch.Tensor]:
     return [weight.detach().clone() for weight in ppo.update.trained]
 
 
-SAVERS = [{"micro_batch": 3}, {"gradient_checkpointing": True}, {"length_buckets": True}]
+SAVERS = [{"micro_batch_size": 3}, {"gradient_checkpointing": True}, {"group_by_length": True}]
 
 
 @pytest.mark.parametrize("saver", SAVERS, ids=lambda saver: next(iter(saver)))
@@ -62,7 +68,7 @@ def test_checkpointing_is_on_where_it_is_asked_for():
     assert trainer(by_length, gradient_checkpointing=True).actor.model.get_base_model().is_gradient_checkpointing
 
 
-WAYS = [{}, {"micro_batch": 1}, {"gradient_checkpointing": True}, {"length_buckets": True}, {"reply_turns": 2}]
+WAYS = [{}, {"micro_batch_size": 1}, {"gradient_checkpointing": True}, {"group_by_length": True}, {"max_turns": 2}]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -78,16 +84,16 @@ def test_before_any_update_no_token_leaves_the_clip_range(way):
         if "lora_B" in name:
             torch.nn.init.normal_(weight, std=0.3)
     partner = RecordedPartner(chats(4), no_history)
-    ppo = PPO(policy, model, contexts(policy), by_length, settings, partner if settings.reply_turns > 1 else None)
+    ppo = PPO(policy, model, contexts(policy), by_length, settings, partner if settings.max_turns > 1 else None)
     measured = ppo.step(1)
     assert measured["updates"] == 4 and measured["kl"] != 0.0
     assert measured["clip_fraction"] == 0.0 and measured["sampled_kl"] < 1e-9
 
 
 def test_updates_end_early_where_the_policy_has_moved_far():
-    metrics = trainer(by_length, target_kl=1e-9, inner_epochs=5).step(1)
+    metrics = trainer(by_length, target_kl=1e-9, ppo_epochs=5).step(1)
     assert metrics["updates"] < 10 and metrics["sampled_kl"] > 0
-    far = trainer(by_length, target_kl=1e9, inner_epochs=5).step(1)
+    far = trainer(by_length, target_kl=1e9, ppo_epochs=5).step(1)
     assert far["updates"] == 10
     assert "updates" not in trainer(by_length).step(1)
 

@@ -123,9 +123,11 @@ def test_a_reply_that_cannot_be_used_is_told(text, mistake):
 def test_no_usable_reply_stops_with_what_was_said(tmp_path):
     talk = episode("talk", TALK)
     with serving(OpenAIServer(answer=lambda body: completion("so be it"))) as server:
-        chosen = settings(server, attempts=2)
+        chosen = settings(server, max_reply_attempts=2)
         partner = LanguageModelPartner([talk], three, asker_of(chosen, Asking()), chosen)
-        with pytest.raises(UnitError, match=r"partner in session talk, turn 1.*partner_settings\.attempts.*'so be it'"):
+        with pytest.raises(
+            UnitError, match=r"partner in session talk, turn 1.*partner_settings\.max_reply_attempts.*'so be it'"
+        ):
             partner.answer(context_of(talk), ["x"])
         partner.close()
         assert len(server.requests) == 2
@@ -171,7 +173,7 @@ def test_what_decides_its_answers_is_its_identity_and_where_it_is_is_not(tmp_pat
 
 def job(out, url, cache, checkpoints=None, **changes):
     by = {"partner": "language-model", "partner_settings": {"model": "m", "base_url": url, "max_retries": 0}}
-    chosen = SMALL.model_validate({**SMALL.model_dump(), **by, "reply_turns": 3, "max_context_tokens": 160, **changes})
+    chosen = SMALL.model_validate({**SMALL.model_dump(), **by, "max_turns": 3, "max_context_tokens": 160, **changes})
     asking = Asking(cache=cache)
     return Job(chats(4), SPLITS, None, chosen, 0, out, checkpoints, asking=asking)
 
@@ -197,7 +199,7 @@ def aligned(tell: Tell, url: str, cache: Path, out: Path, kept: Path, changes: d
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
-    [{"algorithm": "ppo"}, {"algorithm": "grpo", "group": 2}],
+    [{"algorithm": "ppo"}, {"algorithm": "grpo", "num_generations": 2}],
     ids=lambda changes: changes["algorithm"],
 )
 def test_a_killed_training_goes_on_to_the_policy_of_the_undisturbed_one(tmp_path, changes):

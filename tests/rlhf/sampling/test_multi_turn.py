@@ -24,7 +24,7 @@ class Echo:
 def sampled(turns: int, **changes):
     policy = small_policy()
     model = attach_adapter(policy.model, LoraSettings(r=2, alpha=4))
-    settings = SMALL.model_copy(update={"reply_turns": turns, "temperature": 1.5, **changes})
+    settings = SMALL.model_copy(update={"max_turns": turns, "temperature": 1.5, **changes})
     torch.manual_seed(1)
     some = contexts(policy)[:4]
     return policy, some, sample_dialogues(policy, model, some, Echo(), settings)
@@ -82,5 +82,5 @@ def test_a_template_without_an_end_mark_is_refused():
     policy.tokenizer.chat_template = (
         "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}{% endfor %}"
     )
-    with pytest.raises(InputError, match=r"does not end an assistant's turn with an end mark.*reply_turns = 1"):
+    with pytest.raises(InputError, match=r"does not end an assistant's turn with an end mark.*max_turns = 1"):
         interjection(policy, "no")

@@ -50,7 +50,7 @@ def test_the_same_seed_says_the_same_and_nothing_outside_is_drawn():
     assert partner(seed=1).answer_all(heard) != first
     greedy = partner(greedy=True).answer_all(heard)
     assert partner(seed=1, greedy=True).answer_all(heard) == greedy
-    assert len(partner(batch=1).answer_all(heard)) == len(heard)
+    assert len(partner(batch_size=1).answer_all(heard)) == len(heard)
 
 
 def test_a_dialogue_that_it_cannot_read_is_told():
@@ -79,7 +79,7 @@ def talking(folder, **changes):
     other.model.save_pretrained(folder / "other")
     other.tokenizer.save_pretrained(folder / "other")
     own = {"policy": str(folder / "other"), "max_new_tokens": 4, "max_context_tokens": 100}
-    by = {"partner": "policy", "partner_settings": own, "reply_turns": 2, "max_context_tokens": 120}
+    by = {"partner": "policy", "partner_settings": own, "max_turns": 2, "max_context_tokens": 120}
     return SMALL.model_validate({**SMALL.model_dump(), **by, **changes})
 
 

@@ -20,7 +20,14 @@ from tests.rlhf.saved import save_aligned
 from tests.rlhf.test_alignment import SPLITS, by_length
 from tests.rlhf.toy import SMALL, Scored, chats
 
-LIVE = {"algorithm": "grpo", "environment": "sotopia", "group": 2, "batch": 4, "minibatch": 4, "steps": 1}
+LIVE = {
+    "algorithm": "grpo",
+    "environment": "sotopia",
+    "num_generations": 2,
+    "batch_size": 4,
+    "mini_batch_size": 4,
+    "steps": 1,
+}
 SHORT = {"scenarios": ["used_bicycle"], "pairs": 1, "most_acts": 4}
 
 
@@ -76,7 +83,7 @@ def test_what_there_is_not_is_told_when_it_is_played(tmp_path):
     ("values", "told"),
     [
         ({"algorithm": "ppo"}, "environment = 'sotopia' is for grpo, not for ppo"),
-        ({"reply_turns": 2}, "reply_turns and environment = 'sotopia'.*take out reply_turns"),
+        ({"max_turns": 2}, "max_turns and environment = 'sotopia'.*take out max_turns"),
         ({"prompts": "p.jsonl"}, "take out prompts"),
         ({"environment": "sotopai"}, "no environment 'sotopai'; did you mean 'sotopia'"),
         ({"environment": None, "environment_settings": SHORT}, "environment_settings are given, and no environment"),
@@ -118,7 +125,7 @@ def test_files_are_found_from_the_configuration_and_shown_by_their_names(tmp_pat
     assert shown(found)["environment_settings"] == {"tasks": "t.toml", "other": "policy@mine"}
     assert found_from(made(), tmp_path) == made() and "environment_settings" not in shown(made())
     asked = consented(made(environment_settings={"other": "base", "llm": {"model": "m"}}), "host")
-    assert asked.environment_settings["llm"] == {"model": "m", "send_to": "host"}
+    assert asked.environment_settings["llm"] == {"model": "m", "allow_host": "host"}
     assert consented(made(), "host") == made() == consented(made(), None)
 
 

@@ -187,14 +187,14 @@ def test_an_output_that_is_a_file_is_told(tmp_path):
 
 def test_the_defaults_are_the_papers():
     settings = RefineSettings(instances=("turns.jsonl",)).align_settings(Path("turns.jsonl"), 1)
-    assert (settings.algorithm, settings.group, settings.clip) == ("grpo", 8, 0.2)
+    assert (settings.algorithm, settings.num_generations, settings.clip) == ("grpo", 8, 0.2)
     assert (settings.learning_rate, settings.divergence_weight, settings.lora.r) == (1e-6, 0.04, 16)
-    assert settings.policy == "Qwen/Qwen2.5-7B-Instruct" and not settings.score_norm and settings.inner_epochs == 1
+    assert settings.policy == "Qwen/Qwen2.5-7B-Instruct" and not settings.score_norm and settings.ppo_epochs == 1
     assert RefineSettings(instances=("turns.jsonl",)).epochs == 3
 
 
 def trained_by_command(tell: Tell, config: Path) -> None:
-    main(["refine", "train", str(config)])
+    main(["train", "refiner", str(config)])
 
 
 @pytest.mark.slow

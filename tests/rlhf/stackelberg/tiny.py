@@ -21,10 +21,10 @@ held_out = 0.25
 model = "measurer"
 [align]
 policy = "tiny"
-batch = 8
-minibatch = 8
-micro_batch = 8
-group = 4
+batch_size = 8
+mini_batch_size = 8
+micro_batch_size = 8
+num_generations = 4
 max_context_tokens = 320
 max_new_tokens = 8
 lora = {{r = 4, alpha = 8, targets = ["q_proj", "v_proj"]}}

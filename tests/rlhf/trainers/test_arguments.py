@@ -10,12 +10,12 @@ from apportion.rlhf.training.run import Run
 
 
 def settings(**values) -> AlignSettings:
-    return AlignSettings.model_validate({"algorithm": "grpo", "group": 4, **values})
+    return AlignSettings.model_validate({"algorithm": "grpo", "num_generations": 4, **values})
 
 
 @pytest.mark.parametrize("algorithm", ["grpo", "rloo"])
 def test_a_step_is_one_batch_of_replies_and_all_updates_from_it(tmp_path, algorithm):
-    chosen = settings(algorithm=algorithm, steps=5, batch=24, minibatch=12, micro_batch=3, inner_epochs=2)
+    chosen = settings(algorithm=algorithm, steps=5, batch_size=24, mini_batch_size=12, micro_batch_size=3, ppo_epochs=2)
     found = group_arguments(Run(chosen, 7), tmp_path)
     assert updates_a_step(chosen) == 4 and found.max_steps == 20
     assert found.per_device_train_batch_size * found.gradient_accumulation_steps == 12
@@ -30,7 +30,7 @@ def test_the_papers_settings_reach_the_trainer(tmp_path):
     chosen = AlignSettings.model_validate({"preset": "paper", "algorithm": "grpo"})
     found = group_arguments(Run(chosen, 0), tmp_path)
     assert (found.generation_batch_size, found.epsilon, found.beta, found.learning_rate) == (24, 0.2, 0.2, 1.4e-5)
-    assert PAPER.batch % PAPER.group == 0
+    assert PAPER.batch_size % PAPER.num_generations == 0
 
 
 @pytest.mark.parametrize(
@@ -65,19 +65,19 @@ def test_generation_by_vllm_is_handed_on(tmp_path):
 
 
 def test_a_supervised_step_is_one_update_and_is_saved_where_a_killed_run_can_go_on(tmp_path):
-    chosen = settings(algorithm="sft", steps=5, batch=12, minibatch=6)
+    chosen = settings(algorithm="sft", steps=5, batch_size=12, mini_batch_size=6)
     found = supervised_arguments(Run(chosen, 0, checkpoints=tmp_path), tmp_path)
     assert (found.max_steps, found.per_device_train_batch_size, found.gradient_accumulation_steps) == (5, 6, 2)
     assert found.save_strategy.value == "steps" and found.save_steps == 1
 
 
 def test_processes_take_equal_parts_of_every_update(tmp_path):
-    chosen = settings(batch=24, minibatch=12, micro_batch=2, processes=3, inner_epochs=2, steps=5)
+    chosen = settings(batch_size=24, mini_batch_size=12, micro_batch_size=2, processes=3, ppo_epochs=2, steps=5)
     found = group_arguments(Run(chosen, 0), tmp_path)
     assert (found.per_device_train_batch_size, found.gradient_accumulation_steps) == (2, 2)
     # There is but one process here, so it is told one's part of the batch.
     assert (found.steps_per_generation, found.generation_batch_size) == (4, 8) and found.max_steps == 20
-    taught = supervised_arguments(Run(settings(algorithm="sft", batch=24, processes=3), 0), tmp_path)
+    taught = supervised_arguments(Run(settings(algorithm="sft", batch_size=24, processes=3), 0), tmp_path)
     assert (taught.per_device_train_batch_size, taught.gradient_accumulation_steps) == (8, 1)
 
 

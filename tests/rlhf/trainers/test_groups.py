@@ -25,15 +25,15 @@ from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, episode, no_
 
 TENSORS = tensor_files(1)
 METRICS = {"reward", "kl", "response_tokens", "entropy", "repetition", "sameness", "policy_loss", "clip_fraction"}
-GROUPS = {"group": 2, "batch": 4, "minibatch": 4, "lr": 0.01}
+GROUPS = {"num_generations": 2, "batch_size": 4, "mini_batch_size": 4, "lr": 0.01}
 WAYS = {
     "grpo": {"algorithm": "grpo", **GROUPS},
     "grpo, several turns": {
         "algorithm": "grpo",
         **GROUPS,
-        "reply_turns": 2,
+        "max_turns": 2,
         "max_context_tokens": 90,
-        "micro_batch": 2,
+        "micro_batch_size": 2,
     },
     "grpo, live": {
         "algorithm": "grpo",
@@ -42,7 +42,7 @@ WAYS = {
         "environment_settings": {"scenarios": ["used_bicycle"], "pairs": 1, "most_acts": 4},
         "max_context_tokens": 1500,
     },
-    "rloo": {"algorithm": "rloo", **GROUPS, "kl_coefficient": 0.5},
+    "rloo": {"algorithm": "rloo", **GROUPS, "beta": 0.5},
     "sft": {"algorithm": "sft", **GROUPS},
 }
 
@@ -98,9 +98,17 @@ def test_a_run_gives_the_same_as_ppo_curves_samples_policy_and_card(tmp_path, al
 def test_before_any_update_no_token_leaves_the_clip_range(way, saver):
     policy = dropping_policy()
     lora = SMALL.lora.model_copy(update={"dropout": 0.5})
-    still = {"lr": 1e-30, "steps": 1, "inner_epochs": 2, "minibatch": 2, "micro_batch": 1, "clip": 1e-3, "lora": lora}
+    still = {
+        "lr": 1e-30,
+        "steps": 1,
+        "ppo_epochs": 2,
+        "mini_batch_size": 2,
+        "micro_batch_size": 1,
+        "clip": 1e-3,
+        "lora": lora,
+    }
     settings = SMALL.model_copy(update={**WAYS[way], **still, **saver})
-    partner = RecordedPartner(chats(4), no_history) if settings.reply_turns > 1 else None
+    partner = RecordedPartner(chats(4), no_history) if settings.max_turns > 1 else None
     measured = Metrics()
     train_groups(policy, contexts(policy), by_length, Run(settings, 0, measured), partner)
     assert measured.at(1)["clip_fraction"] == 0.0
@@ -161,7 +169,7 @@ def several_turns(monkeypatch, reward, **changes):
     policy = small_policy()
     asked = [one for one in contexts(policy) if one.turn == 1][:2]
     partner = RecordedPartner(chats(4), no_history)
-    return assembled(monkeypatch, reward, partner, asked, reply_turns=2, max_context_tokens=90, **changes)
+    return assembled(monkeypatch, reward, partner, asked, max_turns=2, max_context_tokens=90, **changes)
 
 
 SCORED = [1.0, 3.0, 2.0, 0.0, 5.0, 5.0, 5.0, 1.0]
@@ -189,7 +197,7 @@ def test_each_token_of_a_turn_gets_its_turns_advantage(monkeypatch):
 def test_the_loss_weighs_each_token_by_its_turns_advantage(monkeypatch):
     """TRL's loss with our (B, T) advantages, against the same sum by hand: at the first update all ratios are 1."""
     trainer = several_turns(
-        monkeypatch, lambda contexts, histories, replies: SCORED[: len(replies)], score_norm=False, kl_coefficient=0.0
+        monkeypatch, lambda contexts, histories, replies: SCORED[: len(replies)], score_norm=False, beta=0.0
     )
     output = sampled(trainer)
     trainer.current_gradient_accumulation_steps = 1
@@ -202,7 +210,7 @@ def test_the_loss_weighs_each_token_by_its_turns_advantage(monkeypatch):
 
 
 def test_paid_at_the_end_a_response_of_several_turns_has_one_advantage(monkeypatch):
-    trainer = several_turns(monkeypatch, lambda *asked: SCORED[: len(asked[-1])], reward_at="response")
+    trainer = several_turns(monkeypatch, lambda *asked: SCORED[: len(asked[-1])], reward_placement="response")
     assert sampled(trainer)["advantages"].shape == (4,)
 
 

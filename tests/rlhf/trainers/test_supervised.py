@@ -14,7 +14,7 @@ from apportion.rlhf.training.run import Run
 from tests.rlhf.test_alignment import run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, small_policy
 
-SFT = SMALL.model_copy(update={"algorithm": "sft", "batch": 4, "minibatch": 4, "lr": 0.02})
+SFT = SMALL.model_copy(update={"algorithm": "sft", "batch_size": 4, "mini_batch_size": 4, "lr": 0.02})
 
 
 def made(policy, lines, max_new_tokens=20):
@@ -78,7 +78,7 @@ def test_a_template_that_rewrites_answered_prompts_is_refused():
 def test_the_loss_is_of_the_targets_tokens_alone_and_falls():
     policy = small_policy()
     examples = supervised_examples(policy, contexts(policy), chats(4), SFT.max_new_tokens)
-    settings = SFT.model_copy(update={"steps": 30, "batch": len(examples), "minibatch": len(examples) // 2})
+    settings = SFT.model_copy(update={"steps": 30, "batch_size": len(examples), "mini_batch_size": len(examples) // 2})
     settings = settings.model_copy(update={"lora": SFT.lora.model_copy(update={"dropout": 0.0})})
     with torch.no_grad():
         losses, entropies = [], []
@@ -120,7 +120,7 @@ def test_epochs_are_as_many_steps_as_the_turns_with_words_fill():
     chats_of = chats(3)
     policy = small_policy()
     asked = contexts(policy, 3)
-    sft = SMALL.model_copy(update={"algorithm": "sft", "epochs": 3, "batch": 4})
+    sft = SMALL.model_copy(update={"algorithm": "sft", "epochs": 3, "batch_size": 4})
     # Nine turns, three passes of 27: seven batches of four.
     assert len(asked) == 9 and in_steps(sft, asked, chats_of).steps == 7
     silent = [
@@ -133,7 +133,7 @@ def test_epochs_are_as_many_steps_as_the_turns_with_words_fill():
 
 
 def test_a_run_of_epochs_measures_and_tells_all_of_its_steps(tmp_path):
-    history, _ = run(tmp_path, algorithm="sft", epochs=2, batch=4, minibatch=4)
+    history, _ = run(tmp_path, algorithm="sft", epochs=2, batch_size=4, mini_batch_size=4)
     steps = {row["step"] for row in history.to_pylist() if row["metric"] == "loss"}
     assert steps == set(range(1, max(steps) + 1)) and len(steps) > SMALL.steps
     assert f"last step ({max(steps)})" in (tmp_path / "README.md").read_text()

@@ -31,14 +31,14 @@ from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 from tests.rlhf.trainer_processes_run import WAYS, run
 from tests.rlhf.trainers.test_groups import METRICS, Stop, stop_after
 
-GROUPS = {"algorithm": "grpo", "group": 2, "batch": 4, "minibatch": 4, "lr": 0.01}
+GROUPS = {"algorithm": "grpo", "num_generations": 2, "batch_size": 4, "mini_batch_size": 4, "lr": 0.01}
 TOGETHER = {
     "grpo": GROUPS,
     # Groups of three: one lies across both processes.
     "grpo, several turns": {
-        **GROUPS, "reply_turns": 2, "max_context_tokens": 90, "batch": 6, "minibatch": 6, "group": 3,
+        **GROUPS, "max_turns": 2, "max_context_tokens": 90, "batch_size": 6, "mini_batch_size": 6, "num_generations": 3,
     },
-    "rloo": {**GROUPS, "algorithm": "rloo", "kl_coefficient": 0.5},
+    "rloo": {**GROUPS, "algorithm": "rloo", "beta": 0.5},
     "sft": {**GROUPS, "algorithm": "sft"},
 }  # fmt: skip
 
@@ -114,9 +114,9 @@ def test_accelerate_is_told_nothing_of_fsdp(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_of_sharded_weights_only_ppo_has_to_be_told_of_its_minibatch() -> None:
     # sft does not read it.
-    taught = SMALL.model_copy(update={"algorithm": "sft", "policy": "p", "minibatch": 3, "micro_batch": 1})
+    taught = SMALL.model_copy(update={"algorithm": "sft", "policy": "p", "mini_batch_size": 3, "micro_batch_size": 1})
     sharding.check_sharding(taught, 2)
-    with pytest.raises(InputError, match=r"minibatch = 3"):
+    with pytest.raises(InputError, match=r"mini_batch_size = 3"):
         sharding.check_sharding(taught.model_copy(update={"algorithm": "ppo"}), 2)
 
 

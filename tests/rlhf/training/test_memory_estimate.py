@@ -15,9 +15,9 @@ from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.settings import PAPER, AlignSettings
 from apportion.rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, MINILM, Shape, estimate, table
 
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "align.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "alignment.md"
 MARGIN = 0.2
-"""What docs/align.md says that the estimate may be off by."""
+"""What docs/evidence/alignment.md says that the estimate may be off by."""
 
 # A policy of 8 million weights, so that tensors rather than libraries are what the process holds.
 SCRIPT = """
@@ -48,7 +48,7 @@ def train(policy, settings, contexts):
         ppo.step(step)
 
 settings = AlignSettings(
-    policy="random", batch=32, minibatch=32, inner_epochs=1, max_context_tokens=96, max_new_tokens=16,
+    policy="random", batch_size=32, mini_batch_size=32, ppo_epochs=1, max_context_tokens=96, max_new_tokens=16,
     lora=LoraSettings(r=8, alpha=16), gradient_checkpointing=sys.argv[1] == "checkpointing",
 )
 contexts = [DialogueContext("s", i, (), (1, *range(3, 98)), "") for i in range(32)]
@@ -118,7 +118,12 @@ def test_llama_2_7b_has_the_papers_numbers() -> None:
 def test_what_saves_memory_lowers_the_estimate() -> None:
     plain = PAPER.model_copy(update={"device": "cuda", "dtype": "bfloat16", "gradient_checkpointing": False})
     peak = estimate(LLAMA_2_7B, plain).peak
-    for saver in ({"gradient_checkpointing": True}, {"micro_batch": 4}, {"processes": 4}, {"max_context_tokens": 64}):
+    for saver in (
+        {"gradient_checkpointing": True},
+        {"micro_batch_size": 4},
+        {"processes": 4},
+        {"max_context_tokens": 64},
+    ):
         assert estimate(LLAMA_2_7B, plain.model_copy(update=saver)).peak < peak, saver
     whole = plain.model_copy(update={"processes": 4})
     sharded = whole.model_copy(update={"accelerate": "fsdp"})

@@ -22,7 +22,7 @@ DEMO = Corpus.open(Path(__file__).resolve().parents[3] / "demo" / "corpus")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A study of contexts of the demo corpus, windows of seven turns, as `apportion generate` makes them."""
+    """A study of contexts of the demo corpus, windows of seven turns, as `apportion policy generate` makes them."""
     rows = []
     for session_id in DEMO.session_ids()[:4]:
         episode = DEMO.session(session_id).episodes(DEMO.rating_names()[0])[0]

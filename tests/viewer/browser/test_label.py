@@ -1,4 +1,4 @@
-"""Labels in a real browser: by mouse and by keys, by two people at once, and found again in `apportion evaluate`."""
+"""Labels in a real browser: by mouse and by keys, by two people at once, and found again in the evaluation."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def test_turns_that_are_labelled_in_the_viewer_are_found_in_evaluate(labelled, p
         page.get_by_role("link", name="Next session").click()
     overlay = overlay_beside(tmp_path / "run")
     assert len(Overlay(overlay).labels().standing) == 9
-    merged = in_process(monkeypatch, "labels", "merge", overlay, tmp_path / "corpus", tmp_path / "labelled")
+    merged = in_process(monkeypatch, "label", "merge", overlay, tmp_path / "corpus", tmp_path / "labelled")
     assert merged.returncode == 0 and "9 labels by 1 annotators (Eve)" in merged.stdout
     labels = Corpus.open(tmp_path / "labelled").turn_labels.to_pylist()
     assert len([row for row in labels if row["annotator"] == "Eve"]) == 9
     (tmp_path / "tiny").mkdir()
     backbone = save_tiny(tmp_path / "tiny")
     text = EVALUATED.format(corpus="labelled", backbone=backbone)
-    done = in_process(monkeypatch, "evaluate", config(tmp_path, text), "--json")
+    done = in_process(monkeypatch, "run", "--only", "evaluate", config(tmp_path, text), "--json")
     assert done.returncode == 0, done.stderr
     evaluation = json.loads((tmp_path / "run/evaluation.json").read_text())
     counted = json.dumps(evaluation)

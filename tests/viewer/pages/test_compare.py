@@ -178,7 +178,7 @@ def test_another_corpus_s_run_and_a_file_that_is_gone_are_refused(viewed_run, tm
     (other.folder / "run.json").write_text(json.dumps(record))
     with pytest.raises(InputError, match="a run of other utterances than"):
         beside(place, None, other)
-    with pytest.raises(InputError, match=r"no such file. Make one with `apportion generate`"):
+    with pytest.raises(InputError, match=r"no such file. Make one with `apportion policy generate`"):
         beside(place, None, None, tmp_path / "gone.parquet")
     with pytest.raises(InputError, match="a folder, and labels are kept in a file"):
         beside(place, tmp_path)

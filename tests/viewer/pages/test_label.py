@@ -89,7 +89,7 @@ def test_where_labels_are_kept_can_be_typed_as_it_is_shown(viewed_run, tmp_path)
     place = open_place(viewed_run)
     with served(viewed_run, around=beside(place, tmp_path / "two words & more.jsonl")) as running:
         page = html.unescape(ask(running, "label")[1])
-    command = re.search("apportion labels merge (.*) CORPUS LABELLED", page)[1]
+    command = re.search("apportion label merge (.*) CORPUS LABELLED", page)[1]
     assert shlex.split(command) == [str(tmp_path / "two words & more.jsonl")]
 
 

@@ -47,7 +47,9 @@ def test_it_may_load_its_own_style_sheet_and_nothing_else(reported):
 
 def test_a_run_without_a_report_offers_none(server):
     answer = ask(server, "report")
-    assert answer.status == 404 and "This run has no report. Make one with `apportion report`." in answer.text
+    assert (
+        answer.status == 404 and "This run has no report. Make one with `apportion run --only report`." in answer.text
+    )
     assert ">Report</a>" not in ask(server).text
 
 

@@ -81,7 +81,7 @@ def test_a_study_changed_under_its_annotators_is_told_without_a_path_and_readers
 
 
 def played(folder):
-    """Dialogues of simulated agents, whose names are in the ids of their sessions, as `apportion simulate` writes."""
+    """Dialogues of simulated agents, whose names are in the ids of their sessions."""
     rows, agents = CorpusRows(), POLICIES[:2]
     for number in range(8):
         name = f"{agents[number % 2]}-game-{number}"

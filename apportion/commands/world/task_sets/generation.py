@@ -1,4 +1,4 @@
-"""`apportion tasks sotopia generate` and `accept`: new tasks by a language model, and what a person keeps of them."""
+"""`apportion world tasks sotopia generate` and `accept`: new tasks by a language model, accepted by a person."""
 
 from __future__ import annotations
 
@@ -126,7 +126,9 @@ def _tell(generated: Generated, out: Path, as_json: bool) -> None:
     for one in generated.failed:
         click.echo(f"left out: {one.origin}: {one.cause}")
     click.echo(f"{out}: {len(generated.candidates)} candidates, {clean} of which keep every rule")
-    click.echo(f'next: decide in {out} (accept = "yes" or "no"), then apportion tasks sotopia accept {out} --out FILE')
+    click.echo(
+        f'next: decide in {out} (accept = "yes" or "no"), then apportion world tasks sotopia accept {out} --out FILE'
+    )
 
 
 with_options(MODEL_OPTIONS, generate_command)

@@ -1,4 +1,4 @@
-"""`apportion tasks sotopia hard`: the tasks that were hardest for a model, out of rated episodes."""
+"""`apportion world tasks sotopia hard`: the tasks that were hardest for a model, out of rated episodes."""
 
 from __future__ import annotations
 

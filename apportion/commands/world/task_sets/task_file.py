@@ -13,4 +13,4 @@ BUNDLED = "[default: what comes with the project]"
 
 def next_step(out: Path) -> str:
     """How the file ``out`` is played."""
-    return f"next: apportion simulate sotopia CORPUS --tasks {out}"
+    return f"next: apportion world simulate sotopia CORPUS --tasks {out}"

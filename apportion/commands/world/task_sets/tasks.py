@@ -1,4 +1,4 @@
-"""`apportion tasks`: which tasks there are to be simulated, and a sample of them as a file."""
+"""`apportion world tasks`: which tasks there are to be simulated, and a sample of them as a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`apportion learn-reactions`: what it prints, what it refuses."""
+"""`apportion train reactions`: what it prints, what it refuses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def learn(patch: pytest.MonkeyPatch, folder: Path, *more: object) -> tuple[int, str, str]:
     reader = ("--backbone", folder / "tiny", "--max-tokens", 16)
-    done = in_process(patch, "learn-reactions", folder / "one", folder / "two", *reader, *more)
+    done = in_process(patch, "train", "reactions", folder / "one", folder / "two", *reader, *more)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -34,7 +34,7 @@ def test_two_corpora_become_one_file_with_a_card(monkeypatch: pytest.MonkeyPatch
     assert code == 0, err
     assert said.splitlines()[0] == "ours: learnt from 12 sessions of one (scores), 12 sessions of two (scores); CC0-1.0"
     assert "R^2 of scores that were left out one at a time" in said
-    assert f'next: decompose.reaction.prior = "{out}"' in said
+    assert f'next: decompose.reaction.pretrained = "{out}"' in said
     card = read_prior(out).card
     assert card.reading["max_tokens"] == 16 and card.licence == "CC0-1.0" and len(card.backbone) == 64
     assert json.loads((folder / "both.json").read_text()) == card.model_dump(mode="json")

@@ -15,7 +15,7 @@ GOOD = {"desired": ["a", "b", "c"], "undesired": ["d", "e", "f"]}
 
 def run(capsys, *arguments):
     with pytest.raises(SystemExit) as ended:
-        main(["refine", "instances", *map(str, arguments)])
+        main(["train", "refiner-data", *map(str, arguments)])
     out = capsys.readouterr()
     return ended.value.code, out.out + out.err
 
@@ -44,7 +44,7 @@ def test_turns_are_written_with_their_intents_and_the_next_command_is_named(tmp_
     assert code == 0 and "3 turns, 3 with intents; it holds the followers' true roles" in told
     assert (
         told.splitlines()[-1]
-        == 'next: instances = ["named.jsonl"] in a TOML file, then apportion refine train FILE.toml'
+        == 'next: instances = ["named.jsonl"] in a TOML file, then apportion train refiner FILE.toml'
     )
     assert {one.desired for one in read_instances(out)} == {("a", "b", "c")}
     alone = tmp_path / "intents.jsonl"

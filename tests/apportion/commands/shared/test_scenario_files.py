@@ -23,7 +23,7 @@ def test_products_become_bargains_that_are_played(tmp_path: Path, capsys: pytest
     told = capsys.readouterr().out
     assert "1 bargains of 4 products" in told and "Apache-2.0" in told and "left out: 1 (" in told
     corpus = str(tmp_path / "play")
-    assert run("simulate", "bargaining", corpus, "--scenarios", str(out), "--games", "1") == 0
+    assert run("world", "simulate", "bargaining", corpus, "--scenarios", str(out), "--games", "1") == 0
     assert "1 sessions" in capsys.readouterr().out
     assert run("import", "amazonhistoryprice", str(source), str(out)) == 2
     assert "is there; name another file, or give --overwrite" in capsys.readouterr().err

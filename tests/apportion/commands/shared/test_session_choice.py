@@ -1,4 +1,3 @@
-import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,8 +6,8 @@ from apportion.commands.shared.session_choice import SessionsGiven
 from apportion.foundation.errors import InputError
 
 
-def chosen(text, counts=False):
-    return SessionsGiven(counts=counts).convert(str(text), None, None)
+def chosen(text):
+    return SessionsGiven().convert(str(text), None, None)
 
 
 NAMES = st.text(st.characters(exclude_characters=",\n\r", categories=("L", "N", "P")), min_size=1, max_size=8)
@@ -42,7 +41,7 @@ def test_a_file_that_holds_none_or_cannot_be_read_is_named(tmp_path):
 
 
 def test_a_number_is_a_count_where_one_is_asked_for_and_an_id_elsewhere():
-    assert (chosen("12", counts=True).count, chosen("12", counts=True).ids) == (12, None)
-    assert chosen("12").ids == ("12",) and chosen("12,", counts=True).ids == ("12",)
-    with pytest.raises(click.BadParameter, match="at least 1 session"):
-        chosen("0", counts=True)
+    assert (chosen("12").of_audit().count, chosen("12").of_audit().ids) == (12, None)
+    assert chosen("12").ids == ("12",) and chosen("12,").of_audit().ids == ("12",)
+    with pytest.raises(InputError, match="at least 1 session"):
+        chosen("0").of_audit()

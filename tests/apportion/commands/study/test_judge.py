@@ -24,7 +24,7 @@ def test_a_language_model_answers_a_study(study):
         looked = [run(study, "--base-url", server.url, *more) for more in (["--preview", "1"], ["--dry-run"])]
         assert server.requests == [] and [one.exit_code for one in looked] == [0, 0]
         done = run(study, "--base-url", server.url)
-        # As `apportion compare` calls it; the replies are kept, so that nothing is asked again.
+        # As `apportion policy compare` calls it; the replies are kept, so that nothing is asked again.
         arguments = ["study", "judge", str(study.path), "--judge", "a-judge", "--base-url", server.url, "--json"]
         asked = len(server.requests)
         as_json = CliRunner().invoke(cli, arguments)

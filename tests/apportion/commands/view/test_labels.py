@@ -1,4 +1,4 @@
-"""`apportion labels`: what it writes, what it says, and its exit codes."""
+"""`apportion label`: what it writes, what it says, and its exit codes."""
 
 import json
 
@@ -32,46 +32,46 @@ def test_labels_become_a_corpus(folder, capsys):
     overlay = Overlay(folder / "run.labels.jsonl")
     overlay.ask(LANDING)
     overlay.add(label())
-    code, out, _ = run(capsys, "labels", "merge", "run.labels.jsonl", "corpus", "labelled")
+    code, out, _ = run(capsys, "label", "merge", "run.labels.jsonl", "corpus", "labelled")
     assert code == 0 and "1 labels by 1 annotators (eve)" in out
     assert f'corpus = "{folder / "labelled"}"' in out and "next: apportion inspect labelled" in out
     assert Corpus.open("labelled").turn_labels.to_pylist()[0]["value"] == 4.0
-    code, out, _ = run(capsys, "labels", "merge", "run.labels.jsonl", "corpus", "labelled", "--json")
+    code, out, _ = run(capsys, "label", "merge", "run.labels.jsonl", "corpus", "labelled", "--json")
     assert code == 0 and json.loads(out)["rows"]["turn_labels"] == 1
 
 
 def test_what_cannot_be_merged_ends_with_2(folder, capsys):
-    code, _, err = run(capsys, "labels", "merge", "gone.jsonl", "corpus", "labelled")
+    code, _, err = run(capsys, "label", "merge", "gone.jsonl", "corpus", "labelled")
     assert code == 2 and "gone.jsonl: no such file" in err
-    assert run(capsys, "labels", "merge", "corpus", "labelled")[0] == 2
+    assert run(capsys, "label", "merge", "corpus", "labelled")[0] == 2
 
 
 def test_to_label_studio_and_back_and_into_a_corpus(folder, capsys):
-    code, out, _ = run(capsys, "labels", "export", "corpus", "tasks", "--scale", "1 to 5", "--name", "tone")
+    code, out, _ = run(capsys, "label", "export", "corpus", "tasks", "--scale", "1 to 5", "--name", "tone")
     assert code == 0 and "wrote tasks.json (12 tasks) and tasks.xml" in out
-    assert run(capsys, "labels", "export", "corpus", "tasks", "--scale", "1 to 5")[0] == 2, "files are there"
+    assert run(capsys, "label", "export", "corpus", "tasks", "--scale", "1 to 5")[0] == 2, "files are there"
     (folder / "export.json").write_text(json.dumps(answered(json.loads((folder / "tasks.json").read_text()), 4.0)))
     asked = ("--scale", "1 to 5", "--name", "tone")
-    code, out, _ = run(capsys, "labels", "import", "export.json", "corpus", "o.jsonl", *asked)
+    code, out, _ = run(capsys, "label", "import", "export.json", "corpus", "o.jsonl", *asked)
     assert code == 0 and "12 labels by label-studio:1" in out
-    code, out, _ = run(capsys, "labels", "import", "export.json", "corpus", "o.jsonl", "--json")
+    code, out, _ = run(capsys, "label", "import", "export.json", "corpus", "o.jsonl", "--json")
     again = json.loads(out)
     assert code == 0 and again["labels"] == 0, "the overlay knows the question, and has these answers"
     assert again["notes"][-1] == "12 answers that the labels have already, or newer ones than those"
     (folder / "export.json").write_text(json.dumps(answered(json.loads((folder / "tasks.json").read_text()), 5.0)))
-    code, out, _ = run(capsys, "labels", "import", "export.json", "corpus", "o.jsonl", "--json")
+    code, out, _ = run(capsys, "label", "import", "export.json", "corpus", "o.jsonl", "--json")
     assert code == 0 and json.loads(out)["labels"] == 12, "they answered otherwise"
-    assert run(capsys, "labels", "merge", "o.jsonl", "corpus", "labelled")[0] == 0
+    assert run(capsys, "label", "merge", "o.jsonl", "corpus", "labelled")[0] == 0
     assert {row["name"] for row in Corpus.open("labelled").turn_labels.to_pylist()} == {"tone"}
 
 
 def test_thumbs_are_asked_where_no_scale_is_named(folder, capsys):
-    assert run(capsys, "labels", "export", "corpus", "tasks", "--json")[0] == 0
+    assert run(capsys, "label", "export", "corpus", "tasks", "--json")[0] == 0
     assert "badly" in (folder / "tasks.xml").read_text() and 'alias="1"' in (folder / "tasks.xml").read_text()
 
 
 def test_another_export_is_refused_by_its_task(folder, capsys):
     (folder / "export.json").write_text(json.dumps([{"id": 5, "data": {"text": "<script>"}, "annotations": []}]))
-    code, _, err = run(capsys, "labels", "import", "export.json", "corpus", "o.jsonl")
+    code, _, err = run(capsys, "label", "import", "export.json", "corpus", "o.jsonl")
     assert code == 2 and "export.json, task 5: its data do not say which turn it is" in err
     assert not (folder / "o.jsonl").exists()

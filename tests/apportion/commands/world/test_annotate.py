@@ -1,4 +1,4 @@
-"""`apportion annotate`, as a person has it: in a pseudo-terminal."""
+"""`apportion label expert`, as a person has it: in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUESTIONS = [
 
 
 def annotating(folder: Path) -> PseudoTerminal:
-    return PseudoTerminal(["-m", "apportion", "annotate", "negotiation", str(folder), "--by", "ann"])
+    return PseudoTerminal(["-m", "apportion", "label", "expert", str(folder), "--by", "ann"])
 
 
 @pytest.mark.slow
@@ -57,6 +57,6 @@ def test_stopped_killed_and_gone_on_with_nothing_is_asked_twice(tmp_path: Path) 
 
 def test_without_a_terminal_or_a_folder(tmp_path: Path, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["annotate", "negotiation", str(tmp_path / "none")])
+        main(["label", "expert", str(tmp_path / "none")])
     assert ended.value.code == 2
     assert "standard input is none" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`apportion simulate avalon` and `apportion play avalon`, the latter as a person has it: in a pseudo-terminal."""
+"""`apportion world simulate avalon`, and `play avalon` as a person has it: in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def run(*arguments: str) -> int:
 
 
 def test_games_become_a_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("simulate", "avalon", str(tmp_path / "c"), "--agents", "claims,bayes", "--games", "3")
+    arguments = ("world", "simulate", "avalon", str(tmp_path / "c"), "--agents", "claims,bayes", "--games", "3")
     assert run(*arguments) == 0 and "3 sessions" in capsys.readouterr().out
     assert run("inspect", str(tmp_path / "c"), "--json") == 0
     assert [one["name"] for one in json.loads(capsys.readouterr().out)["ratings"]] == ["win"]
     (tmp_path / "small").mkdir()
     small = ("roles=merlin,servant,assassin", "sizes=1,2,2", "last_team=evil-wins", "proposals=2")
     rules = [part for rule in small for part in ("--rule", rule)]
-    assert run("simulate", "avalon", str(tmp_path / "small"), "--games", "2", *rules) == 0
+    assert run("world", "simulate", "avalon", str(tmp_path / "small"), "--games", "2", *rules) == 0
     (session, _) = Corpus.open(tmp_path / "small").iter_sessions()
     assert {turn.speaker for turn in session.turns} == {"Player 1", "Player 2", "Player 3", "Moderator"}
 
@@ -55,12 +55,25 @@ def test_games_become_a_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_bad_input_ends_with_code_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
-    assert run("simulate", "avalon", str(tmp_path / "c"), *arguments) == 2
+    assert run("world", "simulate", "avalon", str(tmp_path / "c"), *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
 
 def playing(folder: Path) -> PseudoTerminal:
-    command = ["-m", "apportion", "play", "avalon", str(folder), "--seat", "3", "--with", "claims,bayes", "--seed", "1"]
+    command = [
+        "-m",
+        "apportion",
+        "world",
+        "play",
+        "avalon",
+        str(folder),
+        "--seat",
+        "3",
+        "--with",
+        "claims,bayes",
+        "--seed",
+        "1",
+    ]
     return PseudoTerminal(command)
 
 

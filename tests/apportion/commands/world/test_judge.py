@@ -1,4 +1,4 @@
-"""`apportion judge`."""
+"""`apportion world evaluate`."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 def run(*arguments: str) -> int:
     try:
-        main(["judge", *arguments])
+        main(["world", "evaluate", *arguments])
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -31,7 +31,7 @@ def test_a_corpus_is_judged_beside_itself_and_the_next_command_is_told(
         assert server.requests == []
         assert run(*arguments) == 0
         told = capsys.readouterr()
-        assert f"next: apportion tables sotopia {tmp_path / 'one'}-judged" in told.out
+        assert f"next: apportion world tables sotopia {tmp_path / 'one'}-judged" in told.out
         assert "a model's score of it is no person's" in told.out
         assert run(*arguments, "--json", "-o", str(tmp_path / "two"), "--without", "rules") == 0
     document = json.loads(capsys.readouterr().out)
@@ -53,7 +53,7 @@ def test_a_session_that_was_not_judged_is_named_with_code_1(tmp_path: Path, caps
         ((), "give --model"),
         (("--judges", ",", "--model", "m"), "nobody judges: give --judges"),
         (("--calls", "both"), "--calls"),
-        (("--model", "m"), "--send-to"),
+        (("--model", "m"), "--allow-host"),
         (("--model", "m", "--base-url", "http://localhost:9/v1", "--without", "bob"), "no ratings by 'bob'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`apportion judge` for people who rate."""
+"""`apportion world evaluate` for people who rate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_form_is_written_filled_in_and_taken(tmp_path: Path, capsys: pytest.Ca
     told = capsys.readouterr().out
     assert (
         "ann: everything is rated" in told
-        and f"next: apportion tables sotopia {tmp_path / 'one'}-rated --people ann" in told
+        and f"next: apportion world tables sotopia {tmp_path / 'one'}-rated --people ann" in told
     )
     assert {row["annotator"] for row in Corpus.open(tmp_path / "one-rated").ratings.to_pylist()} == {"ann"}
     assert run(corpus, "--ratings", f"ann={form}", "--without", "rules", "--json") == 0
@@ -67,7 +67,7 @@ def test_a_person_rates_in_a_terminal_that_strangers_words_do_not_move(tmp_path:
     (tmp_path / "one" / "utterances.jsonl").write_text(
         "".join(json.dumps(row | ({"text": PLANTED} if row["turn"] == 0 else {})) + "\n" for row in rows)
     )
-    arguments = ("-m", "apportion", "judge", str(tmp_path / "one"), "--rate", "ann")
+    arguments = ("-m", "apportion", "world", "evaluate", str(tmp_path / "one"), "--rate", "ann")
     with PseudoTerminal(arguments) as terminal:
         shown = terminal.until("BEL, 0 to 10> ")
         assert "\\x1b[2J\\x9b31m\\x07 \\u202egive me 10" in shown and "\x1b[2J" not in shown and "\u202e" not in shown

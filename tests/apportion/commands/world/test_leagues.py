@@ -1,4 +1,4 @@
-"""`apportion tournament werewolf`: a league, its tables, its cost, and what a kill leaves."""
+"""`apportion world tournament werewolf`: a league, its tables, its cost, and what a kill leaves."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ CONCURRENCY, KILLS = 8, 8
 
 def run(*arguments: str) -> int:
     try:
-        main(["tournament", *arguments])
+        main(["world", "tournament", *arguments])
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -56,7 +56,7 @@ def test_a_league_is_a_corpus_with_tables(tmp_path: Path, capsys: pytest.Capture
     assert run("werewolf", str(out), "--agents", "random", "--matches", "20") == 0
     told = capsys.readouterr().out
     assert "werewolf: 20 matches of 20 deals, simulated" in told and "Team village" in told
-    assert f"next: apportion tables stackelberg {out}" in told
+    assert f"next: apportion world tables stackelberg {out}" in told
     document = json.loads((out / "tournament.json").read_text())
     assert [table["key"] for table in document["tables"]][:2] == ["by_team", "pairings"]
     assert len(Corpus.open(out).session_ids()) == 20
@@ -136,7 +136,7 @@ def test_killed_at_eight_random_moments_the_table_is_the_same_and_no_reply_is_pa
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     with serving(OpenAIServer(answer=plays, latency_s=0.06)) as server:
         arguments = asking(server, "random,base", 60)
-        command = [sys.executable, "-m", "apportion", "tournament", "werewolf", str(killed), *arguments]
+        command = [sys.executable, "-m", "apportion", "world", "tournament", "werewolf", str(killed), *arguments]
         for _ in range(KILLS):
             before = len(server.requests)
             life = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path.cwd())

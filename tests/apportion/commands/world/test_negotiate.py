@@ -1,4 +1,4 @@
-"""`apportion play negotiation`, as a person has it: in a pseudo-terminal."""
+"""`apportion world play negotiation`, as a person has it: in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTEXT = "1 3 3 1 1 4\n1 7 3 0 1 3\n"
 
 def negotiating(folder: Path, *arguments: str) -> PseudoTerminal:
     (folder / "contexts.txt").write_text(CONTEXT)
-    command = ["-m", "apportion", "play", "negotiation", str(folder / "study"), "--with", "fair"]
+    command = ["-m", "apportion", "world", "play", "negotiation", str(folder / "study"), "--with", "fair"]
     return PseudoTerminal([*command, "--contexts", str(folder / "contexts.txt"), *arguments])
 
 
@@ -49,7 +49,7 @@ def test_a_whole_game_stopped_and_gone_on_with(tmp_path: Path) -> None:
 
 def run(*arguments: str) -> int:
     try:
-        main(["play", "negotiation", *arguments])
+        main(["world", "play", "negotiation", *arguments])
     except SystemExit as end:
         return int(end.code or 0)
     return 0

@@ -1,4 +1,4 @@
-"""`apportion simulate negotiation` and `apportion tournament negotiation`."""
+"""`apportion world simulate negotiation` and `apportion world tournament negotiation`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(*arguments: str) -> int:
 
 
 def simulate(*arguments: str) -> int:
-    return run("simulate", "negotiation", *arguments)
+    return run("world", "simulate", "negotiation", *arguments)
 
 
 def test_games_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,13 +86,15 @@ def test_what_it_would_cost_is_told_before(tmp_path: Path, capsys: pytest.Captur
 
 def test_a_tournament_writes_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "cup"
-    assert run("tournament", "negotiation", str(out), "--agents", "greedy,conceding,fair", "--games", "20") == 0
+    assert (
+        run("world", "tournament", "negotiation", str(out), "--agents", "greedy,conceding,fair", "--games", "20") == 0
+    )
     told = capsys.readouterr().out
     assert "| greedy |" in told
     assert "advantage" in told
     table = json.loads((out / "tournament.json").read_text())
     assert table["judge"] == "rules"
-    assert run("tournament", "table", str(out)) == 0
+    assert run("world", "tournament", "table", str(out)) == 0
     assert "Tournament of greedy, conceding, fair" in capsys.readouterr().out
-    assert run("tournament", "negotiation", str(tmp_path / "one"), "--agents", "greedy") == 2
+    assert run("world", "tournament", "negotiation", str(tmp_path / "one"), "--agents", "greedy") == 2
     assert "two agents at least" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`apportion play`, as a person has it: in a pseudo-terminal."""
+"""`apportion world play`, as a person has it: in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -65,7 +65,18 @@ def _marked(character: Character) -> Character:
 def playing(folder: Path, *options: str) -> PseudoTerminal:
     tasks = folder / "tasks.toml"
     tasks.write_text(written(with_canaries()))
-    arguments = ("play", "sotopia", str(folder / "study"), "--tasks", str(tasks), "--scenario", SCENARIO, "--as", WHO)
+    arguments = (
+        "world",
+        "play",
+        "sotopia",
+        str(folder / "study"),
+        "--tasks",
+        str(tasks),
+        "--scenario",
+        SCENARIO,
+        "--as",
+        WHO,
+    )
     return PseudoTerminal(["-c", OURS, *arguments, *options])
 
 
@@ -133,7 +144,7 @@ def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path: Path) ->
 
 def run(*arguments: str) -> int:
     try:
-        main(["play", "sotopia", *arguments])
+        main(["world", "play", "sotopia", *arguments])
     except SystemExit as end:
         return int(end.code or 0)
     return 0

@@ -1,4 +1,4 @@
-"""`apportion play onuw`, as a person has it: a whole game in a pseudo-terminal, stopped and gone on with."""
+"""`apportion world play onuw`, as a person has it: a whole game in a pseudo-terminal, stopped and gone on with."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def seed_of(role: str) -> int:
 
 def playing(folder: Path, seed: int) -> PseudoTerminal:
     rule = ("--rule", "rounds=1", "--seed", str(seed), "--with", "claims,bayes")
-    return PseudoTerminal(["-m", "apportion", "play", "onuw", str(folder), *rule])
+    return PseudoTerminal(["-m", "apportion", "world", "play", "onuw", str(folder), *rule])
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`apportion simulate`."""
+"""`apportion world simulate`."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from apportion.cli import main
 
 def run(*arguments: str) -> int:
     try:
-        main(["simulate", "sotopia", *arguments])
+        main(["world", "simulate", "sotopia", *arguments])
     except SystemExit as end:
         return int(end.code or 0)
     return 0

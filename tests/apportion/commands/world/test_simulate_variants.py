@@ -1,4 +1,4 @@
-"""`apportion simulate bargaining` and `simulate casino`."""
+"""`apportion world simulate bargaining` and `simulate casino`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_games_become_a_corpus(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, ratings: set[str]
 ) -> None:
     out = tmp_path / "play"
-    arguments = ["simulate", kind, str(out), "--agents", "conceding,fair", "--games", "2"]
+    arguments = ["world", "simulate", kind, str(out), "--agents", "conceding,fair", "--games", "2"]
     for options in ([], ["--overwrite"]):
         with pytest.raises(SystemExit) as ended:
             main([*arguments, *options])
@@ -26,7 +26,7 @@ def test_games_become_a_corpus(
         main(["inspect", str(out), "--json"])
     assert {one["name"] for one in json.loads(capsys.readouterr().out)["ratings"]} == ratings
     with pytest.raises(SystemExit) as ended:
-        main(["simulate", kind, str(out), "--agents", "nobody"])
+        main(["world", "simulate", kind, str(out), "--agents", "nobody"])
     assert ended.value.code == 2
     with pytest.raises(SystemExit) as ended:
         main(

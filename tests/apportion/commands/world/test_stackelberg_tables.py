@@ -1,4 +1,4 @@
-"""`apportion tables stackelberg`."""
+"""`apportion world tables stackelberg`."""
 
 import json
 from pathlib import Path
@@ -18,12 +18,23 @@ def run(*arguments: str) -> int:
 
 def test_tables_of_a_league_are_shown_and_written(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     league = str(tmp_path / "league")
-    assert run("tournament", "werewolf", league, "--agents", "random", "--matches", "6", "--teams") == 0
+    assert run("world", "tournament", "werewolf", league, "--agents", "random", "--matches", "6", "--teams") == 0
     similarities = tmp_path / "made_up.jsonl"
     similarities.write_text('{"epoch": 0, "session": "s", "turn": 1, "similarity": 0.5}\n')
     capsys.readouterr()
     arguments = (
-        *("tables", "stackelberg", league, "--against", "random", "--reward", "random=full", "--intents", "random=3"),
+        *(
+            "world",
+            "tables",
+            "stackelberg",
+            league,
+            "--against",
+            "random",
+            "--reward",
+            "random=full",
+            "--intents",
+            "random=3",
+        ),
         *("--instances", "random=4000", "--backend", "random=none", "--persuasion", str(similarities)),
         *("--bootstrap", "100"),
     )
@@ -49,5 +60,5 @@ def test_tables_of_a_league_are_shown_and_written(tmp_path: Path, capsys: pytest
     ],
 )
 def test_bad_input_ends_with_code_2(capsys: pytest.CaptureFixture, arguments: tuple[str, ...], said: str) -> None:
-    assert run("tables", "stackelberg", *arguments) == 2
+    assert run("world", "tables", "stackelberg", *arguments) == 2
     assert said in capsys.readouterr().err

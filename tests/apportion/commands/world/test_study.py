@@ -1,4 +1,4 @@
-"""`apportion play negotiation --study`, as a person has it: in a pseudo-terminal."""
+"""`apportion world play negotiation --study`, as a person has it: in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ practice = "greedy"
 def sitting(folder: Path) -> PseudoTerminal:
     file = folder / "study.toml"
     file.write_text(STUDY)
-    arguments = ["play", "negotiation", str(folder / "out"), "--study", str(file), "--called", "p01"]
+    arguments = ["world", "play", "negotiation", str(folder / "out"), "--study", str(file), "--called", "p01"]
     return PseudoTerminal(["-m", "apportion", *arguments])
 
 
@@ -78,7 +78,15 @@ def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(
         assert "greedy" not in screen.lower() and "conceding" not in screen.lower()
     answers = [json.loads(line) for line in (tmp_path / "out" / "p01" / "answers.jsonl").read_text().splitlines()]
     assert [line["question"] for line in answers if line["what"] == "answer"] == [one.name for one in SURVEY[:9]]
-    report = ["play", "negotiation", str(tmp_path / "out"), "--study", str(tmp_path / "study.toml"), "--report"]
+    report = [
+        "world",
+        "play",
+        "negotiation",
+        str(tmp_path / "out"),
+        "--study",
+        str(tmp_path / "study.toml"),
+        "--report",
+    ]
     with pytest.raises(SystemExit) as ended:
         main(report)
     told = capsys.readouterr().out
@@ -92,7 +100,7 @@ def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(
 def test_the_report_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "study.toml"
     file.write_text(STUDY)
-    arguments = ["play", "negotiation", str(tmp_path / "out"), "--study", str(file)]
+    arguments = ["world", "play", "negotiation", str(tmp_path / "out"), "--study", str(file)]
     with pytest.raises(SystemExit) as ended:
         main([*arguments, "--report"])
     assert ended.value.code == 0

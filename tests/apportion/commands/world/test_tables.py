@@ -1,4 +1,4 @@
-"""`apportion tables`."""
+"""`apportion world tables`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.shared import shared
 
 def run(*arguments: str | Path) -> int:
     try:
-        main(["tables", "sotopia", *map(str, arguments)])
+        main(["world", "tables", "sotopia", *map(str, arguments)])
     except SystemExit as end:
         return int(end.code or 0)
     return 0

@@ -1,4 +1,4 @@
-"""`apportion tournament`."""
+"""`apportion world tournament`."""
 
 import json
 import os
@@ -23,7 +23,7 @@ SMALL = ("--scenario", "used_bicycle", "--scenario", "surprise_party", "--pairs"
 
 def run(*arguments: str) -> int:
     try:
-        main(["tournament", *arguments])
+        main(["world", "tournament", *arguments])
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -65,7 +65,7 @@ def test_all_pairs_play_the_same_tasks_with_the_same_seeds(tmp_path: Path) -> No
 def test_a_corpus_of_simulate_is_another_one(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out = tmp_path / "cup"
     with pytest.raises(SystemExit):
-        main(["simulate", "sotopia", str(out), *SMALL])
+        main(["world", "simulate", "sotopia", str(out), *SMALL])
         raise SystemExit(0)
     assert run("sotopia", str(out), *SMALL) == 2
     assert "does not come from this" in capsys.readouterr().err
@@ -93,7 +93,16 @@ def test_killed_with_9_the_same_command_ends_with_the_same_table_and_pays_once(t
             *("--agents", "base,conceding", "--scenario", "used_bicycle", "--pairs", "2"),
             *("--model", "m", "--base-url", server.url, "--concurrency", "2"),
         )
-        command = [sys.executable, "-m", "apportion", "tournament", "sotopia", str(tmp_path / "killed"), *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "apportion",
+            "world",
+            "tournament",
+            "sotopia",
+            str(tmp_path / "killed"),
+            *arguments,
+        ]
         killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path.cwd())
         deadline = time.monotonic() + 60
         while len(server.requests) < 6 and time.monotonic() < deadline:

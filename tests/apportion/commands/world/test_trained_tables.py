@@ -1,4 +1,4 @@
-"""`apportion tables savoir` as a person has it."""
+"""`apportion world tables savoir` as a person has it."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def rated(folder: Path) -> Path:
 
 def run(*arguments: str) -> int:
     try:
-        main(["tables", "savoir", *arguments])
+        main(["world", "tables", "savoir", *arguments])
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -53,7 +53,18 @@ def test_people_are_asked_blind_and_their_answers_are_figure_9(
         for method in ("savoir", "uniform")
     ]
     pq.write_table(pa.Table.from_pylist(rows), table)
-    ask = ("tables", "savoir-people", corpus, "--rewards", str(table), "--method", "savoir", "--method", "uniform")
+    ask = (
+        "world",
+        "tables",
+        "savoir-people",
+        corpus,
+        "--rewards",
+        str(table),
+        "--method",
+        "savoir",
+        "--method",
+        "uniform",
+    )
 
     def told(*more: str, code: int = 0) -> str:
         try:

@@ -1,4 +1,4 @@
-"""`apportion simulate werewolf` and `apportion play werewolf`, as a person has them."""
+"""`apportion world simulate werewolf` and `apportion world play werewolf`, as a person has them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def long_game() -> tuple[int, list[AgentAction]]:
 
 def playing(folder: Path, seed: int) -> PseudoTerminal:
     where = [str(folder / "mine"), "--seat", str(SEAT), "--with", "claims", "--seed", str(seed)]
-    return PseudoTerminal(["-m", "apportion", "play", "werewolf", *where])
+    return PseudoTerminal(["-m", "apportion", "world", "play", "werewolf", *where])
 
 
 def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path: Path) -> None:
@@ -103,14 +103,25 @@ def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "games"
-    command = ("simulate", "werewolf", str(out), "--agents", "claims,random", "--games", "4", "--rule", "tie=nobody")
+    command = (
+        "world",
+        "simulate",
+        "werewolf",
+        str(out),
+        "--agents",
+        "claims,random",
+        "--games",
+        "4",
+        "--rule",
+        "tie=nobody",
+    )
     assert run(*command, "--json") == 0
     assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 4
     log = (out / LOG).read_bytes()
     assert run(*command) == 0 and (out / LOG).read_bytes() == log
     openings = [episode.opening for episode in read_log(out / LOG).values()]
     assert {one["about"]["rules"]["tie"] for one in openings} == {"nobody"}
-    assert run("simulate", "werewolf", str(out), "--games", "5") == 2
+    assert run("world", "simulate", "werewolf", str(out), "--games", "5") == 2
     capsys.readouterr()
     assert run("inspect", str(out)) == 0
     assert "win" in capsys.readouterr().out
@@ -132,15 +143,15 @@ def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(
 def test_what_cannot_be_played_ends_with_code_2(
     arguments: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("simulate", "werewolf", str(tmp_path / "one"), *arguments) == 2
+    assert run("world", "simulate", "werewolf", str(tmp_path / "one"), *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_look_at_what_would_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asks = ("--agents", "react", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--games", "2")
-    assert run("simulate", "werewolf", str(tmp_path / "one"), *asks, "--preview", "1") == 0
+    assert run("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--preview", "1") == 0
     assert "Think first, in a few sentences that nobody will hear" in capsys.readouterr().out
-    assert run("simulate", "werewolf", str(tmp_path / "one"), *asks, "--dry-run") == 0
+    assert run("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--dry-run") == 0
     assert "2 episodes" in capsys.readouterr().out and not (tmp_path / "one").exists()
 
 
@@ -148,5 +159,5 @@ def test_without_a_terminal_it_ends_with_code_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
-    assert run("play", "werewolf", str(tmp_path / "one")) == 2
+    assert run("world", "play", "werewolf", str(tmp_path / "one")) == 2
     assert "a person plays in a terminal" in capsys.readouterr().err

@@ -25,7 +25,7 @@ from apportion.environments.deduction.avalon.rules import (
     RuleError,
 )
 from apportion.foundation.errors import InputError
-from benchmarks.avalon_peer import AvalonBench, ours, table_of
+from tests.environments.deduction.avalon.peer import AvalonBench, ours, table_of
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
 TABLE = Path(__file__).with_name("avalonbench.json")

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from apportion.environments.negotiation.bargaining.published import CONFLICTING, OUT_OF_RANGE, THIN, import_products
-from apportion.environments.negotiation.bargaining.scenario import Bargain
-from apportion.environments.negotiation.bargaining.scenarios import read_bargains
+from apportion.environments.negotiation.bargaining.scenario import Bargain, read_bargains
 from apportion.foundation.errors import InputError
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.negotiation.bargaining.scenario import Bargain, draw_bargain
-from apportion.environments.negotiation.bargaining.scenarios import as_lines, read_bargains
+from apportion.environments.negotiation.bargaining.scenario import Bargain, as_lines, draw_bargain, read_bargains
 from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
 from apportion.environments.simulation import write_corpus
 from apportion.foundation.errors import InputError

@@ -14,7 +14,7 @@ SECOND = Question((1, 3, 1), (3, 2, 1), 1, 0, (act_code("propose", (1, 2, 0)),))
 
 def test_questions_are_asked_once_and_answers_come_in_the_order_of_the_questions(tmp_path):
     queue = Queue(tmp_path / "asked")
-    with pytest.raises(UnansweredError, match=r"^1 question waits .*apportion annotate negotiation"):
+    with pytest.raises(UnansweredError, match=r"^1 question waits .*apportion label expert"):
         queue.answered([SECOND])
     with pytest.raises(UnansweredError, match="2 questions wait"):
         queue.answered([FIRST, SECOND, SECOND])

@@ -119,7 +119,7 @@ def test_what_cannot_be_judged_at_all_is_refused_and_leaves_nothing(tmp_path: Pa
             judge_corpus(choice_of(corpus, "http://localhost:9/v1", *judges), tmp_path / "two")
     with pytest.raises(InputError, match=r"nobody judges: give judges at least one of fine-grained, paper"):
         judge_corpus(JudgingChoice(corpus, (), chosen=ModelSpec("m")), tmp_path / "two")
-    with pytest.raises(InputError, match="send_to"):
+    with pytest.raises(InputError, match="allow_host"):
         judge_corpus(choice_of(corpus, "http://example.com/v1"), tmp_path / "two")
     with pytest.raises(InputError, match="is not written over"):
         judge_corpus(choice_of(corpus, "http://localhost:9/v1"), tmp_path / "one")

@@ -9,8 +9,7 @@ from apportion.environments.negotiation.action_encoding import AGREE, END, INSIS
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.data.dialogues import UNKNOWN, joined
 from apportion.rlhf.negotiation.data.human import read_human
-from apportion.rlhf.negotiation.data.low_quality import limited, unique_share
-from apportion.rlhf.negotiation.datasets import scripted
+from apportion.rlhf.negotiation.datasets import limited, scripted, unique_share
 
 FOLDER = Path(os.environ.get("APPORTION_SHARED", "/nowhere")) / "data" / "dealornodeal"
 TRAIN = (

@@ -71,7 +71,7 @@ def test_a_file_that_holds_something_else_is_told(tmp_path, line, told):
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be read .* `refine instances`"):
+    with pytest.raises(InputError, match=r"cannot be read .* `train refiner-data`"):
         read_instances(tmp_path / "none.jsonl")
 
 

@@ -1,4 +1,4 @@
-"""`apportion tasks sotopia generate` and `accept`: the whole way with replies of a real model, to a corpus.
+"""`apportion world tasks sotopia generate` and `accept`: the whole way with replies of a real model, to a corpus.
 
 The replies are Claude's (Anthropic), of 2026-11-22, written in one sitting by one who knew the checks; vignettes and
 items are our own.
@@ -19,7 +19,7 @@ MODEL = ("--model", "claude", "--recorded", RECORDED / "claude.jsonl")
 
 def run(*arguments: object) -> int:
     try:
-        main(["tasks", "sotopia", *(str(argument) for argument in arguments)])
+        main(["world", "tasks", "sotopia", *(str(argument) for argument in arguments)])
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -59,7 +59,7 @@ def test_what_a_real_model_made_up_keeps_the_rules_but_where_it_must_not(folder:
 
 def test_it_plays(folder: Path, capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit):
-        main(["simulate", "sotopia", str(folder / "play"), "--tasks", str(folder / "world.toml"), "--json"])
+        main(["world", "simulate", "sotopia", str(folder / "play"), "--tasks", str(folder / "world.toml"), "--json"])
     assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 21
     corpus = Corpus.open(folder / "play")
     goals = [row for row in corpus.tables["ratings"].to_pylist() if row["name"] == "GOAL"]
@@ -89,7 +89,7 @@ def test_a_look_before_tells_requests_and_price_as_text_and_as_json(
     assert run(*arguments, "--dry-run", "--json") == 0
     assert json.loads(capsys.readouterr().out)["candidates"] == 12
     assert run(*arguments, "--preview", 1) == 0
-    assert "LEAVES THIS MACHINE, with --send-to api.openai.com only" in capsys.readouterr().out
+    assert "LEAVES THIS MACHINE, with --allow-host api.openai.com only" in capsys.readouterr().out
     assert run(*arguments, "--preview", 1, "--json") == 0
     assert json.loads(capsys.readouterr().out)["requests_in_all"] == 14
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""`apportion tasks sotopia hard`."""
+"""`apportion world tasks sotopia hard`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from apportion.environments.sotopia.simulation import SimulationChoice, simulate
 
 def run(*arguments: str | Path) -> int:
     try:
-        main(["tasks", "sotopia", "hard", *map(str, arguments)])
+        main(["world", "tasks", "sotopia", "hard", *map(str, arguments)])
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -30,7 +30,7 @@ def test_the_choice_is_printed_and_written(played: Path, tmp_path: Path, capsys:
     out = tmp_path / "hard.toml"
     assert run(played, "--model", "random", "--dimension", "goal", "-n", "2", "--out", out) == 0
     told = capsys.readouterr().out
-    assert "hard for random" in told and f"next: apportion simulate sotopia CORPUS --tasks {out}" in told
+    assert "hard for random" in told and f"next: apportion world simulate sotopia CORPUS --tasks {out}" in told
     assert 'set = "hard-for-random"' in out.read_text() and out.read_text().count("[[task]]") == 2
     assert run(played, "--model", "random", "--dimension", "GOAL", "-n", "2", "--out", out) == 2
     assert "--force" in capsys.readouterr().err
