@@ -195,7 +195,7 @@ def test_a_transcript_of_another_session(small, tmp_path, inside):
 
 def test_an_unset_key_is_found_before_any_work(small, tmp_path, inside, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    text = LABELS.replace('"sentiment"]', '"llm"]') + '[decompose.llm]\nsend_to = "api.openai.com"\n'
+    text = LABELS.replace('"sentiment"]', '"llm"]') + '[decompose.llm]\nallow_host = "api.openai.com"\n'
     done = inside("run", "--only", "decompose", config(tmp_path, text))
     assert done.returncode == 2
     assert "OPENAI_API_KEY" in done.stderr

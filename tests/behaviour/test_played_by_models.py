@@ -342,7 +342,7 @@ def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, j
 
 def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_shards_as_it_may(folder) -> None:
     def seconds(savoir="", llm=""):
-        limits = "timeout_s = 10\ngive_up_after_s = 5\nconcurrency = 4\n"
+        limits = "timeout_s = 10\ntotal_timeout_s = 5\nconcurrency = 4\n"
         path = config(folder, text("savoir", savoir=savoir, llm=limits + llm, run="llm_shard_count = 2\n"))
         return time_limit_s(str(path), "judge"), [len(list_shards(str(path), "judge", n)) for n in (1, 8)]
 

@@ -73,7 +73,7 @@ def full_loss_steps(settings: RewardModelSettings, score_offset: float) -> list[
         return mean + scale * untrained.head(torch.from_numpy(vectors[first:last])).squeeze(-1)
 
     optimizer = torch.optim.AdamW(untrained.head.parameters(), lr=settings.lr, weight_decay=settings.weight_decay)
-    for rows in torch.randperm(48, generator=torch.Generator().manual_seed(0)).split(settings.batch):
+    for rows in torch.randperm(48, generator=torch.Generator().manual_seed(0)).split(settings.batch_size):
         errors = [(predicted(starts[i], starts[i + 1]).mean() - float(targets[i])) ** 2 for i in rows.tolist()]
         optimizer.zero_grad()
         (torch.stack(errors).mean() / scale**2).backward()
@@ -84,7 +84,7 @@ def full_loss_steps(settings: RewardModelSettings, score_offset: float) -> list[
 
 
 def test_rrd_with_more_turns_than_a_dialogue_has_is_the_full_loss(tmp_path: Path) -> None:
-    settings = small(epochs=1, batch=16, dropout=0.0)
+    settings = small(epochs=1, batch_size=16, dropout=0.0)
     splits = splits_of(EPISODES, train=0.6, validation=0.0)
     data = TrainingData(SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES))
     trained = train_directly(
@@ -118,7 +118,7 @@ def test_rudder_leaves_out_what_only_the_score_tells(tmp_path: Path, method: str
 
 @pytest.mark.parametrize("method", ["rrd", "ircr", "rudder", "rrd-ls"])
 def test_it_finds_rewards_that_are_linear_in_the_text(tmp_path: Path, method: str) -> None:
-    trained = direct(tmp_path, method, epochs=30, patience=30, lr=0.03, batch=16)
+    trained = direct(tmp_path, method, epochs=30, patience=30, lr=0.03, batch_size=16)
     test = slice(len(rewards(trained)) * 4 // 5, None)
     assert np.corrcoef(rewards(trained)[test], values_of(EPISODES)[test])[0, 1] > 0.8
     held = iter(rewards(trained))

@@ -57,7 +57,7 @@ def correlation(judgements: pa.Table, episodes: list[Episode] = EPISODES) -> flo
     [("ircr", 0.5), ("rudder", 0.5), ("rrd-va", 0.8), ("ircr-va", 0.8), ("rudder-va", 0.8), ("rrd-ls", 0.5)],
 )
 def test_every_learned_method_finds_a_planted_turn_reward(method: str, at_least: float) -> None:
-    judgements, _history = fit(method=method, epochs=30, patience=30, lr=0.03, batch=16)
+    judgements, _history = fit(method=method, epochs=30, patience=30, lr=0.03, batch_size=16)
     assert judgements.schema.equals(REWARDS.arrow)
     assert set(judgements.column("method").to_pylist()) == {method}
     assert correlation(judgements) > at_least

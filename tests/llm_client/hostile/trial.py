@@ -108,7 +108,7 @@ def tried(fault: Fault, folder: Path, *, alone: bool = True) -> Trial:
         given = {name: value.format(url=url.removesuffix("/v1")) for name, value in fault.environment}
         if fault.kind == "proxy":
             given |= {"OPENAI_API_KEY": "sk-secret"}
-        settings = fault.settings + ('\nsend_to = "model.example"' if fault.kind == "proxy" else "")
+        settings = fault.settings + ('\nallow_host = "model.example"' if fault.kind == "proxy" else "")
         started_s = time.perf_counter()
         run = _run if alone else _run_here
         code, said, peak_mib = run(folder, asked, settings, given, fault.run)
