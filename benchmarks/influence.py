@@ -33,7 +33,7 @@ from apportion.decompose.influence.judge import Question, moved, questions_of, w
 from apportion.decompose.influence.local_scorer import LocalMeasurer, load_measurer
 from apportion.decompose.influence.prefix_tree import SharedPrefixes
 from apportion.decompose.influence.scorer import LogprobResult, Prompt
-from apportion.decompose.influence_settings import InfluenceSettings
+from apportion.decompose.method_settings import InfluenceSettings
 from apportion.decompose.session_methods.sentiment import load_classifier
 from apportion.evaluation.confidence_intervals.bootstrap import estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session

@@ -28,9 +28,8 @@ from apportion.corpus.session import Episode, Rating, Turn
 from apportion.decompose.session_methods.savoir import savoir
 from apportion.decompose.settings import DecomposeSettings
 from apportion.decompose.shapley.coalitions import Bools, all_coalitions
-from apportion.decompose.shapley.marginal import by_prefix, leave_one_out
 from apportion.decompose.shapley.value_function import NoisyValueFunction, Value
-from apportion.decompose.shapley.values import default_budget, shapley_values
+from apportion.decompose.shapley.values import by_prefix, default_budget, shapley_values, without_each
 from apportion.environments.collect_episodes import play
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.rollout import Rollouts, RolloutUtility
@@ -147,7 +146,7 @@ def credit_of(table: Floats, hindsight: Floats, players: int, noise: float, seed
     return {
         "savoir": shapley_values(repeated(game(seed)), players, budget=budget, seed=seed).values,
         "savoir-paper": shapley_values(game(seed), players, sampling="appendix-d", seed=seed).values,
-        "leave-one-out": leave_one_out(game(seed), players).values,
+        "leave-one-out": without_each(game(seed), players).values,
         "expected-utility": by_prefix(game(seed), players).values,
         "shapley-hindsight": shapley_values(stands, players, budget=budget, seed=seed).values,
         "uniform": np.zeros(players),

@@ -26,12 +26,11 @@ from apportion.corpus.importers import conture, uss
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.decompose.corpus_methods.stacked import sources_of, travelled
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.stacked import pretrained_component, sources_of
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.active_selection import choose_sessions
-from apportion.decompose.ensembling.combine import mixed
 from apportion.decompose.ensembling.component import Component
-from apportion.decompose.ensembling.stacking import StackingWeights, weigh
+from apportion.decompose.ensembling.stacking import StackingWeights, mixed, weigh
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import tells_quality
 from apportion.decompose.prompt_building.reply import parse_reply
@@ -98,12 +97,12 @@ def recorded(path: Path, sessions: Mapping[str, Session], rating: str, prompt: s
     return found
 
 
-def fold_of(lessons: TrainingData, fold: int) -> TrainingData:
+def fold_of(data: TrainingData, fold: int) -> TrainingData:
     """The same lessons, taught by all other folds."""
-    folds = folds_of([episode.session_id for episode in lessons.episodes.all])
+    folds = folds_of([episode.session_id for episode in data.episodes.all])
     rows = [{"session_id": s, "split": "test" if of == fold else "train"} for s, of in folds.items()]
     splits = pa.Table.from_pylist(rows, schema=SPLITS.arrow)
-    return replace(lessons, episodes=SplitEpisodes(lessons.episodes.all, splits))
+    return replace(data, episodes=SplitEpisodes(data.episodes.all, splits))
 
 
 class Told:
@@ -140,13 +139,13 @@ def asked_alone(taught: TrainingData, how: TrainingConfig, count: int) -> Traini
 
 
 def tell_folds(
-    lessons: TrainingData, how: TrainingConfig, extra: Sequence[Component], of_quality: bool, asked: int | None
+    data: TrainingData, how: TrainingConfig, extra: Sequence[Component], of_quality: bool, asked: int | None
 ) -> Told:
     """Weigh and mix on four folds and judge the fifth, five times."""
-    told = Told(lessons.episodes.all)
+    told = Told(data.episodes.all)
     folds = folds_of([episode.session_id for episode in told.episodes])
     for fold in range(FOLDS):
-        taught = fold_of(lessons, fold) if asked is None else asked_alone(fold_of(lessons, fold), how, asked)
+        taught = fold_of(data, fold) if asked is None else asked_alone(fold_of(data, fold), how, asked)
         sources = [*sources_of(how.settings.stacking.components, taught, how), *extra]
         local = [source for source in sources if not source.name.startswith("llm")]
         for name, mixes in {ALL: sources, LOCAL: local}.items():
@@ -188,16 +187,16 @@ def tell_weights(told: Told, of: str) -> None:
             weight = float(np.mean([weighing.weights[place].weight for weighing in weighings]))
             tell(
                 f"{of}: weight in the {name}, {first.source}", weight, "", interval=[first.low, first.high],
-                explained=round(first.foretold.explained, 3), explained_interval=first.foretold.interval,
-                sessions=first.foretold.sessions, why=first.why,
+                explained=round(first.predicted.explained, 3), explained_interval=first.predicted.interval,
+                sessions=first.predicted.sessions, why=first.why,
             )  # fmt: skip
 
 
-def tell_checks(lessons: TrainingData, how: TrainingConfig, corpus: Corpus, of: str) -> None:
+def tell_checks(data: TrainingData, how: TrainingConfig, corpus: Corpus, of: str) -> None:
     """The weight of noise and of a copy of people's labels beside what the run has, taught by four folds."""
-    taught = fold_of(lessons, 0)
+    taught = fold_of(data, 0)
     sources = sources_of(how.settings.stacking.components, taught, how)
-    episodes, training = lessons.episodes.all, taught.episodes.of("train")
+    episodes, training = data.episodes.all, taught.episodes.of("train")
     held = TestSet.of(episodes)
     means, _ = read_labels(corpus.turn_labels, held, EvaluationSettings()).means(held.turns)
     ends = np.cumsum([len(episode.target_turns) for episode in episodes])
@@ -227,19 +226,17 @@ def main(given: argparse.Namespace) -> None:
     judged = recorded(given.judged, sessions, rating, given.prompt) if given.judged else {}
     tables = [judgements("sentiment", reactions.episodes, said), judgements("llm", reactions.episodes, judged)]
     none = SPLITS.arrow.empty_table()
-    lessons = TrainingData(
-        SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables)
-    )
+    data = TrainingData(SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables))
     of = given.source.name.split(".")[0] if given.corpus == "uss" else given.corpus
-    extra = [travelled(prior.card.name, prior, reactions) for prior in map(read_prior, given.prior)]
-    told = tell_folds(lessons, how, extra, tells_quality(rating), given.asked)
+    extra = [pretrained_component(prior.card.name, prior, reactions) for prior in map(read_prior, given.prior)]
+    told = tell_folds(data, how, extra, tells_quality(rating), given.asked)
     tell_weights(told, of)
     show = partial(tell_figures, told, corpus)
     show(of, [True] * len(told.episodes))
     if judged:
         show(f"{of}, the {len(judged)} judged by {given.prompt!r}", [e.session_id in judged for e in told.episodes])
     if given.checks:
-        tell_checks(lessons, how, corpus, of)
+        tell_checks(data, how, corpus, of)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,13 @@
 """Every way from one score of a conversation to a reward for each of its turns.
 
-From the ground up: `method` (what a way declares of itself), `methods` (the registry of all ways), `turn_score` (what a
-method says of a turn), `presets` (published settings), `savoir_settings` (who plays on, who scores),
-`influence_settings` (which model measures, and against what), `mix_settings` (which opinions are mixed), `settings`,
-`llm_session` (the language model of a decomposition), `rollout_agents` (who plays sessions on); then `prompt_building`
-(how a language model is asked), `reactions` (what the rater's replies tell), `ensembling` (opinions on turns, wherever
-they come from), `shapley` (values of the players of any game); `projection` (judgements to rewards that sum to the
-score, by default less the training mean), `cache_key` (what of the settings decides a method's values), `caveats` (what
-a reader has to know of them), `session_methods` (methods to which one session is enough); `influence` (how far an
-utterance moves what is said next); `corpus_methods` (methods that are learned on a corpus), `audit` (the same question
-asked in several ways), `conversation` (one conversation from Python), `reward_models` (which reward models learn from
-them). `prompts` holds the prompts' texts.
+From the ground up: `method` (what a method declares, and what it says of a turn), `methods` (the registry),
+`method_settings` (the settings of single methods), `settings` (all, and published values), `language_models` (who is
+asked, who plays on); then `prompt_building` (how a language model is asked), `reactions` (what the rater's replies
+tell), `ensembling` (opinions on turns), `shapley` (values of the players of any game); `projection` (judgements to
+rewards that sum to the score), `cache_key` (which settings decide a method's values), `caveats` (what a reader has to
+know of them), `session_methods` (one session is enough), `influence` (how far an utterance moves what is said next),
+`corpus_methods` (learned on a corpus), `audit` (the same question asked in several ways), `conversation` (one
+conversation from Python), `reward_models` (which reward models learn from them). `prompts` holds the prompts' texts.
 
 >>> from apportion.decompose import decompose_dialogue
 >>> chat = [
@@ -33,22 +30,36 @@ from apportion.foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
     from apportion.decompose.conversation import Decomposition, TurnReward, decompose_dialogue
-    from apportion.decompose.method import Method
+    from apportion.decompose.method import (
+        LLMMethod,
+        LogprobMethod,
+        Method,
+        ObjectiveMethod,
+        RolloutMethod,
+        Section,
+        SessionMethod,
+        TurnScore,
+    )
     from apportion.decompose.projection import project
     from apportion.decompose.session_methods.llm import requests_for
     from apportion.decompose.session_methods.llm_requests import RequestMeta
     from apportion.decompose.session_methods.runner import judge_session
     from apportion.decompose.settings import DecomposeSettings
     from apportion.decompose.shapley.values import shapley_values
-    from apportion.decompose.turn_score import TurnScore
     from apportion.llm_client.session import LLMSession
 
 __all__ = [
     "DecomposeSettings",
     "Decomposition",
+    "LLMMethod",
     "LLMSession",
+    "LogprobMethod",
     "Method",
+    "ObjectiveMethod",
     "RequestMeta",
+    "RolloutMethod",
+    "Section",
+    "SessionMethod",
     "TurnReward",
     "TurnScore",
     "decompose_dialogue",
@@ -62,8 +73,14 @@ _HOMES = {
     "LLMSession": "apportion.llm_client.session",
     "DecomposeSettings": "apportion.decompose.settings",
     "Decomposition": "apportion.decompose.conversation",
-    "TurnScore": "apportion.decompose.turn_score",
+    "TurnScore": "apportion.decompose.method",
     "Method": "apportion.decompose.method",
+    "LLMMethod": "apportion.decompose.method",
+    "LogprobMethod": "apportion.decompose.method",
+    "ObjectiveMethod": "apportion.decompose.method",
+    "RolloutMethod": "apportion.decompose.method",
+    "Section": "apportion.decompose.method",
+    "SessionMethod": "apportion.decompose.method",
     "RequestMeta": "apportion.decompose.session_methods.llm_requests",
     "TurnReward": "apportion.decompose.conversation",
     "decompose_dialogue": "apportion.decompose.conversation",

@@ -6,11 +6,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.method import Attribution, Method, PretrainedReactions, Projected, Raw, Scale, ScoreUnits
+from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.reactions.pretrained import prior_identity
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.features.vocal_intensity_model.model import intensity_identity
+from apportion.foundation.arrays import Null
 
 FETCHING_ONLY = frozenset(
     {
@@ -45,8 +47,7 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
     Another method's settings, worker counts and addresses are not among them; the text of the prompt is, and the
     settings of the methods that it mixes.
     """
-    parts = {part: getattr(method, part) for part in ("whole", "local") if getattr(method, part) is not None}
-    mixed = {part: settings_identity(METHODS[name], settings) for part, name in parts.items()}
+    mixed = {key: settings_identity(part, settings) for key, part in method.parts.items()}
     section = settings.section_of(method)
     values: dict[str, Any] = {} if section is None else json.loads(section.model_dump_json())
     if section is settings.stacking:  # What it is made of here; what methods have judged counts where it is read.
@@ -62,7 +63,7 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
     if isinstance(section, ReactionSettings):
         # Whose turns are credited is a part of the sessions themselves.
         values = {**section.reading(), "recency_weights": values["recency_weights"]}
-        if method.uses_prior:
+        if isinstance(method, PretrainedReactions):
             values["prior"] = prior_identity(section.pretrained)
     if section is settings.influence:
         values = settings.influence.identity(served=method.asks)
@@ -87,8 +88,13 @@ def configured(method: Method, settings: DecomposeSettings) -> Method:
     if settings.section_of(method) is not settings.llm:
         return method
     prompt = load_prompt(settings.llm.prompt)
-    method = replace(method, null="mean" if prompt.null == "mean" else "zero")
-    if prompt.units == "attribution":
-        return replace(method, attribution=settings.attribution, highest=prompt.high)
+    null: Null = "mean" if prompt.null == "mean" else "zero"
     width = None if prompt.low is None or prompt.high is None else prompt.high - prompt.low
-    return replace(method, reward_units=prompt.units == "score", width=width)
+    scale: Scale = Projected(width, null=null)
+    if isinstance(method.scale, Raw):
+        scale = replace(method.scale, null=null)
+    elif prompt.units == "attribution":
+        scale = Attribution(settings.attribution, prompt.high, null=null)
+    elif prompt.units == "score":
+        scale = ScoreUnits(null=null)
+    return replace(method, scale=scale)

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 from apportion.corpus.session import Episode
 from apportion.decompose.cache_key import configured
+from apportion.decompose.method import MixedObjective, Projected, Raw
+from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import METHODS
-from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.decompose.settings import DecomposeSettings
 
 
 def longest_episode(episodes: Iterable[Episode]) -> int:
@@ -27,7 +29,7 @@ def own_units(settings: DecomposeSettings) -> tuple[str, ...]:
     """The run's methods whose rewards are in units of their own: nothing brought them to those of the score."""
     soft = settings.constraint == "soft"
     methods = [configured(METHODS[name], settings) for name in settings.methods]
-    return tuple(m.name for m in methods if m.unprojected or (soft and not (m.reward_units or m.attribution)))
+    return tuple(m.name for m in methods if isinstance(m.scale, Raw) or (soft and isinstance(m.scale, Projected)))
 
 
 def same_as(name: str, among: Iterable[str], settings: DecomposeSettings, longest: int) -> str | None:
@@ -38,7 +40,7 @@ def same_as(name: str, among: Iterable[str], settings: DecomposeSettings, longes
     """
     others = [other for other in among if other != name]
     own = METHODS[name]
-    if own.unprojected and settings.constraint == "soft" and settings.target == "score":
+    if isinstance(own.scale, Raw) and settings.constraint == "soft" and settings.target == "score":
         return next((f"constraint = soft makes {o} the same" for o in others if METHODS[o].load == own.load), None)
     if not _takes_all(name, settings, longest):
         return None
@@ -49,7 +51,7 @@ def same_as(name: str, among: Iterable[str], settings: DecomposeSettings, longes
 def _takes_all(name: str, settings: DecomposeSettings, longest: int) -> bool:
     """Whether it is randomized return decomposition, unmixed, and no dialogue has more turns than it draws."""
     drawn = _rrd_of(name, settings)
-    return METHODS[name].whole is None and drawn is not None and longest <= drawn.k
+    return drawn is not None and not isinstance(METHODS[name], MixedObjective) and longest <= drawn.k
 
 
 def _drawing(settings: DecomposeSettings, longest: int) -> tuple[str, ...]:
@@ -64,7 +66,7 @@ def _drawing(settings: DecomposeSettings, longest: int) -> tuple[str, ...]:
             loss = "corrected" if rrd.corrected else "published (biased)"
             text = f"K = {rrd.k} turns drawn of up to {longest}, {loss} loss"
             by_text.setdefault(text, []).append(name)
-        elif METHODS[name].whole is None:
+        elif not isinstance(METHODS[name], MixedObjective):
             whole.append(name)
     notes = [f"{', '.join(names)}: {text}." for text, names in by_text.items()]
     if len(whole) > 1:
@@ -77,6 +79,6 @@ def _drawing(settings: DecomposeSettings, longest: int) -> tuple[str, ...]:
 
 def _rrd_of(name: str, settings: DecomposeSettings) -> RRDSettings | None:
     """The settings of the randomized return decomposition in a method; None where there is none in it."""
-    method = METHODS[METHODS[name].whole or name]
-    section = settings.section_of(method)
+    method = METHODS[name]
+    section = settings.section_of(method.whole if isinstance(method, MixedObjective) else method)
     return section if isinstance(section, RRDSettings) else None

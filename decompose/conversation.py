@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
 from apportion.decompose.cache_key import configured
-from apportion.decompose.llm_session import asker_of
-from apportion.decompose.methods import Method, find_method
+from apportion.decompose.language_models import asker_of
+from apportion.decompose.method import Attribution, CorpusMethod, Method, Projected, Raw, RolloutMethod, ScoreUnits
+from apportion.decompose.methods import find_method
 from apportion.decompose.projection import Projection, apply_constants
 from apportion.decompose.session_methods.runner import judge_session, nothing_to_play
 from apportion.decompose.settings import DecomposeSettings
@@ -134,7 +135,7 @@ def decompose_dialogue(
         judged = judge_session(method, session, None, None, configuration, lent).judgements
     constraint = configuration.constraint
     if spread is None:
-        spread = 1.0 if constraint == "soft" or declared.unprojected else _spread(declared, judged, episode)
+        spread = 1.0 if constraint == "soft" or isinstance(declared.scale, Raw) else _spread(declared, judged, episode)
     return _result(episode, *apply_constants(judged, [episode], mean_score, spread, declared, constraint), method)
 
 
@@ -158,7 +159,7 @@ def _result(episode: Episode, rewards: pa.Table, projection: Projection, method:
 def _check_constants(method: Method, episode: Episode, mean_score: float, spread: float | None) -> None:
     if not math.isfinite(mean_score) or not (spread is None or math.isfinite(spread)):
         raise InputError(f"mean_score = {mean_score}, spread = {spread}: give finite numbers.")
-    if method.attribution and mean_score != 0 and mean_score > episode.rating.low:
+    if isinstance(method.scale, Attribution) and mean_score != 0 and mean_score > episode.rating.low:
         raise InputError(
             f"mean_score = {mean_score:g} with attributions: how much a turn contributed, for better or worse, cannot "
             "share out a score that may be below zero. Leave mean_score out, or give the lower end of the scale, "
@@ -168,15 +169,15 @@ def _check_constants(method: Method, episode: Episode, mean_score: float, spread
 
 def _declared(name: str, settings: DecomposeSettings) -> Method:
     declared = find_method(name)
-    if declared.kind == "fit":
+    if isinstance(declared, CorpusMethod):
         raise InputError(
             f"method {name!r} is learned from the scores of many conversations and says nothing about a single one. "
             "Make a corpus of them (`apportion import`, `apportion init`), name the method in decompose.methods and "
             "run `apportion run CONFIG --only decompose`; or use uniform, sentiment or llm here."
         )
-    if declared.simulates:
+    if isinstance(declared, RolloutMethod):
         raise InputError(nothing_to_play(declared, "messages"))
-    if declared.uses_features:
+    if declared.reads_features:
         raise InputError(
             f"method {name!r} reads the rater's behaviour in recordings, which messages do not hold. Make a corpus "
             "with recordings and run `apportion run CONFIG --only decompose`; or use uniform, sentiment or llm here."
@@ -259,15 +260,15 @@ def _rating(
 
 def _spread(method: Method, judged: pa.Table, episode: Episode) -> float:
     """s: the whole width of the method's scale is worth that of the score's, divided by T."""
-    if method.reward_units or method.attribution is not None:
+    if isinstance(method.scale, ScoreUnits | Attribution):
         return 1.0
     values = set(judged.column("raw_reward").to_pylist())
     if len(values) < 2:
         return 0.0
-    if method.width is None:
+    if not isinstance(method.scale, Projected) or method.scale.width is None:
         raise InputError(
-            f"method {method.name!r} does not say how wide its scale is (Method.width): give spread=…, rewards a unit "
-            "of its values."
+            f"method {method.name!r} does not say how wide its scale is (Projected.width): give spread=…, rewards a "
+            "unit of its values."
         )
     rating = episode.rating
-    return (rating.high - rating.low) / method.width / len(episode.target_turns)
+    return (rating.high - rating.low) / method.scale.width / len(episode.target_turns)

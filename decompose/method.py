@@ -1,9 +1,10 @@
-"""What a decomposition method declares of itself: what it needs, what it gives, where its code is."""
+"""What a decomposition method declares: a class for each shape of method, what it reads, and what its values mean."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Literal
 
 from apportion.foundation.arrays import Null
@@ -13,163 +14,304 @@ from apportion.foundation.settings import Settings
 
 
 @dataclass(frozen=True)
+class TurnScore:
+    """One target turn's value in the method's own units.
+
+    ``value`` is None where the method has nothing to say of the turn; ``sd`` is the spread over repeated samples in
+    the same units, None for a single one; ``rationale`` is what the value rests on, in words; ``samples`` are the
+    values that ``value`` is the mean of (K, None where a sample said nothing), empty for a single one.
+
+    >>> TurnScore(3, -2.0, rationale="It answers another question.").value
+    -2.0
+    """
+
+    turn: int
+    value: float | None
+    rationale: str | None = None
+    sd: float | None = None
+    samples: tuple[float | None, ...] = ()
+
+
+class Input(Enum):
+    """What a method reads of the rater's behaviour: measured features of face or voice, or descriptors in words."""
+
+    FACE = "face"
+    VOICE = "voice"
+    DESCRIPTORS = "descriptors"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a method's values mean; ``null`` is what a turn without a value counts as: zero, or its dialogue's mean."""
+
+    null: Null = field(default="mean", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Projected(Scale):
+    """Values on a scale of their own, ``width`` wide where it has ends, which are projected onto the score."""
+
+    width: float | None = None
+
+
+@dataclass(frozen=True)
+class ScoreUnits(Scale):
+    """Shares of the score: no factor has to be found."""
+
+
+@dataclass(frozen=True)
+class Attribution(Scale):
+    """Amounts of contribution from 0 to ``highest``, blind to the score; ``how`` says how they share it out."""
+
+    how: Literal["share", "fraction"]
+    highest: float | None = None
+
+
+@dataclass(frozen=True)
+class Raw(Scale):
+    """Rewards as they come, whose sum is no score; with ``min_max`` each dialogue's are brought to 0 to 10."""
+
+    min_max: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """The part of ``DecomposeSettings`` that a method reads.
+
+    ``fixed`` are keys that the method decides, whatever is configured; ``settings`` names the class of a section that
+    a package brings (`apportion.foundation.settings.Settings`), as ``module:Class``.
+    """
+
+    name: str
+    fixed: tuple[tuple[str, Any], ...] = ()
+    settings: str | None = None
+
+
+@dataclass(frozen=True)
 class Method:
-    """One way from a score to turn rewards.
+    """One way from a score to turn rewards: a `SessionMethod` or a `CorpusMethod`.
 
-    ``kind`` is ``judge`` (one session is enough: ``apportion.decompose.session_methods.runner.JudgeSession``) or
-    ``fit`` (on a corpus). ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors``
-    asks for the rater's behaviour in words, ``uses_features`` for it in numbers (of the voice where ``uses_voice``).
-    ``uses_reactions`` asks for what was read of the replies; such a fit is called as
-    `apportion.decompose.reactions.model.fit_reactions` is; one that ``uses_prior`` judges by a model of reactions that
-    was learnt elsewhere, so that a corpus without a score will do. ``requests`` says that it asks a language model: it
-    names what lists the first requests that judging a session makes
-    (`apportion.decompose.session_methods.llm_requests.Requests`), so that a run can count, price and show them, hand
-    them in as a batch, and have many sessions wait for the server at once. ``simulates`` says that it plays sessions on
-    in the environment that made them: it is called with the session opened for that, as
-    `apportion.decompose.session_methods.runner.JudgeWithRollouts` has it, and ``requests`` too, where what is played
-    asks a model. ``plays_on`` false says that it only has histories scored as they stand. Where the simulator says
-    which models its agents and its judge ask (`apportion.environments.episode_restorer.SupportsAgentReplacement`), a
-    method need not name any ``requests``. ``reward_units`` says that its values are shares of the score already, so
-    that no scale has to be found; ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to
-    the score, and how they share it out (``apportion.decompose.projection``); ``unprojected`` that its values are
-    rewards as they come, in units of their own, whose sum is no score, ``min_max`` that each dialogue's are brought to
-    0 to 10 besides; ``width`` how wide the scale of its values is, where it has one; ``null`` what a turn without a
-    value counts as: ``zero``, or the ``mean`` of its dialogue's values (of a method that asks by a prompt of ours, the
-    prompt says that); ``section`` the part of ``DecomposeSettings`` that it reads, ``fixed`` the keys of it that its
-    name decides, whatever is configured, and ``settings`` the class of a part that is not one of ours, a
-    `apportion.foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
-    global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
-    what the local method has judged in the same run, which has to be configured beside it unless it only teaches
-    (``taught_by``). ``mixes`` says that it weighs sources by what they foretell of scores: its global and its local
-    part, or all of ``decompose.stacking`` that the run has. ``recurrent`` says that
-    its network reads a dialogue's turns one after the other, so that it is no reward model of single turns.
-    ``measures`` says that it asks how probable words are, which no batch answers and no audit changes. ``version`` goes
-    up when the code gives other values for the same settings: it and the name, not the place of the code, decide
-    whether finished work is used again.
+    ``load`` names its code as ``module:attribute``, imported on first use. ``version`` goes up when the code gives
+    other values for the same settings: name and version, not the place of the code, decide whether work is used again.
 
-    >>> length = Method("length", "judge", "Length of the utterance", "my_package.methods:judge")
+    >>> length = SessionMethod("length", "Length of the utterance", "my_package.methods:judge")
     >>> length.asks, length.hands_out_score
     (False, False)
     """
 
     name: str
-    kind: Literal["judge", "fit"]
     title: str
     load: str
-    uses_descriptors: bool = False
-    uses_reactions: bool = False
-    uses_prior: bool = False
-    requests: str | None = None
-    simulates: bool = False
-    plays_on: bool = True
-    reward_units: bool = False
-    attribution: Literal["share", "fraction"] | None = None
-    unprojected: bool = False
-    min_max: bool = False
-    highest: float | None = None
-    width: float | None = None
-    null: Null = "mean"
-    section: str | None = None
-    fixed: tuple[tuple[str, Any], ...] = ()
-    settings: str | None = None
-    uses_features: bool = False
-    uses_voice: bool = False
-    whole: str | None = None
-    local: str | None = None
-    uses_judgements: bool = False
-    recurrent: bool = False
-    mixes: bool = False
-    measures: bool = False
-    version: int = 1
+    section: Section | None = field(default=None, kw_only=True)
+    scale: Scale = field(default=Projected(), kw_only=True)
+    version: int = field(default=1, kw_only=True)
+    requests: str | None = field(default=None, init=False)
 
-    def __post_init__(self) -> None:
-        if self.settings is not None and self.section is None:
-            raise InputError(f"method {self.name!r}: settings without a section, decompose.SECTION; name it.")
-        if self.simulates and self.kind != "judge":
-            raise InputError(
-                f"method {self.name!r}: simulates is for the kind 'judge', which sees one session; its kind is "
-                f"{self.kind!r}. The method's declaration must be corrected."
-            )
+    @property
+    def inputs(self) -> frozenset[Input]:
+        """What it reads of the rater's behaviour."""
+        return frozenset()
+
+    @property
+    def reads_features(self) -> bool:
+        """Whether it reads the rater's behaviour in numbers."""
+        return not self.inputs.isdisjoint((Input.FACE, Input.VOICE))
+
+    @property
+    def reads_descriptors(self) -> bool:
+        """Whether it reads the rater's behaviour in words."""
+        return Input.DESCRIPTORS in self.inputs
 
     @property
     def asks(self) -> bool:
-        """Whether it asks a language model."""
+        """Whether it asks a language model itself."""
         return self.requests is not None
 
     @property
-    def taught_by(self) -> str | None:
-        """The judging method that teaches it, which is asked for that whether or not it is among a run's methods."""
-        return self.local if self.uses_judgements and self.whole is None else None
-
-    @property
-    def judges_some(self) -> bool:
+    def judges_subset(self) -> bool:
         """Whether ``decompose.llm.max_sessions`` says how many sessions it judges."""
-        return self.asks and self.section == "llm"
-
-    @property
-    def is_audited(self) -> bool:
-        """Whether it can be asked about a session that was changed in one way: what was never played cannot go on."""
-        return self.asks and not (self.simulates or self.measures)
+        return self.asks and self.reads("llm")
 
     @property
     def hands_out_score(self) -> bool:
-        """Whether its values are meant to sum to the score itself, whatever rewards shall sum to.
-
-        What judges one session alone knows of no training mean; what is learned learns what its target says.
-        """
-        return self.reward_units and self.kind == "judge"
+        """Whether its values are meant to sum to the score itself: one session alone knows of no training mean."""
+        return isinstance(self, SessionMethod) and isinstance(self.scale, ScoreUnits)
 
     @property
-    def is_objective(self) -> bool:
-        """Whether it is an objective for the training loop, on which a reward model can be trained directly."""
-        return self.kind == "fit" and not (self.uses_reactions or self.uses_judgements)
+    def recurrent(self) -> bool:
+        """Whether its network reads a dialogue's turns in order, so that it is no reward model of single turns."""
+        return False
 
-    def lacks(self, names: Collection[str]) -> str | None:
+    @property
+    def parts(self) -> Mapping[str, Method]:
+        """The methods that it is made of, by their key in an artifact's identity."""
+        return {}
+
+    def reads(self, section: str) -> bool:
+        """Whether ``section`` is its part of the settings."""
+        return self.section is not None and self.section.name == section
+
+    def missing(self, names: Collection[str]) -> str | None:
         """The method whose judgements it reads and that is not among ``names``; None for none."""
-        if not self.uses_judgements or self.local is None or self.taught_by is not None:
-            return None
-        return None if self.local in names else self.local
+        return None
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
 
-        Raises
-        ------
-        InputError
-            The module or the attribute cannot be imported.
+        Raises InputError: The module or the attribute cannot be imported.
         """
         return self._named(self.load)
 
     def resolve_requests(self) -> Any:
-        """The object that ``requests`` names (`decompose.session_methods.llm_requests.Requests`); None where nothing is
-        asked.
+        """What lists its first requests (`decompose.session_methods.llm_requests.Requests`); None where it asks none.
 
-        Raises
-        ------
-        InputError
-            The module or the attribute cannot be imported.
+        Raises InputError: The module or the attribute cannot be imported.
         """
         return None if self.requests is None else self._named(self.requests)
 
     def settings_class(self) -> type[Settings] | None:
-        """The class that ``settings`` names; None where ``section`` is one of ours.
+        """The class of a section that a package brings; None where the section is one of ours, or there is none.
 
-        Raises
-        ------
-        InputError
-            It cannot be imported, or is no `apportion.foundation.settings.Settings`.
+        Raises InputError: It cannot be imported, or is no `apportion.foundation.settings.Settings`.
         """
-        if self.settings is None:
+        if self.section is None or self.section.settings is None:
             return None
-        named = self._named(self.settings)
+        named = self._named(self.section.settings)
         if not (isinstance(named, type) and issubclass(named, Settings)):
             raise InputError(
-                f"method {self.name!r}: {self.settings!r} is no class of settings "
-                f"(apportion.foundation.settings.Settings), so "
-                f"that decompose.{self.section} cannot be read. The method's declaration must be corrected."
+                f"method {self.name!r}: {self.section.settings!r} is no class of settings "
+                f"(apportion.foundation.settings.Settings), so that decompose.{self.section.name} cannot be read. The "
+                "method's declaration must be corrected."
             )
         return named
 
     def _named(self, place: str) -> Any:
         remedy = "Install the package it comes from, or leave the method out of decompose.methods."
         return load_named(place, f"method {self.name!r}", remedy)
+
+
+@dataclass(frozen=True)
+class SessionMethod(Method):
+    """A method to which one session is enough (`apportion.decompose.session_methods.runner.JudgeSession`)."""
+
+    inputs: frozenset[Input] = field(default=frozenset(), kw_only=True)
+
+
+@dataclass(frozen=True)
+class LLMMethod(SessionMethod):
+    """A method that asks a language model about a session.
+
+    ``requests`` names what lists its first requests, so that a run can count, price, preview and batch them.
+    """
+
+    requests: str = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class LogprobMethod(SessionMethod):
+    """A method that measures how probable words are, by a model here or, with ``requests``, at a server.
+
+    No batch answers such requests, and no audit changes them.
+    """
+
+    requests: str | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class RolloutMethod(SessionMethod):
+    """A method that rolls sessions out in the environment that made them.
+
+    Its code is called as `apportion.decompose.session_methods.runner.JudgeWithRollouts`. Where the environment says
+    which models its agents and judge ask (`apportion.environments.episode_restorer.SupportsAgentReplacement`), it need
+    name no ``requests``. With ``plays_on`` false it only has histories scored as they stand.
+    """
+
+    requests: str | None = field(default=None, kw_only=True)
+    plays_on: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True)
+class CorpusMethod(Method):
+    """A method that is learned on a corpus."""
+
+
+@dataclass(frozen=True)
+class ObjectiveMethod(CorpusMethod):
+    """An objective for the training loop, on which a reward model can be trained directly."""
+
+
+@dataclass(frozen=True)
+class RecurrentObjective(ObjectiveMethod):
+    """An objective whose network reads a dialogue's turns in order."""
+
+    @property
+    def recurrent(self) -> bool:
+        """True."""
+        return True
+
+
+@dataclass(frozen=True)
+class MixedObjective(ObjectiveMethod):
+    """A global and a local objective in one loss (GELI): ``whole`` learns from scores, ``local`` judges each turn."""
+
+    whole: ObjectiveMethod = field(kw_only=True)
+    local: SessionMethod = field(kw_only=True)
+
+    @property
+    def inputs(self) -> frozenset[Input]:
+        """Those of its local part."""
+        return self.local.inputs
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether its global part is."""
+        return self.whole.recurrent
+
+    @property
+    def parts(self) -> Mapping[str, Method]:
+        """Both."""
+        return {"whole": self.whole, "local": self.local}
+
+
+@dataclass(frozen=True)
+class ReactionMethod(CorpusMethod):
+    """A closed fit to what was read of the rater's replies (called as `decompose.reactions.model.fit_reactions`)."""
+
+
+@dataclass(frozen=True)
+class PretrainedReactions(ReactionMethod):
+    """A model of reactions that was learned elsewhere: a corpus without scores will do."""
+
+
+@dataclass(frozen=True)
+class StudentMethod(ReactionMethod):
+    """A student of ``teacher``, which is asked whether or not it is among a run's methods."""
+
+    teacher: LLMMethod = field(kw_only=True)
+
+    @property
+    def parts(self) -> Mapping[str, Method]:
+        """Its teacher."""
+        return {"local": self.teacher}
+
+
+@dataclass(frozen=True)
+class StackedMethod(ReactionMethod):
+    """The sources of ``decompose.stacking`` that a run has, weighed by how well each predicts scores."""
+
+
+@dataclass(frozen=True)
+class BlendedMethod(StackedMethod):
+    """A model of reactions and one judge, weighed so; the judge has to be among a run's methods."""
+
+    reaction: ReactionMethod = field(kw_only=True)
+    judge: LLMMethod = field(kw_only=True)
+
+    @property
+    def parts(self) -> Mapping[str, Method]:
+        """Both."""
+        return {"whole": self.reaction, "local": self.judge}
+
+    def missing(self, names: Collection[str]) -> str | None:
+        """Its judge, where it is not among ``names``."""
+        return None if self.judge.name in names else self.judge.name

@@ -14,11 +14,34 @@ from numpy.typing import NDArray
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.decompose.methods import Method
+from apportion.decompose.method import Attribution, Method, Raw, Scale, ScoreUnits
 from apportion.decompose.prompt_building.reply import LARGEST
-from apportion.decompose.shapley.min_max import HIGHEST, are_equal, min_max
 from apportion.foundation.arrays import Floats, filled
 from apportion.foundation.errors import InputError, UnitError
+
+HIGHEST, MIDDLE = 10.0, 5.0
+SAME = 1e-9
+"""Values that differ by less than this part of their size differ by rounding only."""
+
+
+def min_max(values: Floats) -> Floats:
+    """``values`` [shape=(n,)] with the lowest as 0 and the highest as 10; all 5 where they are equal.
+
+    Equal values leave the paper's step undefined (0 / 0). Sign and size are lost: a dialogue in which every act did
+    harm looks like one in which every act helped.
+
+    >>> min_max(np.array([0.4, 0.8, 1.5, 0.3])).round(2).tolist()
+    [0.83, 4.17, 10.0, 0.0]
+    """
+    if are_equal(values):
+        return np.full(values.shape, MIDDLE)
+    return np.asarray(HIGHEST * ((values - values.min()) / np.ptp(values)))
+
+
+def are_equal(values: Floats) -> bool:
+    """Whether ``values`` [shape=(n,)] differ by no more than rounding; so does a single one, and none."""
+    return not values.size or float(np.ptp(values)) <= SAME * max(1.0, float(np.max(np.abs(values))))
+
 
 Indices = NDArray[np.int64]
 Constraint = Literal["exact", "soft"]
@@ -43,17 +66,12 @@ class Residual:
 class Projection:
     """The constants that turned one method's judgements into rewards.
 
-    ``score_offset`` is taken from every score before it is spread: the mean of the training scores (of attributions the
-    lower end of the scale), or 0. ``rule``
-    says where s, rewards a unit of judgement, comes from: ``spread`` (one of the corpus), ``own`` (1: the values are
-    rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``soft``
-    says that the values are the rewards as they come (s = 1); ``soft share`` and ``soft fraction`` that nothing was
-    added to s * a; ``foretold`` that nobody gave a score, and s is 1/T; ``min-max`` that each
-    episode's values were brought to 0 to 10 (`Method.min_max`), with ``equal``
-    those whose values were all the same. ``spread`` is s where it is one number. ``residuals`` are R~ - s * sum of j,
-    one an episode (R~ - sum of j of ``min-max``); where the method hands out the score itself
-    (`Method.hands_out_score`), R - sum of j. ``unjudged`` are the episodes of
-    which the method could say nothing at all: they have no rewards.
+    ``score_offset`` is taken from every score before it is shared out. ``rule`` says where s, rewards a unit of
+    judgement, comes from: ``spread`` (one of the corpus), ``own`` (1), ``share`` or ``fraction`` (of each episode),
+    ``soft`` (values are rewards; ``soft share``, ``soft fraction``: s * a alone), ``foretold`` (1/T, nobody gave a
+    score) or ``min-max`` (each episode's values on 0 to 10; ``equal`` are those whose values were all the same).
+    ``spread`` is s where it is one number. ``residuals`` are R~ (R where the method hands out the score) less the sum
+    of an episode's own values. ``unjudged`` are the episodes without any value, which have no rewards.
     """
 
     score_offset: float
@@ -110,49 +128,39 @@ def project(
 ) -> tuple[pa.Table, Projection]:
     """Map one method's judgements onto the scores: reward_t = R~/T + s * (j_t - mean j).
 
-    R~ is the score less ``score_offset``; T counts the target turns. s is 1 for values in reward units; otherwise it
-    gives rewards the spread within dialogues that (R - training mean)/T has between them:
-    s = sd over training episodes of (R - mean)/T, over the pooled sd of j within training episodes; 0 where j never
-    varies, and never so large that a turn would lie 10,000 of these sd from its dialogue's mean, which only held-out
-    judgements far beyond the training's can. A turn without a value counts as ``method.null`` says: zero, or the mean
-    of its episode's values. An episode without any value has no mean: nothing is known of its turns, and it gets no
-    rewards.
+    R~ is the score less ``score_offset``, T counts the target turns. s is 1 for values in reward units; otherwise it
+    gives rewards the spread within dialogues that (R - training mean)/T has between them: s = sd over training episodes
+    of (R - mean)/T, over the pooled sd of j within them; 0 where j never varies, and never so large that a turn would
+    lie 10,000 of these sd from its dialogue's mean. A turn without a value counts as ``method.scale.null`` says; an
+    episode without any value gets no rewards.
 
-    An attribution says how much a turn had to do with the outcome, whichever way it went. Of a score less the mean it
-    would make nothing in a dialogue at the mean, and the most blame for the decisive turn of one below it; so their
-    relative target is the score less the lower end of its scale, R~ >= 0, and a larger attribution is never worse.
-    Attributions a (Sotopia-RL) have an s of each episode: ``share``, s = R~ / sum of a, gives a / sum of a of R~, its
-    variant that keeps sums (the same for every turn where all a are zero); ``fraction``, s = R~ / highest, gives
-    a / 3 of R~ as published, and what is missing from the sum evenly on top.
+    Attributions a (Sotopia-RL), amounts of contribution whichever way it went, share out the score less the lower end
+    of its scale, R~ >= 0, so that a larger one is never worse. Their s is each episode's own: ``share``, R~ / sum of a
+    (equal shares where all a are zero); ``fraction``, R~ / highest as published, what is missing from the sum evenly on
+    top.
 
-    The ``soft`` constraint adds nothing and stretches nothing: reward_t = j_t, or s * a_t of attributions, and the
-    residual tells how far their sum misses R~ (Eq. 4 of LLM-GELI, which only asks for it). Values that hand out the
-    score itself leave nothing out of it, so that their ``score_offset`` is 0 then. So it is for a local signal alone
-    (``method.unprojected``, Eq. 5 on the raw signal), whatever ``constraint`` and ``target`` say.
-
-    Where nobody gave any score, the mean judgement of a dialogue stands for it, in the method's own units:
-    reward_t = j_t/T (``foretold``).
+    The ``soft`` constraint adds and stretches nothing: reward_t = j_t, or s * a_t, and the residual tells how far their
+    sum misses R~ (Eq. 4 of LLM-GELI). Values that hand out the score itself have a ``score_offset`` of 0 then. `Raw`
+    values are always treated so. Where nobody gave any score, reward_t = j_t/T (``foretold``).
 
     Parameters
     ----------
     judgements : pa.Table
         REWARDS schema, one method and one seed, ``raw_reward`` filled (null where there is no value).
     episodes : SplitEpisodes
-        All episodes of the corpus; those without judgements (quarantined) count for the training mean only. The
-        constants come from the sessions in ``train``.
+        All episodes of the corpus; the constants come from the sessions in ``train``.
     target : str
         ``relative``: score_offset is the mean of the training scores, of attributions the lower end of the scale;
         ``score``: it is 0, as in the paper.
     method : Method
-        As configured (``apportion.decompose.cache_key.configured``): its units and what its nulls count as.
+        As configured (`apportion.decompose.cache_key.configured`): its scale says what values and nulls mean.
     constraint : str
         ``exact``: the rewards of an episode sum to R~; ``soft``: they are the method's own numbers.
 
     Returns
     -------
     pa.Table
-        The same rows with ``reward`` filled and ``sd`` in units of reward, in the order of ``episodes``, then turns;
-        without those of episodes that the method could say nothing of.
+        The same rows with ``reward`` filled and ``sd`` in units of reward, in the order of ``episodes``, then turns.
     Projection
         The constants, and each episode's residual.
 
@@ -172,11 +180,11 @@ def project(
             "more sessions or a larger training share."
         )
     if not any(episode.is_rated for episode in episodes.all):
-        return _foretold(judgements, ordered)
+        return _without_scores(judgements, ordered)
     mean = math.fsum(scores) / len(scores)
-    offset = _lowest(episodes.all) if method.attribution else mean
+    offset = _lowest(episodes.all) if isinstance(method.scale, Attribution) else mean
     offset = offset if target == "relative" else 0.0
-    spread = 1.0 if method.reward_units else _spread(ordered, mean, episodes.sessions("train"))
+    spread = 1.0 if isinstance(method.scale, ScoreUnits) else _spread(ordered, mean, episodes.sessions("train"))
     return _applied(judgements, ordered, offset, spread, method, constraint)
 
 
@@ -192,10 +200,7 @@ def apply_constants(
 
     ``spread`` is s; attributions, which have an s of each episode, and the ``soft`` constraint do not use it.
 
-    Raises
-    ------
-    UnitError
-        As `project`.
+    Raises UnitError: As `project`.
     """
     return _applied(judgements, _ordered(judgements, list(episodes), method), score_offset, spread, method, constraint)
 
@@ -203,16 +208,18 @@ def apply_constants(
 def _applied(
     judgements: pa.Table, ordered: _Table, offset: float, spread: float, method: Method, constraint: Constraint
 ) -> tuple[pa.Table, Projection]:
-    if method.unprojected:
+    scale = method.scale
+    raw, brought = isinstance(scale, Raw), isinstance(scale, Raw) and scale.min_max
+    if raw:
         constraint = "soft"
     soft = constraint == "soft"
-    if soft and (method.hands_out_score or method.unprojected):
+    if soft and (method.hands_out_score or raw):
         offset = 0.0
     scores = np.array([episode.score for episode in ordered.judged], dtype=np.float64)
     totals = scores - offset
-    rule, scales = _scales(ordered, totals, spread, method, constraint)
+    rule, scales = _scales(ordered, totals, spread, scale, constraint)
     equal: tuple[EpisodeKey, ...] = ()
-    if method.min_max:
+    if brought:
         rule, scales, rewards, equal = _min_max(ordered)
     elif soft:
         rewards = scales[ordered.episode] * ordered.value
@@ -221,11 +228,11 @@ def _applied(
         rewards = shares + scales[ordered.episode] * ordered.centred()  # Eq. 4, LLM-GELI: they sum to R~
 
     asked = scores if method.hands_out_score else totals
-    residuals = asked - (1.0 if method.min_max else scales) * ordered.sums(ordered.value)
+    residuals = asked - (1.0 if brought else scales) * ordered.sums(ordered.value)
     projection = Projection(
         score_offset=offset,
         rule=rule,
-        spread=None if method.attribution else 1.0 if soft else spread,
+        spread=None if isinstance(scale, Attribution) else 1.0 if soft else spread,
         residuals=tuple(
             Residual(*episode.key, residual=float(residual))
             for episode, residual in zip(ordered.judged, residuals, strict=True)
@@ -236,7 +243,7 @@ def _applied(
     return _with_rewards(judgements.take(pa.array(ordered.rows)), rewards, scales[ordered.episode]), projection
 
 
-def _foretold(judgements: pa.Table, table: _Table) -> tuple[pa.Table, Projection]:
+def _without_scores(judgements: pa.Table, table: _Table) -> tuple[pa.Table, Projection]:
     """No score to share out: values over T, which sum to the score that they foretell."""
     scales = 1.0 / table.turns
     rewards = scales[table.episode] * table.value
@@ -259,15 +266,13 @@ def _min_max(table: _Table) -> tuple[Rule, Floats, Floats, tuple[EpisodeKey, ...
     return "min-max", scales, rewards, tuple(equal)
 
 
-def _scales(
-    table: _Table, totals: Floats, spread: float, method: Method, constraint: Constraint
-) -> tuple[Rule, Floats]:
+def _scales(table: _Table, totals: Floats, spread: float, scale: Scale, constraint: Constraint) -> tuple[Rule, Floats]:
     """Where s comes from, and s of each episode (E,) float64."""
     soft = constraint == "soft"
-    if method.attribution is None and soft:
-        return "soft", np.ones(len(table.judged))
-    if method.attribution is None:
-        return "own" if method.reward_units else "spread", np.full(len(table.judged), spread)
+    if not isinstance(scale, Attribution):
+        if soft:
+            return "soft", np.ones(len(table.judged))
+        return "own" if isinstance(scale, ScoreUnits) else "spread", np.full(len(table.judged), spread)
     below = np.flatnonzero(table.value < 0)
     if below.size:
         episode = table.judged[int(table.episode[below[0]])]
@@ -275,8 +280,8 @@ def _scales(
             f"session {episode.session_id}: attribution {table.value[below[0]]:g}; attributions are 0 or more. Make "
             "them again with `apportion run --only decompose`."
         )
-    if method.attribution == "fraction":
-        return "soft fraction" if soft else "fraction", totals / (method.highest or 1.0)  # r = a/3 * G, Sotopia-RL
+    if scale.how == "fraction":
+        return "soft fraction" if soft else "fraction", totals / (scale.highest or 1.0)  # r = a/3 * G, Sotopia-RL
     sums = table.sums(table.value)
     # Below that, they are zeros with the rounding of a mean over samples.
     counted = sums > 1e-9
@@ -298,7 +303,7 @@ def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) 
     present = set(keys)
     held = tuple(episode for episode in episodes if episode.key in present)
     _check_turns(held, keys, turns)
-    valued = {key for key, value in zip(keys, values, strict=True) if value is not None or method.null == "zero"}
+    valued = {key for key, value in zip(keys, values, strict=True) if value is not None or method.scale.null == "zero"}
     judged = tuple(episode for episode in held if episode.key in valued)
     rows = [places[episode.key, turn] for episode in judged for turn in episode.target_turns]
     numbers = np.array([math.nan if values[row] is None else values[row] for row in rows], dtype=np.float64)
@@ -307,7 +312,7 @@ def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) 
     counts = np.array([len(episode.target_turns) for episode in judged], dtype=np.int64)
     index = np.repeat(np.arange(len(judged), dtype=np.int64), counts)
     unjudged = tuple(episode.key for episode in held if episode.key not in valued)
-    return _Table(judged, np.array(rows, dtype=np.int64), index, filled(numbers, index, method.null), unjudged)
+    return _Table(judged, np.array(rows, dtype=np.int64), index, filled(numbers, index, method.scale.null), unjudged)
 
 
 def _check_single(judgements: pa.Table) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from apportion.decompose.methods import METHODS, Method, find_method
+from apportion.decompose.method import Method, ObjectiveMethod
+from apportion.decompose.methods import METHODS, find_method
 from apportion.foundation.errors import InputError
 
 SUFFIX = "-direct"
@@ -34,14 +35,11 @@ def reward_models(methods: Sequence[str], objective: Literal["distilled", "direc
     >>> reward_models(("llm", "rrd"), "direct")
     ('llm', 'rrd-direct')
 
-    Raises
-    ------
-    InputError
-        A package's method has the name of one of them.
+    Raises InputError: A package's method has the name of one of them.
     """
     names: list[str] = []
     for name in methods:
-        learns = objective != "distilled" and METHODS[name].is_objective
+        learns = objective != "distilled" and isinstance(METHODS[name], ObjectiveMethod)
         names += [name] if not learns or objective == "both" else []
         names += [_direct(name)] if learns else []
     return tuple(names)
@@ -50,10 +48,7 @@ def reward_models(methods: Sequence[str], objective: Literal["distilled", "direc
 def taught_by(name: str) -> RewardModelRef:
     """What the reward model ``name`` learns from; a method of that very name goes before a suffix.
 
-    Raises
-    ------
-    InputError
-        It names no method.
+    Raises InputError: It names no method.
     """
     if name not in METHODS and name.endswith(SUFFIX):
         return RewardModelRef(find_method(name.removesuffix(SUFFIX)), direct=True)

@@ -17,50 +17,59 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from apportion.decompose.influence_settings import InfluenceSettings
-from apportion.decompose.methods import METHODS, Method, section_classes, unknown_method
-from apportion.decompose.mix_settings import BlendSettings, MixSettings
-from apportion.decompose.presets import PRESETS
-from apportion.decompose.savoir_settings import SavoirSettings
+from apportion.decompose.method import LLMMethod, Method, RolloutMethod, StudentMethod
+from apportion.decompose.method_settings import (
+    AffectSettings,
+    BlendSettings,
+    GELISettings,
+    InfluenceSettings,
+    IntensitySettings,
+    MixSettings,
+    RRDSettings,
+    RudderSettings,
+    SavoirSettings,
+    SentimentSettings,
+    SotopiaRLSettings,
+)
+from apportion.decompose.methods import METHODS, section_classes, unknown_method
 from apportion.foundation.errors import InputError
-from apportion.foundation.presets import Preset, PresetSettings
+from apportion.foundation.presets import Preset, PresetSettings, PublishedValue
 from apportion.foundation.settings import Settings
 from apportion.llm_client.settings import LLMSettings
 
-
-class SentimentSettings(Settings):
-    """The sentiment of the rater's next reply, or of the utterance itself."""
-
-    classifier: str = Field(
-        default="vader",
-        min_length=1,
-        description="vader (rules, English, embedded) or the name of a Hugging Face text-classification model",
-    )
-
-
-class AffectSettings(Settings):
-    """How happy the rater looks."""
-
-    feature: Literal["auto", "happiness", "smile"] = Field(
-        default="auto",
-        description="happiness (needs an emotion model), smile, or auto: smile where nothing measured happiness",
-    )
-    window: Literal["during", "reply", "both"] = Field(
-        default="during",
-        description="when the rater's face is looked at: during the turn, during the reply to it, or the mean of both",
-    )
-
-
-class IntensitySettings(Settings):
-    """How strongly the rater replies, by a model that is trained on labelled speech of one's own."""
-
-    model: Path | None = Field(
-        default=None, description="the folder of the model; make one with `apportion train intensity FOLDER`"
-    )
-    of: Literal["reply", "utterance"] = Field(
-        default="reply",
-        description="whose voice is listened to: the rater's in the reply, or the target's in the utterance",
-    )
+PRESETS: Mapping[str, Preset] = {
+    "paper": {
+        "methods": PublishedValue(("llm", "llm-multimodal"), "section 4.1: LLM-GELI (Eq. 3), Multimodal-LLM-GELI (2)"),
+        "target": PublishedValue("score", "Eq. 4: the rewards are asked to sum to the score itself"),
+        "constraint": PublishedValue("soft", "section 4.1: a soft constraint in the prompt"),
+        "llm": {
+            "prompt": PublishedValue("paper", "section 4.1: its wording"),
+            "model": PublishedValue("o3-mini", "section 4.1"),
+            "samples": PublishedValue(1, "section 5: a single run; appendix J asks twice for its check alone"),
+        },
+        "rrd": {
+            "k": PublishedValue(32, "Table 4: K = 32; `rrd-160` is its other row"),
+            "corrected": PublishedValue(
+                False, "section 5.2: RRD as in Ren et al. (2021), whose loss has no correction"
+            ),
+        },
+        "geli": {
+            "weight": PublishedValue(0.5, "section 5.2, GELI (Lee et al., 2024): equal parts in its code"),
+        },
+    },
+    "savoir": {
+        "methods": PublishedValue(("savoir-paper",), "algorithm 1; section 3.5 learns its values, from 0 to 10"),
+        "savoir": {
+            "rollouts": PublishedValue(2, "appendix D: J = 2"),
+            "weights": PublishedValue(
+                {"GOAL": 0.5, "REL": 0.3, "KNO": 0.2}, "appendix D: w_d; a judge has to score all three"
+            ),
+            "scaled": PublishedValue(False, "Eq. 3: on the ranges of the dimensions"),
+        },
+    },
+}
+"""LLM-GELI. The language model takes no temperature (o3-mini has none); appendix J names one, of 1, for its check.
+SAVOIR's number of coalitions, min(12n + 2, 200), is what `decompose.savoir.budget` is where nothing is set."""
 
 
 class LLMMethodSettings(LLMSettings):
@@ -111,47 +120,6 @@ class LLMMethodSettings(LLMSettings):
         default=(),
         description="further names to replace with pseudonyms = true: of people who are talked about, or of speakers "
         "whose ids are numbers",
-    )
-
-
-class SotopiaRLSettings(Settings):
-    """Sotopia-RL's reward: attributions of several dimensions, each of its own score, as one weighted mean."""
-
-    weights: dict[str, float] = Field(
-        default={"GOAL": 1.0, "REL": 1.0, "KNO": 1.0},
-        min_length=1,
-        description="by dimension, a rating of the same target by the same rater, its weight w; section 2.2 of SAVOIR "
-        "names none, so that all count the same",
-    )
-
-
-class RRDSettings(Settings):
-    """Randomized return decomposition (Ren et al., 2021).
-
-    What a method's name says goes first: rrd-published is not corrected, rrd-160 has k = 160.
-    """
-
-    k: int = Field(
-        default=32, ge=1, description="turns drawn of a dialogue to estimate its return; of one with fewer, all"
-    )
-    corrected: bool = Field(
-        default=True, description="take away the bias that sampling fewer than all turns adds to the loss"
-    )
-
-
-class RudderSettings(Settings):
-    """RUDDER (Arjona-Medina et al., 2019)."""
-
-    auxiliary: float = Field(
-        default=0.5, ge=0, le=100, description="weight of predicting the return after every turn, not at the end alone"
-    )
-
-
-class GELISettings(Settings):
-    """Global and local feedback in one loss (GELI, Lee et al., 2024)."""
-
-    weight: float = Field(
-        default=0.5, ge=0, le=1, description="share of the global part of the loss; the rest is the local values'"
     )
 
 
@@ -294,40 +262,40 @@ class DecomposeSettings(PresetSettings):
     @property
     def judging(self) -> tuple[str, ...]:
         """The methods, and those that they are taught by."""
-        return tuple(dict.fromkeys(name for own in self.methods for name in (own, METHODS[own].taught_by) if name))
+        methods = (METHODS[name] for name in self.methods)
+        taught = ((m, m.teacher) if isinstance(m, StudentMethod) else (m,) for m in methods)
+        return tuple(dict.fromkeys(method.name for pair in taught for method in pair))
 
     @property
     def some_judge(self) -> tuple[str, ...]:
         """Those of ``judging`` that judge chosen sessions alone; none where all sessions are judged."""
-        return tuple(n for n in self.judging if METHODS[n].judges_some) if self.llm.max_sessions is not None else ()
+        return tuple(n for n in self.judging if METHODS[n].judges_subset) if self.llm.max_sessions is not None else ()
 
     @property
     def audited_method(self) -> str | None:
         """The method that the audit asks by; None where no method asks a language model about a session as it is."""
-        asking = [name for name in self.methods if METHODS[name].is_audited]
+        asking = [name for name in self.methods if isinstance(METHODS[name], LLMMethod)]
         return self.audit.method or (asking[-1] if asking else None)
 
     def section_of(self, method: Method) -> Any:
         """The settings that ``method`` reads, a package's own at their defaults where none are given; None for none.
 
-        Raises
-        ------
-        InputError
-            The method declares a section that is neither one of ours nor described by a class of its own.
+        Raises InputError: The method declares a section that is neither one of ours nor described by a class of its
+        own.
         """
         if method.section is None:
             return None
-        brought = method.settings_class()
-        known = method.section in OUR_SECTIONS if brought is None else method.section not in type(self).model_fields
+        brought, name = method.settings_class(), method.section.name
+        known = name in OUR_SECTIONS if brought is None else name not in type(self).model_fields
         if not known:
             raise InputError(
-                f"method {method.name!r}: section {method.section!r} with settings {method.settings!r}. Without "
+                f"method {method.name!r}: section {name!r} with settings {method.section.settings!r}. Without "
                 f"settings it is one of ours, {', '.join(OUR_SECTIONS)}; with settings another name, a class as "
                 "module:Class. The method's declaration must be corrected."
             )
-        given = getattr(self, method.section, None)
+        given = getattr(self, name, None)
         section: Any = brought() if given is None and brought is not None else given
-        return section.model_copy(update=dict(method.fixed)) if method.fixed else section
+        return section.model_copy(update=dict(method.section.fixed)) if method.section.fixed else section
 
     @model_validator(mode="wrap")
     @classmethod
@@ -364,7 +332,7 @@ class DecomposeSettings(PresetSettings):
         if problems:
             raise ValueError(" ".join(problems))
         for name in names:
-            if lacking := METHODS[name].lacks(names):
+            if lacking := METHODS[name].missing(names):
                 raise ValueError(f"{name} reads what {lacking} has judged; add {lacking}")
         return names
 
@@ -375,10 +343,10 @@ class DecomposeSettings(PresetSettings):
             raise ValueError(
                 f"audit.method = {audited!r} is not among decompose.methods ({', '.join(self.methods)}); add it there"
             )
-        if audited is not None and METHODS[audited].simulates:
+        if audited is not None and isinstance(METHODS[audited], RolloutMethod):
             raise ValueError(f"audit.method = {audited!r} plays sessions on, and a changed one was never played")
         if audited is not None and not METHODS[audited].asks:
-            asking = ", ".join(name for name in METHODS if METHODS[name].is_audited)
+            asking = ", ".join(name for name in METHODS if isinstance(METHODS[name], LLMMethod))
             raise ValueError(f"audit.method = {audited!r} asks no language model; {asking} do")
         return self
 

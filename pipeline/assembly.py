@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from apportion.decompose.llm_session import asker_of
+from apportion.decompose.language_models import asker_of
 from apportion.features.emotion_model.choice import missing_emotion
 from apportion.features.face.choice import decided as detector_decided
 from apportion.features.face.choice import missing_mesh

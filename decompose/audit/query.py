@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
@@ -10,7 +10,7 @@ from apportion.corpus.schema import AUDIT, EPISODE_KEY
 from apportion.corpus.session import Session
 from apportion.decompose.audit.case import PerturbedEpisode, cases_of, shifted
 from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from apportion.decompose.methods import Method
+from apportion.decompose.method import SessionMethod
 from apportion.decompose.session_methods.runner import judge_episode
 from apportion.decompose.settings import DecomposeSettings
 from apportion.llm_client.request import ChatReply, ChatRequest
@@ -31,65 +31,37 @@ class _LaterSamples(LLMSession):
         """Nothing: whoever lent the client closes it."""
 
 
-def judge_session(
+def audit_cases(
     perturbation: str,
-    method: Method,
+    method: SessionMethod,
     session: Session,
     rating_name: str | None,
     descriptors: pa.Table | None,
     settings: DecomposeSettings,
-    asker: LLMSession,
+) -> list[tuple[PerturbedEpisode, PerturbedEpisode]]:
+    """Each case that a perturbation asks about, with the clean one it was made from; none where it changes nothing."""
+    cleans = cases_of(method, session, rating_name, descriptors, settings)
+    cases = [(PERTURBATIONS[perturbation].apply(clean, settings.audit.seed), clean) for clean in cleans]
+    return [(case, clean) for case, clean in cases if perturbation == CLEAN or case.requests() != clean.requests()]
+
+
+def judge_cases(
+    perturbation: str, cases: Sequence[tuple[PerturbedEpisode, PerturbedEpisode]], asker: LLMSession
 ) -> pa.Table:
-    """Judge every target turn of ``session`` once more, with the question changed in one way.
+    """Judge every target turn of a session's cases (`audit_cases`) once more, with the question changed in one way.
 
-    Returns
-    -------
-    pa.Table
-        AUDIT schema, in the order of the ratings, then of the turns; ``value`` in the prompt's units, null where the
-        model gave null. Empty where the perturbation changes nothing (descriptors of one phrase each, say).
+    Returns AUDIT schema, in the order of the ratings, then of the turns; ``value`` in the prompt's units, null where
+    the model gave null.
 
-    Raises
-    ------
-    InputError
-        Nothing can work before a setting is changed.
-    UnitError
-        No usable reply; what was last replied is told.
+    Raises InputError: Nothing can work before a setting is changed. UnitError: No usable reply.
     """
-    rows = []
-    for case, clean in audit_cases(perturbation, method, session, rating_name, descriptors, settings):
-        rows += _rows(perturbation, case, clean, asker)
+    rows = [row for case, clean in cases for row in _rows(perturbation, case, clean, asker)]
     return pa.Table.from_pylist(rows, schema=AUDIT.arrow)
 
 
-def audit_requests(
-    perturbation: str,
-    method: Method,
-    session: Session,
-    rating_name: str | None,
-    descriptors: pa.Table | None,
-    settings: DecomposeSettings,
-) -> list[tuple[ChatRequest, int]]:
-    """Every first request that ``judge_session`` makes, with the number of turns it asks for, sent or not."""
-    return [
-        (request, len(case.episode.target_turns))
-        for case, _ in audit_cases(perturbation, method, session, rating_name, descriptors, settings)
-        for request in case.requests()
-    ]
-
-
-def audit_cases(
-    perturbation: str,
-    method: Method,
-    session: Session,
-    rating_name: str | None,
-    descriptors: pa.Table | None,
-    settings: DecomposeSettings,
-) -> Iterator[tuple[PerturbedEpisode, PerturbedEpisode]]:
-    """Each case that a perturbation asks about, with the clean one that it was made from."""
-    for clean in cases_of(method, session, rating_name, descriptors, settings):
-        case = PERTURBATIONS[perturbation].apply(clean, settings.audit.seed)
-        if perturbation == CLEAN or case.requests() != clean.requests():
-            yield case, clean
+def case_requests(cases: Iterable[tuple[PerturbedEpisode, PerturbedEpisode]]) -> list[tuple[ChatRequest, int]]:
+    """Every first request that ``judge_cases`` makes, with the number of turns it asks for, sent or not."""
+    return [(request, len(case.episode.target_turns)) for case, _ in cases for request in case.requests()]
 
 
 def _rows(

@@ -1,85 +1,115 @@
-"""Fitting: a decomposer that is learned from the scores of many dialogues."""
+"""What is learned on a corpus: turn rewards, or a reward model trained on an objective itself."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+
+import pyarrow as pa
 
 from apportion.decompose.cache_key import configured
 from apportion.decompose.corpus_methods.stacked import mixed
-from apportion.decompose.corpus_methods.trained_network import learned
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
-from apportion.decompose.methods import Method, find_method
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData, learned
+from apportion.decompose.method import ObjectiveMethod, ReactionMethod, StackedMethod, StudentMethod
+from apportion.decompose.methods import find_method
 from apportion.decompose.reactions.model import FittedReactionModel
-from apportion.foundation.errors import UnitError
+from apportion.foundation.errors import InputError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.dataset import turn_values
+from apportion.reward_model.learning.distillation import training_figures
 from apportion.reward_model.learning.training import history_table
+from apportion.reward_model.model import RewardModel
 
 
 def fit_decomposer(
-    method: str, lessons: TrainingData, how: TrainingConfig, progress: Progress, state: Path | None = None
+    method: str, data: TrainingData, config: TrainingConfig, progress: Progress, state: Path | None = None
 ) -> FittedReactionModel:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
 
-    R~, which an objective learns from, is what ``how.settings.target`` says that rewards sum to: the score less the
-    mean of the training scores, or the score itself.
+    R~, which an objective learns from, is what ``config.settings.target`` says that rewards sum to. The method's code
+    is called with its section of the settings (with nothing where it has none) and gives an `Objective`; a mixed one is
+    called with the objective of its global part first. ``state`` is a file for the state of the unfinished training.
 
-    Parameters
-    ----------
-    method : str
-        The name of a method of kind ``fit``; its code is called with its section of ``how.settings`` (with nothing
-        where it has none) and gives an `Objective`. A mixed one is called with the objective of its global part first.
-    state : Path, optional
-        A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
+    Returns judgements in units of the score, of every episode with target turns; the history's steps are epochs.
 
-    Returns
-    -------
-    Fitted
-        Judgements in units of the score, of every episode with target turns; its history's steps are epochs.
-
-    Raises
-    ------
-    InputError
-        No such method, one that is not fitted, or nothing can work before a setting is changed.
-    UnitError
-        No training session, a score or loss that is not finite, no local value for any training turn.
+    Raises InputError: No such method, one that is not fitted, or nothing can work before a setting is changed.
+    UnitError: No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
-    if declared.taught_by is not None:
-        return _taught(declared, lessons, how)
-    if declared.mixes:
-        return mixed(declared, lessons, how)
-    if declared.uses_reactions:
-        return _from_reactions(declared, lessons, how)
-    found = learned(declared, lessons, how, progress, state)
+    if isinstance(declared, StudentMethod):
+        return _from_teacher(declared, data, config)
+    if isinstance(declared, StackedMethod):
+        return mixed(declared, data, config)
+    if isinstance(declared, ReactionMethod):
+        return _from_reactions(declared, data, config)
+    found = learned(declared, data, config, progress, state)
     rewards = found.rewards(scores_known=True)
-    judgements = turn_values(found.history_windows, "raw_reward", rewards, method, how.seed)
+    judgements = turn_values(found.history_windows, "raw_reward", rewards, method, config.seed)
     return FittedReactionModel(judgements, history_table(found.history))
 
 
-def _from_reactions(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
+def _from_reactions(method: ReactionMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
     """A closed fit: its code takes the reactions and gives judgements and history itself."""
-    if lessons.reactions is None:
-        raise UnitError(
-            f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
-        )
-    section = how.settings.section_of(method)
-    fit = method.resolve()
+    data.check_read(method.name)
+    section, fit = config.settings.section_of(method), method.resolve()
+    fitted: FittedReactionModel = fit(method.name, data.episodes, data.reactions, section, config.seed, data.features)
+    return fitted
+
+
+def _from_teacher(method: StudentMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
+    """A closed fit to what the method that teaches it has judged, and to no score."""
+    data.check_read(method.name, method.teacher.name)
+    fit, null = method.resolve(), configured(method.teacher, config.settings).scale.null
     fitted: FittedReactionModel = fit(
-        method.name, lessons.episodes, lessons.reactions, section, how.seed, lessons.features
+        method.name, data.episodes, data.reactions, data.judgements, config.seed, null, data.features, data.asked
     )
     return fitted
 
 
-def _taught(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
-    """A closed fit to what the method that teaches it has judged, and to no score."""
-    if lessons.reactions is None or lessons.judgements is None:
-        what = "no reaction was read" if lessons.reactions is None else f"{method.taught_by} has judged no session"
-        raise UnitError(f"method {method.name!r}: {what}. Look in the quarantine table for the cause.")
-    fit = method.resolve()
-    null = configured(find_method(method.taught_by or ""), how.settings).null
-    read = lessons.reactions, lessons.judgements
-    taught: FittedReactionModel = fit(
-        method.name, lessons.episodes, *read, how.seed, null, lessons.features, lessons.asked
-    )
-    return taught
+@dataclass(frozen=True)
+class DirectModel:
+    """What came of a direct training.
+
+    ``scores`` (REWARDS schema, ``reward`` filled) holds every target turn, ``history`` step (epoch), metric and value;
+    a session's predicted score is the sum of its rewards plus ``score_offset``.
+    """
+
+    scores: pa.Table
+    history: pa.Table
+    score_offset: float
+
+
+def train_directly(
+    method: str,
+    called: str,
+    data: TrainingData,
+    config: TrainingConfig,
+    out: Path,
+    progress: Progress,
+    state: Path | None = None,
+) -> DirectModel:
+    """Train r_theta on ``method``'s objective, save it into ``out`` and score every target turn from text alone.
+
+    The network is the one that `apportion.decompose.corpus_methods.fit.fit_decomposer` trains: with the same settings
+    and seed its predictions are the same bits. Nothing is projected onto the scores. Of an objective that predicts
+    returns (RUDDER) rewards are differences, and what those leave of the score is not spread: a dialogue without a
+    score has none. Its network reads whole dialogues and is not saved.
+
+    - ``called``: What the column ``method`` of the scores holds.
+    - The others: As of `apportion.decompose.corpus_methods.fit.fit_decomposer`.
+
+    Raises InputError: The method is no objective, or nothing can work before a setting is changed. UnitError: No
+    training session, a score or loss that is not finite, no local value for any training turn.
+    """
+    declared = find_method(method)
+    if not isinstance(declared, ObjectiveMethod):
+        raise InputError(
+            f"method {method!r} is no objective that a reward model could be trained on directly. Distil its rewards."
+        )
+    found = learned(declared, data, config, progress, state)
+    model = found.training.model
+    if type(model) is RewardModel:  # A subclass is another architecture, which `from_pretrained` does not make.
+        model.save_pretrained(out, training_figures(found.history, found.training))
+    rewards = found.rewards(scores_known=False)
+    scores = turn_values(found.history_windows, "reward", rewards, called, config.seed)
+    return DirectModel(scores, history_table(found.history), found.score_offset)

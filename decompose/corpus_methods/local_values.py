@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.decompose.llm_session import asker_of
-from apportion.decompose.methods import Method
+from apportion.decompose.language_models import asker_of
+from apportion.decompose.method import SessionMethod
 from apportion.decompose.session_methods.runner import judge_episode
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.arrays import Floats
@@ -22,7 +22,7 @@ from apportion.reward_model.learning.distillation import mean_and_scale
 
 
 def local_values(
-    method: Method,
+    method: SessionMethod,
     windows: HistoryWindows,
     episodes: Sequence[Episode],
     features: pa.Table | None,
@@ -36,22 +36,12 @@ def local_values(
     neither part of a mixed loss drowns the other, whatever the units of the score. GELI's code leaves the values as
     they are.
 
-    Parameters
-    ----------
-    features : pa.Table, optional
-        UTTERANCE_FEATURES schema, of all sessions, for a method that uses them.
-    shares : float64 [shape=(S,)]
-        R~/T of the training episodes.
+    - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema, of all sessions, for a method that uses them.
+    - ``shares`` (float64 [shape=(S,)]): R~/T of the training episodes.
 
-    Returns
-    -------
-    Tensor
-        float64 [shape=(N,)], NaN where the method had nothing to say.
+    Returns Tensor: float64 [shape=(N,)], NaN where the method had nothing to say.
 
-    Raises
-    ------
-    UnitError
-        No training turn has a judgement.
+    Raises UnitError: No training turn has a judgement.
     """
     by_key = {episode.key: episode for episode in episodes}
     judged = _judged(method, [by_key[key] for key in windows.keys], features, settings)
@@ -61,7 +51,7 @@ def local_values(
     if not known.size:
         raise UnitError(
             f"no training turn has a value of {method.name!r} to learn from: "
-            + ("no recording shows the rater's face" if method.uses_features else "no rater replies to any")
+            + ("no recording shows the rater's face" if method.reads_features else "no rater replies to any")
             + ". Leave methods that mix with it out of decompose.methods."
         )
     mean, sd = mean_and_scale(known)
@@ -70,7 +60,7 @@ def local_values(
 
 
 def without_values(
-    method: Method, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
+    method: SessionMethod, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
 ) -> frozenset[EpisodeKey]:
     """The episodes of which ``method`` has nothing to say, so that their turns have no local value to learn from."""
     judged = {key for key, _ in _judged(method, episodes, features, settings)}
@@ -78,10 +68,10 @@ def without_values(
 
 
 def _judged(
-    method: Method, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
+    method: SessionMethod, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
 ) -> Mapping[tuple[EpisodeKey, int], float]:
     """The judgements of ``method`` by episode and turn, where it has one."""
-    behaviour = _by_session(features) if method.uses_features and features is not None else {}
+    behaviour = _by_session(features) if method.reads_features and features is not None else {}
     judged: dict[tuple[EpisodeKey, int], float] = {}
     with asker_of(settings) as asker:
         for episode in episodes:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from apportion.decompose.corpus_methods.network import Network, Task
-from apportion.decompose.settings import RudderSettings
+from apportion.decompose.corpus_methods.objectives import Network, Task
+from apportion.decompose.method_settings import RudderSettings
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.learning.dataset import TurnInputs
 from apportion.reward_model.learning.distillation import mean_and_scale
@@ -49,10 +49,7 @@ class RUDDER:
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """One term an episode (B), in squared units of the score.
 
-        Raises
-        ------
-        ValueError
-            The batch has no returns.
+        Raises ValueError: The batch has no returns.
         """
         returns = _returns(batch)
         errors = (predicted - returns[batch.episode]) ** 2

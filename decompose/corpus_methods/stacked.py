@@ -7,152 +7,134 @@ from dataclasses import replace
 
 import numpy as np
 
-from apportion.corpus.session import EpisodeKey
 from apportion.decompose.cache_key import configured
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.component import Component, turn_opinions
 from apportion.decompose.ensembling.student import student_source
-from apportion.decompose.methods import METHODS, Method, find_method
+from apportion.decompose.method import BlendedMethod, StackedMethod, StudentMethod
+from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.prompt_building.prompt import shows_score, tells_quality
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import FittedReactionModel, learn
 from apportion.decompose.reactions.pretrained import FeatureVersionError, Prior
 from apportion.decompose.reactions.transfer import opinions, prior_for
-from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 
 OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "intensity", "intensity-raw"})
 """Judging methods that look at the rater alone, and at nothing that the target said."""
 
 
-def mixed(method: Method, lessons: TrainingData, how: TrainingConfig) -> FittedReactionModel:
-    """The values of a method that ``mixes``, as `apportion.decompose.ensembling.combine.mix` describes them.
+def mixed(method: StackedMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
+    """The values of a `StackedMethod`, as `apportion.decompose.ensembling.stacking.mix` describes them.
 
-    Raises
-    ------
-    UnitError
-        What it is made of by its name is not there, or no source knows any session.
+    Raises UnitError: What it is made of by its name is not there, or no source knows any session.
     """
-    section = how.settings.section_of(method)
-    if method.whole is not None and method.local is not None:
-        _check_both(method, lessons)
-        names, routed = (method.whole, method.local), True
+    section = config.settings.section_of(method)
+    if isinstance(method, BlendedMethod):
+        reaction, judge = method.reaction.name, method.judge.name
+        data.check_read(method.name, judge)
+        names, routed = (reaction, judge), True
         weight = section.weight
-        given = None if weight is None else {method.whole: 1.0 - weight, method.local: weight}
+        given = None if weight is None else {reaction: 1.0 - weight, judge: weight}
     else:
         names, given, routed = section.components, section.weights, section.skip_reply_only
-    rated = next(iter(lessons.episodes.all), None)
+    rated = next(iter(data.episodes.all), None)
     of_quality = routed and rated is not None and tells_quality(rated.rating.name)
     mix = method.resolve()
     fitted: FittedReactionModel = mix(
-        method.name, lessons.episodes, sources_of(names, lessons, how), how.seed, of_quality=of_quality, given=given
+        method.name, data.episodes, sources_of(names, data, config), config.seed, of_quality=of_quality, given=given
     )
     return fitted
 
 
-def sources_of(names: tuple[str, ...], lessons: TrainingData, how: TrainingConfig) -> list[Component]:
+def sources_of(names: tuple[str, ...], data: TrainingData, config: TrainingConfig) -> list[Component]:
     """Those of the named sources that the run has, in their order."""
     reactions = None
-    if lessons.reactions is not None and any(name in MAKERS for name in names):
-        reactions = arrange(lessons.reactions, lessons.episodes.all, lessons.features)
+    if data.reactions is not None and any(name in MAKERS for name in names):
+        reactions = arrange(data.reactions, data.episodes.all, data.features)
     found: list[Component | None] = []
     for name in names:
         if name not in MAKERS:
-            found.append(_judged(name, lessons, how))
+            found.append(_judged(name, data, config))
         elif reactions is not None:
-            found.append(MAKERS[name](reactions, lessons, how))
+            found.append(MAKERS[name](reactions, data, config))
     return [source for source in found if source is not None]
 
 
-def _check_both(method: Method, lessons: TrainingData) -> None:
-    if lessons.reactions is None:
-        raise UnitError(
-            f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
-        )
-    if lessons.judgements is None:
-        raise UnitError(
-            f"method {method.name!r}: {method.local} has judged no session. Look in the quarantine table for the cause."
-        )
-
-
-def by_episode(reactions: Reactions, values: Floats) -> dict[EpisodeKey, Floats]:
-    """Values of all N turns [shape=(N,)] by episode, as a source has them."""
-    ends = np.cumsum([len(episode.target_turns) for episode in reactions.episodes])
-    return {of.key: part for of, part in zip(reactions.episodes, np.split(values, ends[:-1]), strict=True)}
-
-
-def travelled(name: str, prior: Prior, reactions: Reactions) -> Component:
+def pretrained_component(name: str, prior: Prior, reactions: Reactions) -> Component:
     """What was learnt elsewhere as an opinion on the turns here; unknown where nobody replied."""
     learnt_from = prior.card.learnt_from
     by_turns = all(one.ground == "judgements" for one in learnt_from)
     judged = sum(one.sessions for one in learnt_from) if by_turns else None
-    values = by_episode(reactions, opinions(prior, reactions))
+    values = reactions.by_episode(opinions(prior, reactions))
     return Component(name, values, reads_replies=True, dialogues_judged=judged)
 
 
-def _reaction(reactions: Reactions, lessons: TrainingData, how: TrainingConfig) -> Component:
+def _reaction(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component:
     """What this corpus's scores tell of the replies; unknown where nobody replied."""
-    model = learn(reactions, lessons.episodes.sessions("train"), how.settings.reaction)
+    model = learn(reactions, data.episodes.sessions("train"), config.settings.reaction)
     values = np.where(reactions.replied, model.values(reactions), np.nan)
-    return Component("reaction", by_episode(reactions, values), model.left_out, reads_replies=True)
+    return Component("reaction", reactions.by_episode(values), model.left_out, reads_replies=True)
 
 
-def _prior(reactions: Reactions, lessons: TrainingData, how: TrainingConfig) -> Component | None:
+def _prior(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:
     """What other corpora's scores tell of the replies, where a model of them is named; none of this one's are read."""
-    if how.settings.reaction.pretrained is None:
+    if config.settings.reaction.pretrained is None:
         return None
-    return travelled("prior", prior_for(how.settings.reaction), reactions)
+    return pretrained_component("prior", prior_for(config.settings.reaction), reactions)
 
 
-def _reactions_en(reactions: Reactions, lessons: TrainingData, how: TrainingConfig) -> Component | None:
+def _reactions_en(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:
     """What a language model's judgements of made-up dialogues tell of the replies (`demo/reactions_en`); None where
     replies are read otherwise than it needs."""
     try:
-        return travelled("reactions-en", prior_for(how.settings.section_of(METHODS["reactions-en"])), reactions)
+        return pretrained_component(
+            "reactions-en", prior_for(config.settings.section_of(METHODS["reactions-en"])), reactions
+        )
     except FeatureVersionError:
         return None
 
 
-def _behaviour(reactions: Reactions, lessons: TrainingData, how: TrainingConfig) -> Component | None:
+def _behaviour(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:
     """What this corpus's scores tell of face and voice alone; unknown where nothing was measured."""
     if not reactions.behaviour.shape[1]:
         return None
     nothing = np.zeros((len(reactions.behaviour), 1))
     alone = replace(reactions, embeddings=nothing, cues=nothing)
-    model = learn(alone, lessons.episodes.sessions("train"), how.settings.reaction)
+    model = learn(alone, data.episodes.sessions("train"), config.settings.reaction)
     measured = np.isfinite(reactions.behaviour).any(axis=1)
-    values = by_episode(reactions, np.where(measured, model.values(alone), np.nan))
+    values = reactions.by_episode(np.where(measured, model.values(alone), np.nan))
     return Component("behaviour", values, model.left_out, reads_replies=True)
 
 
-def _judged(name: str, lessons: TrainingData, how: TrainingConfig) -> Component | None:
+def _judged(name: str, data: TrainingData, config: TrainingConfig) -> Component | None:
     """What a method of the run has judged."""
     import pyarrow.compute as pc
 
-    if lessons.judgements is None or name not in METHODS:
+    if data.judgements is None or name not in METHODS:
         return None
-    table = lessons.judgements.filter(pc.field("method") == name)
+    table = data.judgements.filter(pc.field("method") == name)
     if not table.num_rows:
         return None
-    method = configured(find_method(name), how.settings)
-    values = turn_opinions(table, lessons.episodes.all, method.null)
-    asked = how.settings.section_of(method) is how.settings.llm
-    shown = asked and any(shows_score(how.settings.llm.prompt, of) for of in lessons.episodes.all[:1])
+    method = configured(find_method(name), config.settings)
+    values = turn_opinions(table, data.episodes.all, method.scale.null)
+    asked = config.settings.section_of(method) is config.settings.llm
+    shown = asked and any(shows_score(config.settings.llm.prompt, of) for of in data.episodes.all[:1])
     return Component(name, values, reads_replies=name in OF_REPLIES, shown_score=shown)
 
 
-def _student(reactions: Reactions, lessons: TrainingData, how: TrainingConfig) -> Component | None:
+def _student(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:
     """What the language model's judgements of some sessions tell of the replies; None where it judged too few."""
     import pyarrow.compute as pc
 
-    method = find_method("llm-student")
-    if lessons.judgements is None:
+    method = METHODS["llm-student"]
+    if data.judgements is None or not isinstance(method, StudentMethod):
         return None
-    table = lessons.judgements.filter(pc.field("method") == method.taught_by)
-    null = configured(find_method(str(method.taught_by)), how.settings).null
-    judged = turn_opinions(table, lessons.episodes.all, null)
+    table = data.judgements.filter(pc.field("method") == method.teacher.name)
+    null = configured(method.teacher, config.settings).scale.null
+    judged = turn_opinions(table, data.episodes.all, null)
     try:
-        source, _ = student_source(method.name, reactions, judged, lessons.episodes.sessions("train"), lessons.asked)
+        source, _ = student_source(method.name, reactions, judged, data.episodes.sessions("train"), data.asked)
     except UnitError:
         return None
     return source

@@ -1,4 +1,4 @@
-"""A network that has learned an objective from the scores of the training sessions, and the rewards that it gives."""
+"""What a corpus gives to learn from, and the network of an objective, trained on it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from apportion.corpus.session import Episode
+from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.local_values import local_values
-from apportion.decompose.corpus_methods.network import Task, network_of, rewards_of
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
-from apportion.decompose.methods import Method, find_method
+from apportion.decompose.corpus_methods.objectives import Task, network_of, rewards_of
+from apportion.decompose.method import CorpusMethod, Method, MixedObjective
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError, UnitError
@@ -24,6 +25,49 @@ from apportion.reward_model.learning.dataset import Dataset, read_turns, rows_of
 from apportion.reward_model.learning.loop import EpochRow, Training
 from apportion.reward_model.learning.objective import Batch, Objective
 from apportion.reward_model.learning.training import predict, train
+from apportion.reward_model.settings import RewardModelSettings
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What a corpus gives to learn from; turn labels are none of it.
+
+    - ``episodes``: ``train`` is learnt from, ``validation`` stops the training; all of them are judged.
+    - ``embeddings`` (pa.Table, optional): Of all turns, for a frozen backbone
+      (`apportion.reward_model.network.embed.embed_session`); made where it is None.
+    - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema, of all sessions; read where the local part of a
+      mixed objective uses them, and as a part of reactions.
+    - ``reactions`` (pa.Table, optional): Of all sessions (`apportion.decompose.reactions.extract.read_session`), for a
+      method that reads them.
+    - ``judgements`` (pa.Table, optional): REWARDS schema: what the local method has judged, for a
+      `StudentMethod` or a `StackedMethod`.
+    - ``asked`` (int, optional): How many sessions were chosen to be judged for all
+      (`apportion.decompose.ensembling.active_selection`); None where all are.
+    """
+
+    episodes: SplitEpisodes
+    embeddings: pa.Table | None = None
+    features: pa.Table | None = None
+    reactions: pa.Table | None = None
+    judgements: pa.Table | None = None
+    asked: int | None = None
+
+    def check_read(self, method: str, judge: str | None = None) -> None:
+        """Raise UnitError where no reaction was read, or ``judge`` has judged no session."""
+        what = "no reaction was read of any session" if self.reactions is None else None
+        if what is None and judge is not None and self.judgements is None:
+            what = f"{judge} has judged no session"
+        if what is not None:
+            raise UnitError(f"method {method!r}: {what}. Look in the quarantine table for the cause.")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Settings of the decomposition and of the network that learns it, and the seed of both."""
+
+    settings: DecomposeSettings
+    model: RewardModelSettings
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -52,46 +96,42 @@ class TrainedDecomposer:
 
 
 def learned(
-    method: Method, lessons: TrainingData, how: TrainingConfig, progress: Progress, state: Path | None = None
+    method: Method, data: TrainingData, config: TrainingConfig, progress: Progress, state: Path | None = None
 ) -> TrainedDecomposer:
     """Train the network of ``method``, an objective, as `decompose.corpus_methods.fit.fit_decomposer` describes.
 
-    Raises
-    ------
-    InputError
-        The method is no objective, or nothing can work before a setting is changed.
-    UnitError
-        No training session, a score or loss that is not finite, no local value for any training turn.
+    Raises InputError: The method is no objective, or nothing can work before a setting is changed. UnitError: No
+    training session, a score or loss that is not finite, no local value for any training turn.
     """
-    objective = _objective(method, how.settings)
-    reading = read_turns(lessons.episodes.all, lessons.embeddings, how.model)
+    objective = _objective(method, config.settings)
+    reading = read_turns(data.episodes.all, data.embeddings, config.model)
     windows = reading.history_windows
-    train_rows = rows_of_split(windows, lessons.episodes.splits, "train")
-    validation_rows = rows_of_split(windows, lessons.episodes.splits, "validation")
-    mean, scores = _mean_and_scores(windows, lessons.episodes.all, train_rows)
+    train_rows = rows_of_split(windows, data.episodes.splits, "train")
+    validation_rows = rows_of_split(windows, data.episodes.splits, "validation")
+    mean, scores = _mean_and_scores(windows, data.episodes.all, train_rows)
     # R~ is what the rewards shall sum to: learned any other way, they would miss it by the mean.
-    expected = mean if how.settings.target == "score" else 0.0
+    expected = mean if config.settings.target == "score" else 0.0
     offset = mean - expected
     returns = scores - offset
     lengths = np.diff(windows.offsets).astype(np.float64)
     turn_rewards = None
-    if method.local is not None and train_rows:
+    if isinstance(method, MixedObjective) and train_rows:
         shares = (returns / lengths)[train_rows]
         turn_rewards = local_values(
-            find_method(method.local), windows, lessons.episodes.all, lessons.features, train_rows, shares, how.settings
+            method.local, windows, data.episodes.all, data.features, train_rows, shares, config.settings
         )
     of_training = returns[train_rows], lengths[train_rows]
-    network = network_of(objective, Task(reading, how.model, how.seed, *of_training, expected, offset))
-    data = Dataset(windows, network.inputs, torch.from_numpy(returns), turn_rewards, expected)
-    training = Training(network.model, objective, data, (train_rows, validation_rows), how.model, how.seed)
+    network = network_of(objective, Task(reading, config.model, config.seed, *of_training, expected, offset))
+    dataset = Dataset(windows, network.inputs, torch.from_numpy(returns), turn_rewards, expected)
+    training = Training(network.model, objective, dataset, (train_rows, validation_rows), config.model, config.seed)
     return TrainedDecomposer(training, train(training, progress, state), offset)
 
 
 def _objective(method: Method, settings: DecomposeSettings) -> Objective:
-    if method.kind != "fit":
+    if not isinstance(method, CorpusMethod):
         raise InputError(f"method {method.name!r} is not learned on a corpus: it judges one session at a time.")
     load = method.resolve()
-    parts: list[object] = [] if method.whole is None else [_objective(find_method(method.whole), settings)]
+    parts: list[object] = [_objective(method.whole, settings)] if isinstance(method, MixedObjective) else []
     if method.section is not None:
         parts.append(settings.section_of(method))
     objective: Objective = load(*parts)

@@ -9,8 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from apportion.decompose.reactions.extract import Reactions
-from apportion.decompose.reactions.model import FIRST, ReactionModel, learn, standardised_features, turn_places
-from apportion.decompose.reactions.pooled_ridge import pooled
+from apportion.decompose.reactions.model import FIRST, ReactionModel, learn, pooled, standardised_features, turn_places
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.errors import UnitError
 
@@ -29,24 +28,14 @@ def choose_sessions(
     uncertainty (`uncertainty`), and every n-th is taken from a start that ``seed`` draws (systematic sampling). Turn
     labels are not an argument.
 
-    Parameters
-    ----------
-    reactions : Reactions
-        Of all sessions.
-    training : frozenset of str
-        Only sessions that train can teach, and their scores teach what is uncertain.
-    allowed : collection of str, optional
-        Sessions that can be asked about at all; all where None.
+    - ``reactions`` (Reactions): Of all sessions.
+    - ``training`` (frozenset of str): Only sessions that train can teach, and their scores teach what is uncertain.
+    - ``allowed`` (collection of str, optional): Sessions that can be asked about at all; all where None.
 
-    Returns
-    -------
-    tuple of str
-        Sorted; all that qualify where there are no more than ``count``. Who replies fewer than twice does not.
+    Returns tuple of str: Sorted; all that qualify where there are no more than ``count``. Who replies fewer than twice
+    does not.
 
-    Raises
-    ------
-    UnitError
-        No session qualifies, or none trains.
+    Raises UnitError: No session qualifies, or none trains.
     """
     unsure = uncertainty(reactions, learn(reactions, training, settings), training)
     scores = _scores(reactions)
@@ -84,17 +73,15 @@ def uncertainty(reactions: Reactions, model: ReactionModel, training: frozenset[
         return dict.fromkeys((episode.session_id for episode in reactions.episodes), 0.0)
     features = standardised_features(reactions, model.centre, model.scale) - model.ridge.mean
     weights = np.concatenate([(FIRST + turn_places(size)) ** model.late for size in sizes])
-    offsets = np.cumsum([0, *sizes])
     taught = [episode.session_id in training for episode in reactions.episodes]
-    sessions = pooled(features, weights, offsets.tolist())[np.array(taught)]
+    sessions = pooled(features, weights, reactions.offsets.tolist())[np.array(taught)]
     _, singular, right = np.linalg.svd(sessions, full_matrices=False)
     shares = singular**2 / (singular**2 + model.ridge.penalty)
     # (X' X + p)^-1 = (1 - V diag(s^2 / (s^2 + p)) V') / p
     squared = np.square(features).sum(axis=1) - np.square(features @ right.T) @ shares
-    turns = squared / model.ridge.penalty
     found: dict[str, list[float]] = {}
-    for episode, start, size in zip(reactions.episodes, offsets, sizes, strict=False):
-        found.setdefault(episode.session_id, []).extend(turns[start : start + size].tolist())
+    for key, turns in reactions.by_episode(squared / model.ridge.penalty).items():
+        found.setdefault(key[0], []).extend(turns.tolist())
     return {session_id: math.fsum(values) / len(values) for session_id, values in found.items()}
 
 
@@ -108,13 +95,8 @@ def _scores(reactions: Reactions) -> dict[str, float]:
 
 def _replying(reactions: Reactions) -> list[str]:
     """The sessions in which some rater replies to two turns at least, sorted."""
-    start, replying = 0, set()
-    for episode in reactions.episodes:
-        end = start + len(episode.target_turns)
-        if np.count_nonzero(reactions.replied[start:end]) > 1:
-            replying.add(episode.session_id)
-        start = end
-    return sorted(replying)
+    replied = reactions.by_episode(reactions.replied)
+    return sorted({key[0] for key, turns in replied.items() if np.count_nonzero(turns) > 1})
 
 
 def _parts(count: int, groups: int) -> list[Sequence[int]]:

@@ -1,4 +1,4 @@
-"""One opinion on every target turn, and what it foretells of session scores that it had not seen."""
+"""One opinion on every target turn, and how far two of them agree."""
 
 from __future__ import annotations
 
@@ -18,24 +18,12 @@ from apportion.reward_model.learning.dataset import row_places
 class Component:
     """One opinion on every target turn of the episodes that it knows.
 
-    Parameters
-    ----------
-    name : str
-        ``reaction``, ``prior``, ``llm-student``, ``llm``, ``sentiment``, ``behaviour``, ...
-    values : mapping of EpisodeKey to float64 [shape=(T,)]
-        By target turn, in units of its own, larger is better; NaN where nothing is known.
-    left_out : mapping of EpisodeKey to float, optional
-        What the source foretells of each training episode's score, in units of the score, by a model that had not seen
-        that score. None where values are not learnt from this corpus's scores: then a ridge with one column, the
-        dialogue's mean value, foretells them.
-    reads_replies : bool
-        Whether values come from the rater's replies or behaviour alone: where a rating tells of quality, not of what
-        the rater felt, such a source has no say.
-    shown_score : bool
-        Whether a session's values were made with its score in sight, so that their agreement with it proves little.
-    dialogues_judged : int, optional
-        Of how many dialogues judgements of single turns taught it what a reply is worth; None where scores did, or
-        nothing.
+    ``values`` [shape=(T,)] are by target turn, in units of its own, larger is better; NaN where nothing is known.
+    ``left_out`` predicts each training episode's score by a model that had not seen it; None where values are not
+    learned from these scores: then a ridge on the dialogue's mean value does. ``reads_replies``: values come from the
+    rater's replies or behaviour alone, which say nothing where a rating tells of quality. ``shown_score``: values were
+    made with the score in sight. ``dialogues_judged``: how many dialogues' judgements of turns taught it; None where
+    none did.
 
     >>> one = Component("llm", {("s1", "ann", "bob", "liking"): np.array([1.0, math.nan])})
     >>> one.knows(("s1", "ann", "bob", "liking")), one.knows(("s2", "ann", "bob", "liking"))
@@ -71,3 +59,37 @@ def turn_opinions(table: pa.Table, episodes: Sequence[Episode], null: Null | Non
         return found
     silent = {key for key, of in found.items() if null == "mean" and np.isnan(of).all()}
     return {key: of if key in silent else filled(of, np.zeros(len(of), np.int64), null) for key, of in found.items()}
+
+
+ALIKE = 1e-9
+"""Values of one dialogue whose spread is below this share of their size are alike: the rest is rounding."""
+APART = 0.05
+"""How far two sources are taken to differ at least, so that near copies share their weight instead of fighting."""
+
+
+def standardised(values: Floats) -> Floats:
+    """Distances from the mean of what is known, in its standard deviations; 0 where nothing differs or is known."""
+    known = values[np.isfinite(values)]
+    if not known.size or known.std() <= ALIKE * max(1.0, float(np.abs(known).max())):
+        return np.zeros(len(values))
+    distances: Floats = np.where(np.isfinite(values), (values - known.mean()) / known.std(), 0.0)
+    return distances
+
+
+def agreement(sources: Sequence[Component]) -> Floats:
+    """C [shape=(K, K)]: the correlation of two sources' standardised values over the dialogues that both know.
+
+    Neither scores nor labels are looked at. 0 where no dialogue is known to both; off the diagonal it is taken a little
+    nearer to 0 than it is, and the whole to the nearest matrix that correlations can have.
+    """
+    found = np.eye(len(sources))
+    shown = [{key: standardised(of) for key, of in source.values.items()} for source in sources]
+    for i, one in enumerate(shown):
+        for j, other in enumerate(shown[:i]):
+            both = [key for key in one if key in other and one[key].any() and other[key].any()]
+            if both:
+                mine, theirs = (np.concatenate([of[key] for key in both]) for of in (one, other))
+                found[i, j] = found[j, i] = (1 - APART) * (mine @ theirs) / np.sqrt((mine @ mine) * (theirs @ theirs))
+    values, vectors = np.linalg.eigh(found)
+    nearest: Floats = (vectors * np.maximum(values, APART)) @ vectors.T
+    return nearest if values.min() < APART else found

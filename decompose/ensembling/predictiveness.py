@@ -9,7 +9,7 @@ import numpy as np
 
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.decompose.ensembling.component import Component
-from apportion.decompose.reactions.pooled_ridge import fit
+from apportion.decompose.reactions.model import fit
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.resampling import Sampling, drawn_counts, percentile_interval
 
@@ -22,16 +22,11 @@ FEWEST = 8
 class CrossValidatedR2:
     """R^2 of left-out training scores, and the same on resamples of the sessions.
 
-    Parameters
-    ----------
-    explained : float
-        1 less the squared errors over those of the mean of all other scores; 0 where nothing can be said.
-    draws : float64 [shape=(B,)]
-        The same on each resample; NaN where it has no session that the source knows.
-    sessions : int
-        How many of the training sessions the source knows.
-    against : bool
-        Whether larger values go with lower scores.
+    - ``explained`` (float): 1 less the squared errors over those of the mean of all other scores; 0 where nothing can
+      be said.
+    - ``draws`` (float64 [shape=(B,)]): The same on each resample; NaN where it has no session that the source knows.
+    - ``sessions``: How many of the training sessions the source knows.
+    - ``against`` (bool): Whether larger values go with lower scores.
     """
 
     explained: float
@@ -64,12 +59,12 @@ class CrossValidatedR2:
         return max(0.0, 1.0 - (float(np.nanstd(self.draws)) / self.explained) ** 2)
 
 
-def foretell(sources: Sequence[Component], training: Sequence[Episode]) -> list[CrossValidatedR2]:
+def cross_validate(sources: Sequence[Component], training: Sequence[Episode]) -> list[CrossValidatedR2]:
     """What each of the sources tells of the scores of ``training``; all are resampled alike."""
     sessions = sorted({episode.session_id for episode in training})
     places = {session_id: row for row, session_id in enumerate(sessions)}
     counts = drawn_counts(max(1, len(sessions)), SAMPLING.resamples, SAMPLING.seed)
-    return [_foretell(source, training, places, counts) for source in sources]
+    return [_cross_validate(source, training, places, counts) for source in sources]
 
 
 def left_out_scores(source: Component, training: Sequence[Episode]) -> tuple[Mapping[EpisodeKey, float], bool]:
@@ -84,11 +79,11 @@ def left_out_scores(source: Component, training: Sequence[Episode]) -> tuple[Map
         return {}, False
     means = np.array([np.nanmean(source.values[episode.key]) for episode in known])
     model = fit(means[:, None], np.array([episode.score for episode in known], dtype=np.float64))
-    foretold = {episode.key: float(of) for episode, of in zip(known, model.left_out, strict=True)}
-    return foretold, bool(model.weights[0] < 0)
+    predicted = {episode.key: float(of) for episode, of in zip(known, model.left_out, strict=True)}
+    return predicted, bool(model.weights[0] < 0)
 
 
-def _foretell(
+def _cross_validate(
     source: Component, training: Sequence[Episode], places: Mapping[str, int], counts: Floats
 ) -> CrossValidatedR2:
     left_out, against = left_out_scores(source, training)

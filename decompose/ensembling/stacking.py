@@ -1,19 +1,23 @@
-"""What each source weighs in a mix: by how clearly it foretells scores, less what other sources tell already."""
+"""Opinions on turns, weighed by how clearly each predicts scores, less what others tell already."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from apportion.corpus.schema import HISTORY, SOURCES
 from apportion.corpus.session import Episode
-from apportion.decompose.ensembling.component import Component
-from apportion.decompose.ensembling.predictiveness import FEWEST, SAMPLING, CrossValidatedR2, foretell
-from apportion.decompose.ensembling.standardize import agreement
+from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.ensembling.component import Component, agreement, standardised
+from apportion.decompose.ensembling.predictiveness import FEWEST, SAMPLING, CrossValidatedR2, cross_validate
+from apportion.decompose.reactions.model import FittedReactionModel, judged_turns
 from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
 from apportion.foundation.intervals.resampling import percentile_interval
 
 EVEN = 0.1
@@ -44,7 +48,7 @@ class ComponentWeight:
     weight: float
     low: float | None
     high: float | None
-    foretold: CrossValidatedR2
+    predicted: CrossValidatedR2
     why: str
 
 
@@ -52,18 +56,15 @@ class ComponentWeight:
 class StackingWeights:
     """What is known of the sources before any dialogue is looked at.
 
-    Parameters
-    ----------
-    strengths : float64 [shape=(B, K)]
-        What each counts for by itself, on resamples of the sessions: its R^2 as far as it is believed, 0 for none.
-    alike : float64 [shape=(K, K)]
-        How far they agree within dialogues (`apportion.decompose.ensembling.standardize.agreement`).
-    evened : bool
-        Whether a part of the weight (`EVEN`) is shared alike by all that count.
+    - ``strengths`` (float64 [shape=(B, K)]): What each counts for by itself, on resamples of the sessions: its R^2 as
+      far as it is believed, 0 for none.
+    - ``alike`` (float64 [shape=(K, K)]): How far they agree within dialogues
+      (`apportion.decompose.ensembling.component.agreement`).
+    - ``evened`` (bool): Whether a part of the weight (`EVEN`) is shared alike by all that count.
     """
 
     sources: tuple[str, ...]
-    foretold: tuple[CrossValidatedR2, ...]
+    predicted: tuple[CrossValidatedR2, ...]
     whys: tuple[str, ...]
     strengths: Floats
     alike: Floats
@@ -84,7 +85,7 @@ class StackingWeights:
         taken = self.of(everything)
         ends = [percentile_interval(column, SAMPLING.confidence) for column in self._drawn(everything).T]
         whys = [SAID if why in (FORETELLS, TRUSTED) and not w else why for why, w in zip(self.whys, taken, strict=True)]
-        rows = zip(self.sources, taken, ends, self.foretold, whys, strict=True)
+        rows = zip(self.sources, taken, ends, self.predicted, whys, strict=True)
         return tuple(ComponentWeight(name, float(w), low, high, of, why) for name, w, (low, high), of, why in rows)
 
     def _drawn(self, known: Sequence[bool]) -> Floats:
@@ -113,16 +114,12 @@ def weigh(
     as the strongest that was not. Where no source foretells anything clearly, those that learnt from none of these
     scores count by the little that they foretell, and alike where that is nothing.
 
-    Parameters
-    ----------
-    training : sequence of Episode
-        Whose scores decide.
-    of_quality : bool
-        Whether the rating tells of quality: what reads replies alone counts for nothing then.
-    given : mapping of str to float, optional
-        Weights by source that are taken as they are; a source that it does not name has none.
+    - ``training`` (sequence of Episode): Whose scores decide.
+    - ``of_quality`` (bool): Whether the rating tells of quality: what reads replies alone counts for nothing then.
+    - ``given`` (mapping of str to float, optional): Weights by source that are taken as they are; a source that it does
+      not name has none.
     """
-    found = foretell(sources, training)
+    found = cross_validate(sources, training)
     names = tuple(source.name for source in sources)
     if given is not None:
         taken = [given.get(name, 0.0) for name in names]
@@ -216,3 +213,77 @@ def _why(source: Component, of: CrossValidatedR2, of_quality: bool) -> str:
     if of.clear:
         return SHOWN if source.shown_score else FORETELLS
     return AGAINST if of.told else EMPTY
+
+
+WeightsOf = Callable[[tuple[bool, ...]], Floats]
+"""From which of the K sources are known in a dialogue to what each weighs there [shape=(K,)]."""
+
+
+def mix(
+    method: str,
+    episodes: SplitEpisodes,
+    sources: Sequence[Component],
+    seed: int,
+    *,
+    of_quality: bool = False,
+    given: Mapping[str, float] | None = None,
+) -> FittedReactionModel:
+    """Put the sources together, each as far as it is to be believed (`apportion.decompose.ensembling.stacking.weigh`).
+
+    raw_t = sum_k w_k z(v_kt), with v_k what source k says of a turn, and z the distance from the dialogue's mean in its
+    standard deviations: 0 where all its turns are alike, and for a turn without a value. In a dialogue that a source
+    does not know, the others are weighed without it. Turn labels are not an argument.
+
+    - ``episodes``: The scores of ``train`` decide the weights.
+    - ``seed``: Written into the tables; every seed gives the same values.
+
+    Returns judgements in standard deviations, null for a turn that no source with a weight knows; in the history each
+    source's weight and R^2; in ``sources`` (schema SOURCES) also their intervals and reasons.
+
+    Raises UnitError: No source knows any episode.
+    """
+    if not any(source.knows(episode.key) for source in sources for episode in episodes.all):
+        raise UnitError(
+            f"method {method!r}: no source ({', '.join(s.name for s in sources) or 'none'}) knows any session. Look in "
+            "the quarantine table for what became of them."
+        )
+    weighing = weigh(sources, episodes.of("train"), of_quality=of_quality, given=given)
+    # A corpus has few patterns of what is known, and each is weighed by itself.
+    weights_of = cache(weighing.of)
+    values = np.concatenate([mixed(sources, weights_of, episode) for episode in episodes.all])
+    figures = [
+        {"step": 1, "metric": f"{what} of {of.source}", "value": value}
+        for of in weighing.weights
+        for what, value in (("weight", of.weight), ("R^2", of.predicted.explained))
+    ]
+    return FittedReactionModel(
+        judged_turns(method, seed, episodes.all, values),
+        pa.Table.from_pylist(figures, schema=HISTORY.arrow),
+        _table(method, seed, weighing.weights),
+    )
+
+
+def mixed(sources: Sequence[Component], weights_of: WeightsOf, episode: Episode) -> Floats:
+    """raw_t of each target turn [shape=(T,)], NaN where no source with a weight knows it."""
+    known = tuple(source.knows(episode.key) for source in sources)
+    values = np.zeros(len(episode.target_turns))
+    told = np.zeros(len(values), dtype=np.bool_)
+    if not any(known):
+        return np.full(len(values), np.nan)
+    for source, weight, is_known in zip(sources, weights_of(known), known, strict=True):
+        if is_known and weight > 0:
+            values += weight * standardised(source.values[episode.key])
+            told |= np.isfinite(source.values[episode.key])
+    return np.where(told, values, np.nan)
+
+
+def _table(method: str, seed: int, weights: Sequence[ComponentWeight]) -> pa.Table:
+    rows = []
+    for of in weights:
+        low, high = of.predicted.interval
+        rows.append({
+            "method": method, "seed": seed, "source": of.source, "weight": of.weight, "low": of.low, "high": of.high,
+            "explained": of.predicted.explained, "explained_low": low, "explained_high": high,
+            "sessions": of.predicted.sessions, "reason": of.why,
+        })  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=SOURCES.arrow)

@@ -31,19 +31,15 @@ PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
 class Student:
     """What judgements taught: a reaction with the numbers x is worth ((x - centre) / scale - mean) . weights + bias.
 
-    Parameters
-    ----------
-    centre, scale : float64 [shape=(F,)]
-        Of the reactions to all training turns, as in `apportion.decompose.reactions.model.ReactionModel`.
-    mean, weights : float64 [shape=(F,)]
-    bias : float
-        The mean judgement, in whose units values are.
-    penalty : float
-        The one of least left-out error.
-    explained : float
-        R^2 of the judgements of sessions that were left out one at a time; below 0 the student knows nothing.
-    left_out : mapping of EpisodeKey to float64 [shape=(T,)]
-        What a student that had not read a session's own judgements says of its turns.
+    - ``centre``, ``scale`` (float64 [shape=(F,)]): Of the reactions to all training turns, as in
+      `apportion.decompose.reactions.model.ReactionModel`.
+    - ``mean``, ``weights`` (float64 [shape=(F,)])
+    - ``bias`` (float): The mean judgement, in whose units values are.
+    - ``penalty`` (float): The one of least left-out error.
+    - ``explained`` (float): R^2 of the judgements of sessions that were left out one at a time; below 0 the student
+      knows nothing.
+    - ``left_out`` (mapping of EpisodeKey to float64 [shape=(T,)]): What a student that had not read a session's own
+      judgements says of its turns.
     """
 
     centre: Floats
@@ -66,28 +62,19 @@ def learn_student(
 ) -> Student:
     """Learn what a reaction is worth from a language model's judgements of turns.
 
-    Ridge regression of judgements on the reactions to the judged turns. Judgements keep their level from session to
-    session: that a whole dialogue went well says something of its replies, too. The penalty is the one of least error
-    on sessions that are left out one at a time, found without a second fit: with the hat matrix H, the left-out errors
-    of a session are (I - H_ss)^-1 times its residuals. Turn labels and scores are not arguments.
+    Ridge regression of judgements on the reactions to the judged turns, which keep their level from session to session.
+    The penalty is the one of least error on sessions that are left out one at a time, without a second fit: with the
+    hat matrix H, the left-out errors of a session are (I - H_ss)^-1 times its residuals. Scores and turn labels are not
+    arguments.
 
-    Parameters
-    ----------
-    reactions : Reactions
-        Of all sessions.
-    judged : mapping of EpisodeKey to float64 [shape=(T,)]
-        The language model's values; NaN where it said nothing.
-    training : frozenset of str
-        Sessions that train: only their judgements teach, and their reactions are what is standardised by.
-    asked : int, optional
-        How many sessions were chosen to be judged for all; None where all are to be.
+    ``judged`` [shape=(T,)] are the language model's values, NaN where it said nothing; only those of the ``training``
+    sessions teach, and reactions are standardised over them. ``asked`` is how many sessions were chosen to be judged
+    for all; None where all are to be.
 
-    Raises
-    ------
-    UnitError
-        Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements never vary.
+    Raises UnitError: Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements
+    never vary.
     """
-    offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
+    offsets = reactions.offsets
     trains = np.array([episode.session_id in training for episode in reactions.episodes], dtype=np.bool_)
     taught = [
         (place, np.asarray(judged[episode.key], dtype=np.float64))
@@ -110,9 +97,9 @@ def learn_student(
     weights, penalty, errors = _ridge(x - mean, y, sizes)
     explained = 1.0 - float(errors @ errors) / float(y @ y)
     left_out = {}
-    for (place, values), foretold in zip(taught, _parts(targets - errors, sizes), strict=True):
+    for (place, values), predicted in zip(taught, _parts(targets - errors, sizes), strict=True):
         own = (features[offsets[place] : offsets[place + 1]] - mean) @ weights + bias
-        own[np.isfinite(values)] = foretold
+        own[np.isfinite(values)] = predicted
         left_out[reactions.episodes[place].key] = own
     return Student(centre, scale, mean, weights, bias, penalty, explained, left_out)
 
@@ -173,20 +160,12 @@ def student_source(
     A session that taught it has what a student says that had not read the session's own judgements, so that neither
     they nor a score that the language model was shown stand in its values.
 
-    Raises
-    ------
-    UnitError
-        As `learn_student`.
+    Raises UnitError: As `learn_student`.
     """
     student = learn_student(reactions, judged, training, asked)
     said = np.where(reactions.replied, student.values(reactions), np.nan)
-    values, start = {}, 0
-    for episode in reactions.episodes:
-        end = start + len(episode.target_turns)
-        replied = reactions.replied[start:end]
-        own = student.left_out.get(episode.key)
-        values[episode.key] = said[start:end] if own is None else np.where(replied, own, np.nan)
-        start = end
+    values, replied = reactions.by_episode(said), reactions.by_episode(reactions.replied)
+    values |= {key: np.where(replied[key], own, np.nan) for key, own in student.left_out.items()}
     judged_dialogues = len({key[0] for key in student.left_out})
     return Component(name, values, reads_replies=True, dialogues_judged=judged_dialogues), student
 
@@ -203,31 +182,12 @@ def fit_student(
 ) -> FittedReactionModel:
     """Judge every target turn as a student of a language model does that judged some training sessions.
 
-    Parameters
-    ----------
-    table : pa.Table
-        `apportion.decompose.reactions.extract.read_session` of all sessions.
-    judgements : pa.Table
-        REWARDS schema with ``raw_reward``, of the sessions that the language model judged.
-    seed : int
-        Written into the table; nothing is drawn.
-    null : str
-        What a null of the judgements counts as: ``zero``, or the ``mean`` of its dialogue's.
-    features : pa.Table, optional
-        UTTERANCE_FEATURES schema: what the rater did while listening and replying.
-    asked : int, optional
-        As `learn_student`.
+    ``table`` is `apportion.decompose.reactions.extract.read_session` of all sessions, ``judgements`` (REWARDS) what the
+    language model judged, ``null`` what a null of those counts as, ``features`` UTTERANCE_FEATURES; ``seed`` is written
+    into the table, and nothing is drawn. ``asked`` and what is raised are `learn_student`'s.
 
-    Returns
-    -------
-    Fitted
-        Judgements in the language model's units, null for a turn that nobody replied to. Its history says how many
-        sessions taught it, and how much of left-out ones' judgements it explains.
-
-    Raises
-    ------
-    UnitError
-        As `learn_student`.
+    Returns judgements in the language model's units, null for a turn that nobody replied to. The history says how many
+    sessions taught it, and how much of left-out ones' judgements it explains.
     """
     reactions = arrange(table, episodes.all, features)
     judged = turn_opinions(judgements, episodes.all, null)

@@ -1,8 +1,7 @@
 """Influence: how far an utterance moves what is said next, by the frozen Measurer of the Stackelberg Speaker.
 
-From the ground up: `scorer` (what it is asked and answers), `log_likelihood_ratio` (Eq. 5 and 7), `prefix_tree` (what
-sequences share is computed once), `chat_text` (a prompt in a model's own chat template), `local_scorer` (a causal
-language model on this machine), `served_scorer` (one at a server that gives the probabilities of a prompt),
-`model_cache` (the one that a configuration names), `follower` (who replied in any corpus, and what they read),
-`intents` (replies that were wanted), `preflight` (what can be known before the work), `judge` (the methods).
+From the ground up: `scorer` (what it is asked and answers, Eq. 5 and 7), `prefix_tree` (what sequences share is
+computed once), `chat_text` (a prompt in a model's own chat template), `local_scorer` (a causal language model on this
+machine), `served_scorer` (one at a server that gives the probabilities of a prompt), `follower` (who replied, and what
+they read), `preflight` (wanted replies, and what can be known before the work), `judge` (the methods).
 """

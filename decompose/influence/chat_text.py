@@ -22,10 +22,7 @@ class ChatText:
     A system's message goes before the first other one's words where the template has no place for it. What anybody says
     that spells a control token of the model is broken up.
 
-    Raises
-    ------
-    InputError
-        No chat template, or one that cannot show a user's message.
+    Raises InputError: No chat template, or one that cannot show a user's message.
     """
 
     def __init__(self, name: str, tokenizer: Any) -> None:
@@ -37,10 +34,7 @@ class ChatText:
     def before(self, prompt: Prompt) -> str:
         """The text up to where the reply starts.
 
-        Raises
-        ------
-        InputError
-            The template refuses these roles in this order.
+        Raises InputError: The template refuses these roles in this order.
         """
         messages = prompt.messages if self._system else _without_system(prompt.messages)
         chat = [{"role": one.role, "content": defused(one.content, self._marks)} for one in messages]
@@ -67,10 +61,7 @@ class ChatText:
 def load_tokenizer(name: str) -> Any:
     """The tokenizer of the model ``name``, a folder or a name on the Hugging Face Hub; no code of its own is run.
 
-    Raises
-    ------
-    InputError
-        There is none, or no network.
+    Raises InputError: There is none, or no network.
     """
     from transformers import AutoTokenizer
 
@@ -87,10 +78,7 @@ def load_tokenizer(name: str) -> Any:
 def place_of(name: str) -> str:
     """Where a model called ``name`` is: its folder here, else its name on the Hub.
 
-    Raises
-    ------
-    InputError
-        It can be nothing but a folder, and there is none.
+    Raises InputError: It can be nothing but a folder, and there is none.
     """
     folder = Path(os.path.expanduser(name))  # noqa: PTH111 (a user that does not exist is no error here)
     if folder.is_dir():
@@ -108,10 +96,7 @@ def words(error: BaseException) -> str:
 def _takes_system(name: str, tokenizer: Any) -> bool:
     """Whether the chat template shows a system's message.
 
-    Raises
-    ------
-    InputError
-        There is none, or it cannot show even a user's.
+    Raises InputError: There is none, or it cannot show even a user's.
     """
     if not tokenizer.chat_template:
         raise InputError(

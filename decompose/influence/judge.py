@@ -22,17 +22,14 @@ import pyarrow as pa
 from apportion.corpus.session import Episode, Session
 from apportion.decompose.influence.chat_text import ChatText, load_tokenizer
 from apportion.decompose.influence.follower import SILENCE, Reply, prompt_of, reply_to
-from apportion.decompose.influence.intents import Intent, read_intents
-from apportion.decompose.influence.log_likelihood_ratio import shift_of
-from apportion.decompose.influence.preflight import named_model
-from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError
+from apportion.decompose.influence.preflight import Intent, named_model, read_intents
+from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError, shift_of
 from apportion.decompose.influence.served_scorer import ServedMeasurer, ServerPromptFormat
-from apportion.decompose.influence_settings import InfluenceSettings
-from apportion.decompose.prompt_building.anonymize import disguise
-from apportion.decompose.prompt_building.pseudonymize import PseudonymMap
+from apportion.decompose.method import TurnScore
+from apportion.decompose.method_settings import InfluenceSettings
+from apportion.decompose.prompt_building.pseudonymize import PseudonymMap, anonymize
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import model_digest
 from apportion.llm_client.request import ChatRequest
@@ -59,12 +56,8 @@ def judge(
 ) -> list[TurnScore]:
     """The influence of each target turn (T), in nats, by a model on this machine; None where no reply follows.
 
-    Raises
-    ------
-    InputError
-        No model is named, or it cannot be loaded; a file of intents that cannot be read.
-    UnitError
-        A turn's context is longer than the model reads.
+    Raises InputError: No model is named, or it cannot be loaded; a file of intents that cannot be read. UnitError: A
+    turn's context is longer than the model reads.
     """
     chosen = settings.influence
     model = named_model(chosen)
@@ -81,14 +74,10 @@ def judge_served(
 ) -> list[TurnScore]:
     """The same by ``decompose.llm.model`` at its server, which has to tell how probable a prompt's tokens are.
 
-    Raises
-    ------
-    InputError
-        The server does not tell it, or cannot be asked at all; a file of intents that cannot be read.
-    UnitError
-        A turn's context is longer than the model reads, or the server failed.
+    Raises InputError: The server does not tell it, or cannot be asked at all; a file of intents that cannot be read.
+    UnitError: A turn's context is longer than the model reads, or the server failed.
     """
-    chosen, shown = settings.influence, disguise(episode, None, settings.llm)
+    chosen, shown = settings.influence, anonymize(episode, None, settings.llm)
     questions = questions_of(shown.episode, chosen, shown.renaming)
     measured: list[LogprobResult] = []
     for one in questions:
@@ -105,7 +94,7 @@ def _measured_here(
     chosen: InfluenceSettings, digest: str, questions: tuple[Question, ...]
 ) -> tuple[LogprobResult, ...]:
     """What a model on this machine measures; the ratings of a session ask the same, one after the other."""
-    from apportion.decompose.influence.model_cache import opened
+    from apportion.decompose.influence.local_scorer import opened
 
     measurer = opened(chosen)
     measured: list[LogprobResult] = []
@@ -131,7 +120,7 @@ def requests_for(
     """
     listed: list[tuple[ChatRequest, RequestMeta]] = []
     for episode in session.episodes(rating_name):
-        shown = disguise(episode, None, settings.llm)
+        shown = anonymize(episode, None, settings.llm)
         for one in questions_of(shown.episode, settings.influence, shown.renaming):
             wording = _wording(settings, episode, one.turn)
             meta = RequestMeta(*episode.key, sample=0, turns=(one.turn,))

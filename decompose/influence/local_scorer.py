@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from apportion.decompose.influence.chat_text import ChatText, load_tokenizer, place_of, words
 from apportion.decompose.influence.prefix_tree import Sequenced, SharedPrefixes, can_share
 from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError, check_replies, common_length
+from apportion.decompose.method_settings import InfluenceSettings
 from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import model_digest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -22,19 +25,14 @@ class LocalMeasurer:
     A reply's tokens are those that the assistant's message has beyond what it has without the reply, as the tokenizer
     makes them of the whole message. What ends the message is not among them (Eq. 6 sums over the reply's tokens).
 
-    Parameters
-    ----------
-    model, tokenizer : PreTrainedModel, PreTrainedTokenizerBase
-        A causal language model and its tokenizer, which has a chat template.
-    name : str
-        What a person calls it.
-    context_tokens : int or None
-        The most tokens that a prompt and its reply may have together; None leaves it to the model.
+    - ``model``, ``tokenizer`` (PreTrainedModel, PreTrainedTokenizerBase): A causal language model and its tokenizer,
+      which has a chat template.
+    - ``name``: What a person calls it.
+    - ``context_tokens`` (int or None): The most tokens that a prompt and its reply may have together; None leaves it to
+      the model.
 
-    Raises
-    ------
-    InputError
-        No chat template, one that cannot show a user's message, or fewer positions than ``context_tokens``.
+    Raises InputError: No chat template, one that cannot show a user's message, or fewer positions than
+    ``context_tokens``.
     """
 
     def __init__(
@@ -64,10 +62,8 @@ class LocalMeasurer:
     def measure_all(self, asked: Sequence[tuple[Sequence[Prompt], Sequence[str]]]) -> list[LogprobResult]:
         """`measure` of several, which share what they have in common, too; ``computed`` is of all of them.
 
-        Raises
-        ------
-        InputError, UnitError, TooLongError
-            As `Measurer.measure`; the error's ``asked`` is the place (from 0) of the one that it is about.
+        Raises InputError, UnitError, TooLongError: As `Measurer.measure`; the error's ``asked`` is the place (from 0)
+        of the one that it is about.
         """
         before = self._reader.computed
         sequences: list[Sequenced] = []
@@ -92,10 +88,7 @@ class LocalMeasurer:
     def sequences(self, prompt: Prompt, replies: Sequence[str]) -> list[Sequenced]:
         """The tokens of ``prompt`` with each of ``replies``, as the model reads them.
 
-        Raises
-        ------
-        TooLongError
-            More tokens than the model reads.
+        Raises TooLongError: More tokens than the model reads.
         """
         return self._sequences(0, self._text.before(prompt), replies)
 
@@ -130,11 +123,8 @@ def load_measurer(
 ) -> LocalMeasurer:
     """The measurer ``name``: a folder, or a name on the Hugging Face hub.
 
-    Raises
-    ------
-    InputError
-        No such model, no network, no safetensors, code of its own, no causal language model, no tokenizer, no chat
-        template, no such device, or fewer positions than ``context_tokens``.
+    Raises InputError: No such model, no network, no safetensors, code of its own, no causal language model, no
+    tokenizer, no chat template, no such device, or fewer positions than ``context_tokens``.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -155,3 +145,23 @@ def load_measurer(
             "and *.safetensors, in a folder or on the Hugging Face Hub (which needs a network or an earlier download)."
         ) from None
     return LocalMeasurer(model.to(device), tokenizer, name=name, context_tokens=context_tokens)
+
+
+def opened(chosen: InfluenceSettings) -> LocalMeasurer:
+    """The measurer that ``chosen.model`` names.
+
+    Raises InputError: See `apportion.decompose.influence.local_scorer.load_measurer`.
+    """
+    assert chosen.model is not None
+    return _opened(chosen.model, model_digest(chosen.model), chosen.device, chosen.dtype, chosen.context_tokens)
+
+
+@lru_cache(maxsize=1)
+def _opened(name: str, digest: str, device: str, dtype: str, context_tokens: int | None) -> LocalMeasurer:
+    """Read again only where the files are others."""
+    return load_measurer(
+        name,
+        device="cuda" if device == "cuda" else "cpu",
+        dtype="bfloat16" if dtype == "bfloat16" else "float32",
+        context_tokens=context_tokens,
+    )

@@ -46,15 +46,10 @@ class _Node:
 class SharedPrefixes:
     """Reads sequences with one causal model.
 
-    Parameters
-    ----------
-    model : PreTrainedModel
-        A causal language model, without dropout.
-    share : bool
-        Compute what sequences share once; else each sequence goes through the model whole (the slow way that the fast
-        one is held to, and the one for models whose memory of a text is no cache of keys and values).
-
-    ``computed`` counts the tokens that went through the model so far, the padding of batches among them.
+    - ``model`` (PreTrainedModel): A causal language model, without dropout.
+    - ``share`` (bool): Compute what sequences share once; else each sequence goes through the model whole (the slow way
+      that the fast one is held to, and the one for models whose memory of a text is no cache of keys and values).
+    - ````computed`` counts the tokens that went through the model so far``, ``the padding of batches among them.``
     """
 
     model: Any

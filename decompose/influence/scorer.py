@@ -1,4 +1,4 @@
-"""What the Measurer is asked and what it answers: how probably a follower says each of several replies."""
+"""How probably a follower says each of several replies, and what Eq. 5 and 7 make of it."""
 
 from __future__ import annotations
 
@@ -63,14 +63,8 @@ class LogprobScorer(Protocol):
     def measure(self, prompts: Sequence[Prompt], replies: Sequence[str]) -> LogprobResult:
         """log P(reply | prompt) of each of M ``replies`` after each of N ``prompts`` (Eq. 6).
 
-        Raises
-        ------
-        InputError
-            The model cannot be asked for this at all.
-        UnitError
-            A reply without any text, or a server that failed.
-        TooLongError
-            A prompt with a reply is longer than the model reads.
+        Raises InputError: The model cannot be asked for this at all. UnitError: A reply without any text, or a server
+        that failed. TooLongError: A prompt with a reply is longer than the model reads.
         """
 
 
@@ -94,3 +88,51 @@ def common_length(sequences: Sequence[Sequence[Any]]) -> int:
     ordered: list[Any] = sorted(map(tuple, sequences))
     first, last = ordered[0], ordered[-1]
     return next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+
+
+def shifts(
+    measurer: LogprobScorer,
+    prompts: Sequence[Prompt],
+    desired: Sequence[str],
+    undesired: Sequence[str],
+    *,
+    per_token: bool = False,
+) -> Floats:
+    """R(u) [shape=(N,)] of N candidate utterances, in nats (Eq. 5).
+
+    - ``prompts`` (sequence of Prompt): What the follower reads after each candidate.
+    - ``desired``, ``undesired`` (sequence of str): Replies that the speaker wants and does not want (K of each in the
+      paper; either may be empty, not both).
+    - ``per_token`` (bool): Take a reply's mean over its tokens, as the paper's released code does, in place of their
+      sum (Eq. 6).
+
+    Raises InputError, UnitError, TooLongError: As `apportion.decompose.influence.scorer.LogprobScorer.measure`.
+    """
+    return shift_of(measurer.measure(prompts, [*desired, *undesired]), len(desired), per_token=per_token)
+
+
+def shift_of(measured: LogprobResult, desired: int, *, per_token: bool = False) -> Floats:
+    """R(u) [shape=(N,)] in nats, of what was measured: the first ``desired`` replies less the others (Eq. 5)."""
+    logs = measured.means if per_token else measured.sums
+    totals: Floats = logs[:, :desired].sum(axis=1) - logs[:, desired:].sum(axis=1)  # Eq. 5, Stackelberg Speaker
+    return totals
+
+
+def advantages(rewards: Floats) -> Floats:
+    """Rewards [shape=(n,)] less their mean, in standard deviations (Eq. 7); 0 where all are equal.
+
+    The standard deviation is that of the n candidates themselves. Those that differ by rounding alone are equal.
+
+    >>> advantages(np.array([1.0, 3.0])).tolist(), advantages(np.array([0.1, 0.1, 0.1])).tolist()
+    ([-1.0, 1.0], [0.0, 0.0, 0.0])
+
+    Raises UnitError: No reward, or one that is not finite.
+    """
+    if not rewards.size or not np.isfinite(rewards).all():
+        raise UnitError(f"rewards {rewards.tolist()[:8]}: advantages take at least one, all of them finite.")
+    apart = rewards - rewards.mean()
+    spread = float(np.sqrt(np.mean(apart**2)))
+    if spread <= 1e-12 * max(1.0, float(np.abs(rewards).max())):
+        return np.zeros_like(rewards)
+    scaled: Floats = apart / spread  # Eq. 7, Stackelberg Speaker
+    return scaled

@@ -68,12 +68,9 @@ class ServedMeasurer:
 
     A reply's tokens are those that come after what a prompt with it and without it have in common.
 
-    Parameters
-    ----------
-    complete : callable
-        Asks the model: `apportion.llm_client.session.LLMSession.complete`, which keeps each answer before it is used.
-    wording : Wording
-        Which model, by which way.
+    - ``complete`` (callable): Asks the model: `apportion.llm_client.session.LLMSession.complete`, which keeps each
+      answer before it is used.
+    - ``wording`` (Wording): Which model, by which way.
     """
 
     def __init__(self, complete: Complete, wording: ServerPromptFormat) -> None:
@@ -84,10 +81,7 @@ class ServedMeasurer:
     def measure(self, prompts: Sequence[Prompt], replies: Sequence[str]) -> LogprobResult:
         """log P(reply | prompt) of each of M ``replies`` after each of N ``prompts``; see `Measurer`.
 
-        Raises
-        ------
-        InputError
-            The server does not give probabilities; asked before anything else, by a few words.
+        Raises InputError: The server does not give probabilities; asked before anything else, by a few words.
         """
         check_replies(prompts, replies)
         if not self._gives:

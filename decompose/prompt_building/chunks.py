@@ -47,10 +47,7 @@ def parts_of(
 ) -> list[DialogueChunk]:
     """The parts to ask about one by one: a single one, the whole, wherever that fits into ``context_tokens``.
 
-    Raises
-    ------
-    UnitError
-        Not even two target turns with what is said between them fit.
+    Raises UnitError: Not even two target turns with what is said between them fit.
     """
 
     def chat(part: DialoguePart | None) -> tuple[ChatMessage, ...]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
 from apportion.corpus.session import Episode
-from apportion.decompose.prompt_building.backgrounds import after_backgrounds, backgrounds_json
-from apportion.decompose.prompt_building.prompt_header import HEADER, Nothing, Units, meaning_of_null, units_and_scale
-from apportion.decompose.prompt_building.transcript import face_detector, listener_descriptors, transcript_json
+from apportion.decompose.prompt_building.transcript import (
+    after_backgrounds,
+    backgrounds_json,
+    face_detector,
+    listener_descriptors,
+    transcript_json,
+)
 from apportion.foundation.errors import InputError
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
@@ -24,6 +29,66 @@ from apportion.llm_client.request import ChatMessage
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Units = Literal["judgement", "score", "attribution"]
+"""Judgements on a scale, shares of the score itself, or whole numbers that tell how much a turn contributed."""
+
+Nothing = Literal["mean", "zero", "never"]
+"""What null means: nothing can be said, so the turn counts as the mean of its dialogue; zero; or it is a mistake."""
+
+HEADER = ("title", "units", "low", "high", "null")
+_USUAL: Mapping[Units, Nothing] = {"judgement": "mean", "score": "zero", "attribution": "never"}
+
+
+def units_and_scale(header: Mapping[str, str]) -> tuple[Units, float | None, float | None]:
+    """The units, and the ends of the scale, which shares of the score do not have.
+
+    >>> units_and_scale({"units": "attribution", "low": "0", "high": "3"})
+    ('attribution', 0.0, 3.0)
+
+    Raises ValueError: What is wrong with the header, for a person.
+    """
+    units = header.get("units")
+    if units not in get_args(Units):
+        raise ValueError(f"units: {units or 'missing'}; allowed are {', '.join(get_args(Units))}")
+    return (cast(Units, units), *_scale(cast(Units, units), header))
+
+
+def meaning_of_null(header: Mapping[str, str], units: Units) -> Nothing:
+    """What null means to this prompt.
+
+    Where the header is silent, the units decide: on a scale of judgements, whose zero may be its worst end, nothing was
+    said; a turn without a share of the score has a share of zero; an attribution always has a value.
+
+    >>> meaning_of_null({}, "judgement"), meaning_of_null({"null": "zero"}, "judgement")
+    ('mean', 'zero')
+
+    Raises ValueError: What is wrong with the header, for a person.
+    """
+    null = header.get("null", _USUAL[units])
+    if null not in get_args(Nothing):
+        raise ValueError(f"null: {null or 'missing'}; allowed are {', '.join(get_args(Nothing))}")
+    if units == "attribution" and null != "never":
+        raise ValueError(f"null: {null} with units: attribution, which are whole numbers; only never is allowed")
+    return cast(Nothing, null)
+
+
+def _scale(units: Units, header: Mapping[str, str]) -> tuple[float | None, float | None]:
+    given = {name: header[name] for name in ("low", "high") if name in header}
+    if units == "score":
+        if given:
+            raise ValueError("low or high with units: score; shares of the score have no bounds")
+        return None, None
+    try:
+        low, high = float(given["low"]), float(given["high"])
+    except (KeyError, ValueError):
+        raise ValueError(f"units: {units} needs low and high, each a number") from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ValueError(f"low: {low:g}, high: {high:g}; low must be below high, and both finite")
+    if units == "attribution" and (low != 0 or not high.is_integer()):
+        raise ValueError(f"low: {low:g}, high: {high:g}; an attribution is a whole number from 0 to high")
+    return low, high
+
 
 FOLDER = Path(__file__).parents[1] / "prompts"
 """Where our prompts are, and what they share."""
@@ -99,10 +164,7 @@ class Prompt:
         known before the first turn stands before the question, unless the prompt puts it elsewhere itself; where the
         environment is the rater, those who talked with the target are named in its place.
 
-        Raises
-        ------
-        InputError
-            ``question`` is not a valid template, or the prompt cannot be filled.
+        Raises InputError: ``question`` is not a valid template, or the prompt cannot be filled.
         """
         behaviour = listener_descriptors(episode, descriptors)
         rating = episode.rating
@@ -154,10 +216,7 @@ class Prompt:
 def load_prompt(name: str) -> Prompt:
     """Read a prompt from its text file: one of ours or of a package by its name, or the user's own by its path.
 
-    Raises
-    ------
-    InputError
-        No such prompt, or its file cannot be used.
+    Raises InputError: No such prompt, or its file cannot be used.
     """
     path = PROMPTS.find(name)
     text = PROMPTS.read(path, _environment())
@@ -174,10 +233,7 @@ def prompt_for(name: str, rating_name: str, *, has_rater: bool = True) -> Prompt
 
     Where nobody who takes part gave the score (``has_rater``), it tells nobody's feeling: the utterances are judged.
 
-    Raises
-    ------
-    InputError
-        As `load_prompt`.
+    Raises InputError: As `load_prompt`.
     """
     if name != DEFAULT:
         return load_prompt(name)
@@ -192,10 +248,7 @@ def tells_quality(rating_name: str) -> bool:
 def shows_score(name: str, episode: Episode) -> bool:
     """Whether the prompt ``name`` tells the model which score was given: with another score it has other words.
 
-    Raises
-    ------
-    InputError
-        As `load_prompt`.
+    Raises InputError: As `load_prompt`.
     """
     prompt = prompt_for(name, episode.rating.name, has_rater=episode.has_rater)
     rating = episode.rating

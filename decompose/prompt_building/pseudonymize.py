@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from apportion.corpus.schema import DESCRIPTORS
 from apportion.corpus.session import Background, Episode
+from apportion.decompose.settings import LLMMethodSettings
 
 ROLES = frozenset(
     {
@@ -117,16 +118,11 @@ class PseudonymMap:
 def renaming(episode: Episode, names: Iterable[str] = (), *, roles: bool = False, first: int = 0) -> PseudonymMap:
     """Pseudonyms for everybody in ``episode``, the same at every call and for every rating of its session.
 
-    Parameters
-    ----------
-    episode : Episode
-        Whose speakers, rater and target get other names; no pseudonym occurs in its texts or backgrounds.
-    names : iterable of str
-        Names to replace in the texts besides those of the speakers.
-    roles : bool
-        Replace the ids of roles too (never the words in the texts).
-    first : int
-        Where in ``POOL`` to begin.
+    - ``episode`` (Episode): Whose speakers, rater and target get other names; no pseudonym occurs in its texts or
+      backgrounds.
+    - ``names`` (iterable of str): Names to replace in the texts besides those of the speakers.
+    - ``roles`` (bool): Replace the ids of roles too (never the words in the texts).
+    - ``first``: Where in ``POOL`` to begin.
     """
     rating = episode.rating
     raters = [rating.rater] if episode.has_rater else []
@@ -205,3 +201,29 @@ def _cased(old: str, new: str | None) -> str:
     if old.islower():
         return new.lower()
     return new if new != new.lower() else new.capitalize()
+
+
+@dataclass(frozen=True)
+class AnonymizedEpisode:
+    """An episode, its descriptors and the question as the model gets them, and the way back to the real names.
+
+    The real names are kept in memory alone: they are found anew from the corpus at every run.
+    """
+
+    episode: Episode
+    descriptors: pa.Table | None
+    question: str | None
+    renaming: PseudonymMap | None = None
+
+    def reveal(self, text: str) -> str:
+        """What the model wrote, or an error that quotes it, with the real names."""
+        return text if self.renaming is None else self.renaming.back(text)
+
+
+def anonymize(episode: Episode, descriptors: pa.Table | None, settings: LLMMethodSettings) -> AnonymizedEpisode:
+    """What the settings let the model see of ``episode``."""
+    if not settings.pseudonyms:
+        return AnonymizedEpisode(episode, descriptors, settings.question)
+    names = renaming(episode, settings.speaker_names)
+    question = None if settings.question is None else names.template(settings.question)
+    return AnonymizedEpisode(names.episode(episode), names.descriptors(descriptors), question, names)

@@ -65,11 +65,8 @@ def parse_reply(
     Text is taken as it stands, but for a model's reasoning before it and one code fence around it; nothing is searched
     for in prose, and nothing that is missing is made up. ``whole`` asks for whole numbers, and so without null.
 
-    Raises
-    ------
-    ReplyMistakeError
-        Not JSON, not of the schema's form, a turn missing, twice or not asked for, a value that is no finite number
-        or outside ``low`` to ``high``, null where that is not allowed.
+    Raises ReplyMistakeError: Not JSON, not of the schema's form, a turn missing, twice or not asked for, a value that
+    is no finite number or outside ``low`` to ``high``, null where that is not allowed.
     """
     if not text.strip():
         raise ReplyMistakeError("the reply is empty")

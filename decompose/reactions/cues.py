@@ -32,16 +32,11 @@ CUES = (
 def cues(said: Sequence[str], turn: str, before: Sequence[str], asked_before: float) -> list[float]:
     """The C numbers of one target turn.
 
-    Parameters
-    ----------
-    said : sequence of str
-        The utterances of the rater's reply; empty where nobody replied.
-    turn : str
-        The target turn itself.
-    before : sequence of str
-        What the rater said before the turn.
-    asked_before : float
-        Largest cosine of the reply's embedding with one of ``before``: a person who was not understood repeats.
+    - ``said`` (sequence of str): The utterances of the rater's reply; empty where nobody replied.
+    - ``turn``: The target turn itself.
+    - ``before`` (sequence of str): What the rater said before the turn.
+    - ``asked_before`` (float): Largest cosine of the reply's embedding with one of ``before``: a person who was not
+      understood repeats.
     """
     reply = " ".join(said)
     lower = reply.lower()

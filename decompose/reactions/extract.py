@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, EpisodeKey, Session
-from apportion.decompose.reactions.behaviour import behaviour
 from apportion.decompose.reactions.cues import CUES, cues
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import Floats
@@ -20,21 +20,40 @@ from apportion.foundation.errors import UnitError
 from apportion.reward_model.learning.dataset import row_places
 
 
+def behaviour(features: pa.Table | None, episodes: Sequence[Episode]) -> Floats:
+    """The rater's features at each target turn, one column a (window, feature), sorted.
+
+    - ``features`` (pa.Table, optional): UTTERANCE_FEATURES schema; None where nothing was recorded.
+
+    Returns float64 [shape=(N, B)]: The means over the window; NaN where a feature was not measured. B is 0 without
+    recordings.
+    """
+    turns = [(e.session_id, turn, e.rating.rater) for e in episodes for turn in e.target_turns]
+    if features is None or len(features) == 0:
+        return np.zeros((len(turns), 0))
+    rows: dict[tuple[str, int, str], list[int]] = {}
+    for row, turn in enumerate(turns):  # two ratings by one rater share their turns
+        rows.setdefault(turn, []).append(row)
+    keys = list(zip(*(features.column(name).to_pylist() for name in ("session_id", "turn", "person")), strict=True))
+    kinds = list(zip(*(features.column(name).to_pylist() for name in ("window", "feature")), strict=True))
+    places = {kind: place for place, kind in enumerate(sorted(set(kinds)))}
+    means = np.full((len(turns), len(places)), np.nan)
+    for key, kind, mean in zip(keys, kinds, features.column("mean").to_pylist(), strict=True):
+        if mean is not None and key in rows:
+            means[rows[key], places[kind]] = mean
+    return means
+
+
 @dataclass(frozen=True, eq=False)
 class Reactions:
     """The reactions to N target turns of S episodes, one episode after the other.
 
-    Parameters
-    ----------
-    episodes : tuple of Episode, length S
-        In the order of their keys.
-    cues : float64 [shape=(N, C)]
-    embeddings : float64 [shape=(N, d)]
-    replied : bool [shape=(N,)]
-        Whether the rater said anything afterwards.
-    behaviour : float64 [shape=(N, B)]
-        What the rater did meanwhile (`apportion.decompose.reactions.behaviour`); NaN where unmeasured, B = 0 without
-        recordings.
+    - ``episodes`` (tuple of Episode, length S): In the order of their keys.
+    - ``cues`` (float64 [shape=(N, C)])
+    - ``embeddings`` (float64 [shape=(N, d)])
+    - ``replied`` (bool [shape=(N,)]): Whether the rater said anything afterwards.
+    - ``behaviour`` (float64 [shape=(N, B)]): What the rater did meanwhile (`apportion.decompose.reactions.extract`);
+      NaN where unmeasured, B = 0 without recordings.
     """
 
     episodes: tuple[Episode, ...]
@@ -42,6 +61,16 @@ class Reactions:
     embeddings: Floats
     replied: NDArray[np.bool_]
     behaviour: Floats
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each episode's turns begin, and the last one's end [shape=(S + 1,)]."""
+        return np.cumsum([0, *(len(episode.target_turns) for episode in self.episodes)], dtype=np.int64)
+
+    def by_episode(self, values: NDArray[Any]) -> dict[EpisodeKey, NDArray[Any]]:
+        """Values of all N turns, by episode."""
+        parts = np.split(values, self.offsets[1:-1])
+        return {episode.key: part for episode, part in zip(self.episodes, parts, strict=False)}
 
 
 def read_session(session: Session, rating_name: str | None, settings: ReactionSettings) -> pa.Table:
@@ -51,15 +80,9 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     ``settings.replies`` of two the embedding of the reply after the next one stands beside the next one's, and with
     ``settings.inputs`` = ``both`` those of the replies in the light of what they answer beside those by themselves.
 
-    Returns
-    -------
-    pa.Table
-        EPISODE_KEY, ``turn``, ``cues`` (C float64), ``embedding`` (d float32), ``replied``.
+    Returns pa.Table: EPISODE_KEY, ``turn``, ``cues`` (C float64), ``embedding`` (d float32), ``replied``.
 
-    Raises
-    ------
-    InputError
-        The backbone cannot be loaded.
+    Raises InputError: The backbone cannot be loaded.
     """
     from apportion.reward_model.network.backbones import reading_backbone
     from apportion.reward_model.network.texts import embed_replies, embed_texts
@@ -151,10 +174,7 @@ def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | N
 
     An episode that the table does not hold at all is left out.
 
-    Raises
-    ------
-    UnitError
-        The table holds some turns of an episode and lacks others.
+    Raises UnitError: The table holds some turns of an episode and lacks others.
     """
     places = row_places(table)
     held = {key for key, _ in places}

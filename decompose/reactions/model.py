@@ -15,10 +15,73 @@ from apportion.corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.reactions.extract import Reactions, arrange
-from apportion.decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
+
+PENALTIES = 10.0 ** np.arange(-2, 4.1, 0.5)
+"""Tried for the penalty, in units of the mean squared singular value of the pooled features."""
+
+
+@dataclass(frozen=True, eq=False)
+class PooledRidge:
+    """A turn with features x is worth ``(x - mean) @ weights``.
+
+    ``left_out`` [shape=(S,)] foretells each session's score by the ridge of all others, and ``loss`` is the mean of its
+    squared errors.
+    """
+
+    weights: Floats
+    mean: Floats
+    penalty: float
+    loss: float
+    left_out: Floats
+
+    def values(self, features: Floats) -> Floats:
+        """The value of each turn, in units of the score [shape=(N, F) -> (N,)]."""
+        worth: Floats = (features - self.mean) @ self.weights
+        return worth
+
+
+def pooled(features: Floats, pooling: Floats, offsets: Sequence[int]) -> Floats:
+    """The weighted mean of each session's turns [shape=(N, F), (N,), (S + 1,) -> (S, F)]; no session is empty."""
+    starts = np.asarray(offsets[:-1], dtype=np.int64)
+    sums = np.add.reduceat(features * pooling[:, None], starts, axis=0)
+    means: Floats = sums / np.add.reduceat(pooling, starts)[:, None]
+    return means
+
+
+def fit(features: Floats, scores: Floats) -> PooledRidge:
+    """Ridge regression of ``scores`` on pooled ``features``, its penalty the one of least leave-one-out error.
+
+    min_w sum_s (R_s - b - w . x_s)^2 + penalty |w|^2 with a free intercept b. The leave-one-out error needs no second
+    fit: it is the residual over 1 - h, with h the leverage of the session (Allen's PRESS, 1974).
+
+    - ``features`` (float64 [shape=(S, F)])
+    - ``scores`` (float64 [shape=(S,)]): With fewer than three sessions, or scores or features that never vary, all
+      weights are zero.
+    """
+    mean, centred = features.mean(axis=0), scores - scores.mean()
+    left, singular, right = np.linalg.svd(features - mean, full_matrices=False)
+    power = singular**2
+    scale = float(power.mean()) if power.size else 0.0
+    if len(scores) < 3 or np.ptp(scores) == 0 or scale <= 1e-12:
+        others = scores - centred * len(scores) / max(1, len(scores) - 1)
+        return PooledRidge(np.zeros(features.shape[1]), mean, float("inf"), float(np.mean(centred**2)), others)
+    along = left.T @ centred
+    best: tuple[float, float, Floats] | None = None
+    for penalty in PENALTIES * scale:
+        shrink = power / (power + penalty)
+        leverage = 1 / len(scores) + np.square(left) @ shrink
+        missed = (centred - left @ (shrink * along)) / (1 - leverage)
+        loss = float(np.mean(np.square(missed)))
+        if best is None or loss < best[0]:
+            best = (loss, float(penalty), missed)
+    assert best is not None
+    loss, penalty, missed = best
+    weights: Floats = right.T @ (singular / (power + penalty) * along)
+    return PooledRidge(weights, mean, penalty, loss, scores - missed)
+
 
 EMBEDDING_SHARE = 4.0
 """Length of a reply's standardised embedding, whatever its width; cues weigh half each."""
@@ -71,34 +134,17 @@ def fit_reactions(
     """Learn from the training sessions' scores what a reaction is worth, and judge every target turn by it.
 
     The model is w . x_t, with x_t the reply's embedding, its cues and the rater's behaviour; a session's score is the
-    mean of w . x_t over its turns, later ones weighing more (people rate a conversation by its end: a turn at the place
-    p from 0 to 1 weighs (0.1 + p)^late). So w is a ridge regression of scores on pooled reactions. It is closed: no
-    epochs, random numbers or validation split, and its penalty and ``late`` are chosen by the leave-one-out error of
-    the session scores, which is exact and costs nothing. The one training loop with a linear head on the same features
-    approaches the same minimum and would need both chosen by hand; hence no `Objective`. Turn labels are not an
-    argument.
+    mean of w . x_t over its turns, a turn at the place p from 0 to 1 weighing (0.1 + p)^late. So w is a ridge
+    regression of scores on pooled reactions: closed, without epochs or random numbers; its penalty and ``late`` are
+    those of least exact leave-one-out error of the session scores. Turn labels are not an argument.
 
-    Parameters
-    ----------
-    episodes : SplitEpisodes
-        ``train`` is learnt from.
-    table : pa.Table
-        `apportion.decompose.reactions.extract.read_session` of all sessions.
-    seed : int
-        Written into the table; nothing is drawn, so every seed gives the same values.
-    features : pa.Table, optional
-        UTTERANCE_FEATURES schema: what the rater did while listening and replying; None without recordings.
+    ``table`` is `apportion.decompose.reactions.extract.read_session` of all sessions, ``features`` UTTERANCE_FEATURES
+    (None without recordings); ``seed`` is written into the table, and every seed gives the same values.
 
-    Returns
-    -------
-    Fitted
-        Judgements in units of the score, null for a turn that nobody replied to; the steps of the history are the
-        powers ``late``, from 1.
+    Returns judgements in units of the score, null for a turn that nobody replied to; the steps of the history are the
+    powers ``late``, from 1.
 
-    Raises
-    ------
-    UnitError
-        No training session, or a score that is not finite.
+    Raises UnitError: No training session, or a score that is not finite.
     """
     reactions = arrange(table, episodes.all, features)
     model = learn(reactions, episodes.sessions("train"), settings)
@@ -112,10 +158,8 @@ def fit_reactions(
 def judged_turns(method: str, seed: int, episodes: Sequence[Episode], values: Floats) -> pa.Table:
     """Judgements as a table (REWARDS schema with ``raw_reward``).
 
-    Parameters
-    ----------
-    values : float64 [shape=(N,)]
-        One a target turn, episode after episode; NaN, null in the table, where there is nothing to say.
+    - ``values`` (float64 [shape=(N,)]): One a target turn, episode after episode; NaN, null in the table, where there
+      is nothing to say.
     """
     keys = [(*episode.key, turn) for episode in episodes for turn in episode.target_turns]
     rows = [
@@ -138,7 +182,7 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
             "no training session has turns of its target to learn from. Give split.train a larger share, or look for "
             "what kept the sessions out in the quarantine table."
         )
-    offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
+    offsets = reactions.offsets
     rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in training])
     centre, scale = standardising(reactions, rows)
     features = _standardised(_features(reactions)[rows], centre, scale)

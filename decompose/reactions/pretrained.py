@@ -124,13 +124,10 @@ class Prior:
     Another corpus's replies lie elsewhere: they are about other things. So where the card says that the model adapts,
     centre and scale of a corpus with N turns are N / (N + 200) its own, for the rest those below.
 
-    Parameters
-    ----------
-    centre, scale, weights : float64 [shape=(d + C,)]
-        Of the reply's embedding, then of its cues: the mean and standard deviation over the turns that it was learnt
-        from, and what a standard deviation is worth. A scale of infinity leaves a column out.
-    bias : float
-        In standard deviations of what taught it, as the values are: 0 is a session like its mean.
+    - ``centre``, ``scale``, ``weights`` (float64 [shape=(d + C,)]): Of the reply's embedding, then of its cues: the
+      mean and standard deviation over the turns that it was learnt from, and what a standard deviation is worth. A
+      scale of infinity leaves a column out.
+    - ``bias`` (float): In standard deviations of what taught it, as the values are: 0 is a session like its mean.
     """
 
     card: PriorCard
@@ -142,10 +139,7 @@ class Prior:
     def values(self, reactions: Reactions) -> Floats:
         """The worth of every turn [shape=(N,)]; the rater's recorded behaviour is not looked at.
 
-        Raises
-        ------
-        FeatureVersionError
-            The replies were read otherwise than those that it was learnt from.
+        Raises FeatureVersionError: The replies were read otherwise than those that it was learnt from.
         """
         found = reactions.embeddings.shape[1]
         if found != self.card.width:
@@ -170,10 +164,8 @@ class Prior:
     def check_reading(self, reading: Mapping[str, Any], backbone: str) -> None:
         """Refuse a corpus whose replies are read otherwise than those that it was learnt from.
 
-        Raises
-        ------
-        FeatureVersionError
-            A setting of the reading differs (which, both values), or the encoder of that name is another one.
+        Raises FeatureVersionError: A setting of the reading differs (which, both values), or the encoder of that
+        name is another one.
         """
         if differs := self.card.reads_otherwise(reading):
             raise FeatureVersionError(
@@ -196,10 +188,7 @@ def _shown(reading: Mapping[str, Any]) -> str:
 def write_prior(path: Path, prior: Prior) -> None:
     """Write the model to ``path`` (.safetensors) and its card beside it (.json); equal models give equal bytes.
 
-    Raises
-    ------
-    InputError
-        Another suffix.
+    Raises InputError: Another suffix.
     """
     from safetensors.numpy import save
 
@@ -221,11 +210,8 @@ def card_beside(path: Path) -> Path:
 def read_prior(path: Path) -> Prior:
     """The model in the file ``path``, checked number by number.
 
-    Raises
-    ------
-    InputError
-        No file, too large, not safetensors, no card or one of something else, a card that is damaged or of a later
-        format, tensors that are missing, of another shape or kind, or not finite.
+    Raises InputError: No file, too large, not safetensors, no card or one of something else, a card that is damaged or
+    of a later format, tensors that are missing, of another shape or kind, or not finite.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -285,10 +271,7 @@ def _check_tensors(called: str, tensors: Mapping[str, Any], card: PriorCard) -> 
 def prior_identity(path: Path | None) -> str:
     """sha256 of the model's file: the same for the same model anywhere.
 
-    Raises
-    ------
-    InputError
-        None is named, or it cannot be read.
+    Raises InputError: None is named, or it cannot be read.
     """
     if path is None:
         raise InputError(f"no reaction model is named (decompose.reaction.pretrained). {MAKE}")

@@ -46,17 +46,11 @@ def learn_student(reactions: Reactions, judged: Floats, sets: Sequence[str]) -> 
     Dialogues of one set are alike in ways that others' are not, so that leaving out dialogues alone would choose too
     small a penalty: each set in turn is left out, and what the others teach is held against its judgements.
 
-    Parameters
-    ----------
-    judged : float64 [shape=(N,)]
-        What was judged of each turn; NaN for nothing. Turns that nobody replied to teach nothing.
-    sets : sequence of str, length S
-        Which set each episode belongs to; two or more.
+    - ``judged`` (float64 [shape=(N,)]): What was judged of each turn; NaN for nothing. Turns that nobody replied to
+      teach nothing.
+    - ``sets`` (sequence of str, length S): Which set each episode belongs to; two or more.
 
-    Raises
-    ------
-    InputError
-        Fewer than two sets, judgements of another length or that never vary.
+    Raises InputError: Fewer than two sets, judgements of another length or that never vary.
     """
     columns = np.concatenate([reactions.embeddings, reactions.cues], axis=1)
     if len(judged) != len(columns) or len(sets) != len(reactions.episodes):

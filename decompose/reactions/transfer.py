@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.issue import broken_sessions
 from apportion.corpus.schema import HISTORY
-from apportion.corpus.session import Episode
+from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.validate import validate
 from apportion.decompose.reactions.cues import CUES
-from apportion.decompose.reactions.extract import Reactions, arrange
+from apportion.decompose.reactions.extract import Reactions, arrange, read_session
 from apportion.decompose.reactions.model import FittedReactionModel, judged_turns, learn
 from apportion.decompose.reactions.pretrained import Prior, PriorCard, TrainingProvenance, read_prior
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import model_digest
+from apportion.foundation.files import digest, file_digest, model_digest
 
 FEWEST = 10
 """Scored dialogues of one corpus below which nothing is learnt of it: their own mean and spread would be noise."""
@@ -51,12 +55,8 @@ def learn_prior(pools: Sequence[PooledCorpora], settings: ReactionSettings, abou
     raters did in recordings is left out, since another corpus has other recordings. The model is that of
     `apportion.decompose.reactions.model.learn`.
 
-    Raises
-    ------
-    InputError
-        No corpus, or one with fewer than ``FEWEST`` scored dialogues or with scores that are all alike.
-    UnitError
-        A score that is not finite.
+    Raises InputError: No corpus, or one with fewer than ``FEWEST`` scored dialogues or with scores that are all alike.
+    UnitError: A score that is not finite.
     """
     if not pools:
         raise InputError("no corpus to learn reactions from. Name at least one.")
@@ -108,10 +108,7 @@ def _columns(reactions: Reactions) -> Floats:
 def prior_for(settings: ReactionSettings) -> Prior:
     """The model that ``settings`` name, once it is known that replies are read as it needs.
 
-    Raises
-    ------
-    InputError
-        None is named, it cannot be read, or replies are read otherwise.
+    Raises InputError: None is named, it cannot be read, or replies are read otherwise.
     """
     if settings.pretrained is None:
         raise InputError(
@@ -133,25 +130,9 @@ def judge_by_prior(
 ) -> FittedReactionModel:
     """Judge every target turn by what other corpora taught; no score of this one is looked at.
 
-    Parameters
-    ----------
-    table : pa.Table
-        `apportion.decompose.reactions.extract.read_session` of all sessions.
-    seed : int
-        Written into the table; nothing is drawn.
-    features : pa.Table, optional
-        Not looked at: what is measured in recordings does not travel.
-
-    Returns
-    -------
-    Fitted
-        Judgements in standard deviations of the scores that taught it, null for a turn that nobody replied to; the
-        history is empty, since nothing was learnt here.
-
-    Raises
-    ------
-    InputError
-        As `prior_for`.
+    Arguments are `apportion.decompose.reactions.model.fit_reactions`'s; ``features`` are not looked at, since what is
+    measured in recordings does not transfer. Returns judgements in standard deviations of the scores that taught it,
+    null for a turn that nobody replied to; the history is empty. Raises as `prior_for`.
     """
     reactions = arrange(table, episodes.all)
     values = opinions(prior_for(settings), reactions)
@@ -197,3 +178,79 @@ def _versions() -> dict[str, str]:
         return {"apportion": version("apportion")}
     except PackageNotFoundError:
         return {}
+
+
+Told = Callable[[str, int, int], None]
+"""Called with the corpus, the sessions read, and how many there are."""
+
+
+def gather(
+    folders: Sequence[Path],
+    settings: ReactionSettings,
+    ratings: Sequence[str] = (),
+    licence: str | None = None,
+    told: Told = lambda corpus, done, total: None,
+) -> list[PooledCorpora]:
+    """Read the replies of every rated session of the corpora in ``folders``.
+
+    - ``ratings`` (sequence of str): Names of ratings; of a corpus that has several, the one that is among them is
+      learnt from.
+    - ``licence`` (str, optional): Of the corpora, for the card.
+
+    Raises InputError: A folder that is no corpus or is named twice, no rating, several of which none or more than one
+    is named, no rated session that can be used.
+    """
+    resolved = [folder.resolve() for folder in folders]
+    twice = next((folder for folder in resolved if resolved.count(folder) > 1), None)
+    if twice is not None:
+        raise InputError(f"{twice}: named twice; its sessions would count double. Name each corpus once.")
+    opened = [(folder, Corpus.open(folder)) for folder in folders]
+    chosen = [(folder, corpus, _rating(folder, corpus, ratings)) for folder, corpus in opened]
+    return [_pool(folder, corpus, rating, settings, licence, told) for folder, corpus, rating in chosen]
+
+
+def _rating(folder: Path, corpus: Corpus, ratings: Sequence[str]) -> str:
+    names = corpus.rating_names()
+    wanted = [name for name in names if name in ratings]
+    if not names:
+        raise InputError(f"{folder}: no ratings, so there is no score to learn from. Leave the corpus out.")
+    if len(names) == 1 and (wanted or not ratings):
+        return str(names[0])
+    if len(wanted) != 1:
+        raise InputError(
+            f"{folder}: ratings {', '.join(names)}, and one of them is learnt from; named: "
+            f"{', '.join(ratings) or 'none'}. Name one."
+        )
+    return str(wanted[0])
+
+
+def _pool(
+    folder: Path, corpus: Corpus, rating: str, settings: ReactionSettings, licence: str | None, told: Told
+) -> PooledCorpora:
+    broken = broken_sessions(validate(corpus))
+    names = [session_id for session_id in corpus.session_ids() if session_id not in broken]
+    sessions: list[Session] = []
+    tables: list[pa.Table] = []
+    for done, session_id in enumerate(names, 1):
+        session = corpus.session(session_id)
+        if session.episodes(rating):
+            sessions.append(session)
+            tables.append(read_session(session, rating, settings))
+        told(folder.name, done, len(names))
+    if not sessions:
+        raise InputError(
+            f"{folder}: none of its {len(names)} usable sessions has a rating {rating!r}. `apportion inspect {folder}` "
+            "tells what is wrong with the others."
+        )
+    reactions = arrange(pa.concat_tables(tables), [one for session in sessions for one in session.episodes(rating)])
+    languages = sorted({session.language for session in sessions if session.language})
+    about = TrainingProvenance(
+        corpus=folder.resolve().name,
+        rating=rating,
+        sessions=len(sessions),
+        turns=len(reactions.cues),
+        licence=licence,
+        language=", ".join(languages) or None,
+        sha256=digest([[p.name, file_digest(p)] for p in sorted(folder.iterdir()) if p.is_file()]),
+    )
+    return PooledCorpora(reactions, about)

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.session import Episode
+from apportion.decompose.method import TurnScore
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.llm_client.session import LLMSession
 
 FACES = ("happiness", "smile")
@@ -29,10 +29,7 @@ def judge(
     The local visual feedback of LLM-GELI's Eq. 7 as a number rather than as yes or no. The rationale names the
     feature: happiness, or smile in a session where no emotion model measured happiness.
 
-    Parameters
-    ----------
-    behaviour : pa.Table, optional
-        UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
+    - ``behaviour`` (pa.Table, optional): UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
     """
     affect = settings.affect
     faces = _faces(episode, behaviour, FACES if affect.feature == "auto" else (affect.feature,))

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, Session
+from apportion.decompose.method import TurnScore
 from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.session_methods import llm
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import listed
 from apportion.llm_client.request import ChatRequest
@@ -78,12 +78,8 @@ def judge(
 ) -> list[TurnScore]:
     """The weighted mean of each target turn (T): from 0 to 10 where the weights are 1.
 
-    Raises
-    ------
-    InputError
-        No request can succeed: no key, no consent, an unknown prompt.
-    UnitError
-        A dimension has no score, or there was no usable reply.
+    Raises InputError: No request can succeed: no key, no consent, an unknown prompt. UnitError: A dimension has no
+    score, or there was no usable reply.
     """
     dimensions = list(_dimensions(episode, settings))
     judged = [llm.judge(one.episode, descriptors, one.settings, asker) for one in dimensions]

@@ -42,18 +42,12 @@ MOST_ACTS = 10
 class ExactChoice:
     """Whose acts are labelled, and by how many plays.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        Simulated sessions, with what their environment needs to open them again.
-    rating : str, optional
-        The rating that is shared out; None: every rating there is.
-    target : str, optional
-        Of whose acts; None: everybody's who is rated.
-    most_acts : int
-        An episode of more acts has no labels.
-    rollouts, seed : int
-        Plays of each history, at least 1, and what they draw by: `apportion.decompose.savoir_settings.SavoirSettings`.
+    - ``corpus`` (Corpus): Simulated sessions, with what their environment needs to open them again.
+    - ``rating`` (str, optional): The rating that is shared out; None: every rating there is.
+    - ``target`` (str, optional): Of whose acts; None: everybody's who is rated.
+    - ``most_acts``: An episode of more acts has no labels.
+    - ``rollouts``, ``seed``: Plays of each history, at least 1, and what they draw by:
+      `apportion.decompose.method_settings.SavoirSettings`.
     """
 
     corpus: Corpus
@@ -99,10 +93,8 @@ def label_exactly(
     Labels are the values of `apportion.decompose.session_methods.savoir.savoir` with a budget of all 2^n coalitions.
     Where a low score is the good end, an act that lowers it is worth more.
 
-    Raises
-    ------
-    InputError
-        The folder holds something else, the corpus has such labels, or none of its episodes can be labelled.
+    Raises InputError: The folder holds something else, the corpus has such labels, or none of its episodes can be
+    labelled.
     """
     record = choice.record()
     if out.resolve() == choice.corpus.root.resolve():

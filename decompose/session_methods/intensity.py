@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.session import Episode
+from apportion.decompose.method import TurnScore
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.features.vocal_intensity_model.model import (
     IntensityModel,
     against_usual,
@@ -35,15 +35,9 @@ def judge(
     With ``decompose.intensity.of = "utterance"`` it is the target's voice in the turn itself. None where nobody was
     heard, and where fewer than three utterances say what is usual for the speaker.
 
-    Parameters
-    ----------
-    behaviour : pa.Table, optional
-        UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
+    - ``behaviour`` (pa.Table, optional): UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
 
-    Raises
-    ------
-    InputError
-        No model is named, or it cannot be read.
+    Raises InputError: No model is named, or it cannot be read.
     """
     chosen = settings.intensity
     model = _model(chosen.model, intensity_identity(chosen.model))

@@ -14,13 +14,13 @@ from dataclasses import replace
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, Session
-from apportion.decompose.prompt_building.anonymize import AnonymizedEpisode, disguise
+from apportion.decompose.method import TurnScore
 from apportion.decompose.prompt_building.chunks import averaged, parts_of, reconcile
 from apportion.decompose.prompt_building.prompt import Prompt, prompt_for
+from apportion.decompose.prompt_building.pseudonymize import AnonymizedEpisode, anonymize
 from apportion.decompose.prompt_building.reply import REPLY_SCHEMA, TurnAnswer, parse_reply
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings, LLMMethodSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.prompts.strict_json import check_finished
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
@@ -56,7 +56,7 @@ def episode_requests(
     """Every first request about one episode; raises as `requests_for`."""
     if not episode.target_turns:
         return []
-    disguised = disguise(episode, descriptors, settings.llm)
+    disguised = anonymize(episode, descriptors, settings.llm)
     return list(_first_requests(_prompt(episode, settings), disguised, settings.llm))
 
 
@@ -65,17 +65,12 @@ def judge(
 ) -> list[TurnScore]:
     """The model's judgement of each target turn (T), the mean over ``settings.llm.samples`` replies.
 
-    Raises
-    ------
-    InputError
-        No request can succeed: no key, no consent, an unknown prompt.
-    UnitError
-        No usable reply after ``settings.llm.max_reply_attempts`` tries, or the server failed; what was replied is its
-        evidence.
+    Raises InputError: No request can succeed: no key, no consent, an unknown prompt. UnitError: No usable reply after
+    ``settings.llm.max_reply_attempts`` tries, or the server failed; what was replied is its evidence.
     """
     if not episode.target_turns:
         return []
-    disguised = disguise(episode, descriptors, settings.llm)
+    disguised = anonymize(episode, descriptors, settings.llm)
     try:
         judgements = _judgements(_prompt(episode, settings), disguised, settings.llm, asker)
     except UnitError as error:

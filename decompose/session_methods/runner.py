@@ -12,31 +12,31 @@ import pyarrow as pa
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
 from apportion.corpus.session import Episode, Session
-from apportion.decompose.methods import Method, find_method
+from apportion.decompose.method import Method, RolloutMethod, SessionMethod, TurnScore
+from apportion.decompose.methods import find_method
 from apportion.decompose.prompt_building.reply import LARGEST
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.environments.concurrent_rollouts import mapped
 from apportion.environments.episode_restorer import Rollable
-from apportion.foundation.errors import UnitError
+from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.session import LLMSession
 
 
 class JudgeSession(Protocol):
-    """The code of a method of kind ``judge``."""
+    """The code of a `SessionMethod`."""
 
     def __call__(
         self, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession
     ) -> list[TurnScore]:
         """One judgement for each of ``episode.target_turns`` (T), in any order.
 
-        ``behaviour`` is what the method asks for: DESCRIPTORS (``uses_descriptors``) or UTTERANCE_FEATURES
-        (``uses_features``) of the session; None where it asks for neither, or the session has no recordings.
+        ``behaviour`` is what the method's ``inputs`` ask for: DESCRIPTORS or UTTERANCE_FEATURES of the session; None
+        where they ask for neither, or the session has no recordings.
         """
 
 
 class JudgeWithRollouts(Protocol):
-    """The code of a method that ``simulates``."""
+    """The code of a `RolloutMethod`."""
 
     def __call__(
         self,
@@ -93,7 +93,9 @@ def judge_session(
         to play on what no environment made.
     """
     declared = find_method(method)
-    behaviour = descriptors if declared.uses_descriptors else features if declared.uses_features else None
+    if not isinstance(declared, SessionMethod):
+        raise InputError(f"method {method!r} is learned on a corpus: it judges no single session.")
+    behaviour = descriptors if declared.reads_descriptors else features if declared.reads_features else None
     rows, sampled = [], []
     episodes = session.episodes(rating_name)
     # Where plays wait for a server, all speakers are credited at once.
@@ -118,7 +120,7 @@ def judge_session(
 
 
 def judge_episode(
-    method: Method,
+    method: SessionMethod,
     episode: Episode,
     behaviour: pa.Table | None,
     settings: DecomposeSettings,
@@ -127,15 +129,10 @@ def judge_episode(
 ) -> list[TurnScore]:
     """One judgement for each target turn (T), in their order; ``behaviour`` is what `JudgeSession` gets.
 
-    Raises
-    ------
-    InputError
-        Nothing can work before a setting is changed.
-    UnitError
-        The method failed, its values are not one finite number or null for each target turn, or it is to play on what
-        no environment made.
+    Raises InputError: Nothing can work before a setting is changed. UnitError: The method failed, its values are not
+    one finite number or null for each target turn, or it is to play on what no environment made.
     """
-    if not method.simulates:
+    if not isinstance(method, RolloutMethod):
         judge: JudgeSession = method.resolve()
         return _checked(method.name, episode, judge(episode, behaviour, settings, asker))
     if played is None:

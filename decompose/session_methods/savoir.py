@@ -11,18 +11,19 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from apportion.corpus.session import Episode
-from apportion.decompose.savoir_settings import SavoirSettings
+from apportion.decompose.method import TurnScore
+from apportion.decompose.method_settings import SavoirSettings
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.shapley import marginal
 from apportion.decompose.shapley.value_function import BatchedValueFunction, NoisyValueFunction
 from apportion.decompose.shapley.values import (
     InsufficientBudgetError,
     Sampling,
     ShapleyValues,
+    by_prefix,
     default_budget,
     shapley_values,
+    without_each,
 )
-from apportion.decompose.turn_score import TurnScore
 from apportion.environments.episode_restorer import Rollable
 from apportion.environments.rollout import Rollouts, RolloutUtility
 from apportion.foundation.errors import UnitError
@@ -77,10 +78,7 @@ class _Credited:
     def check_budget(self) -> None:
         """Hold the budget to the number of acts; one session of many acts is no reason to stop a run.
 
-        Raises
-        ------
-        UnitError
-            It is too small to tell the acts apart.
+        Raises UnitError: It is too small to tell the acts apart.
         """
         acts, budget = self.acts, self.settings.budget or default_budget(self.acts)
         if 2**acts > budget and budget < 2 * acts + 2:
@@ -92,11 +90,8 @@ class _Credited:
     def judgements(self, compute: Callable[[], ShapleyValues]) -> list[TurnScore]:
         """What each act is worth, its standard error, and what that rests on.
 
-        Raises
-        ------
-        UnitError
-            A history cannot be played on, its utility is missing or not finite, or those drawn do not tell the acts
-            apart.
+        Raises UnitError: A history cannot be played on, its utility is missing or not finite, or those drawn do not
+        tell the acts apart.
         """
         if not self.acts:
             return []
@@ -136,7 +131,7 @@ def savoir(
 def savoir_paper(
     episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession, played: Rollable
 ) -> list[TurnScore]:
-    """Algorithm 1 with appendix D's coalitions, before its last step, which is `Method.min_max`."""
+    """Algorithm 1 with appendix D's coalitions, before its last step, which is `Raw.min_max`."""
     credited = _Credited.of(episode, settings, played)
     return credited.judgements(lambda: credited.shapley("appendix-d"))
 
@@ -156,7 +151,7 @@ def expected_utility(
     credited = _Credited.of(episode, settings, played)
     value = BatchedValueFunction(credited.rollouts.all_played_on)
     return credited.judgements(
-        lambda: marginal.by_prefix(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
+        lambda: by_prefix(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
     )
 
 
@@ -167,5 +162,5 @@ def leave_one_out(
     credited = _Credited.of(episode, settings, played)
     value = BatchedValueFunction(credited.rollouts.all_played_on)
     return credited.judgements(
-        lambda: marginal.leave_one_out(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
+        lambda: without_each(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
     )

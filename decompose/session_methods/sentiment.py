@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.session import Episode
+from apportion.decompose.method import TurnScore
 from apportion.decompose.reactions.vader import KEPT, tone
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession
 
@@ -36,10 +36,7 @@ def judge(
 
     A turn is as good as the reply to it sounds.
 
-    Raises
-    ------
-    InputError
-        The classifier cannot be loaded or its labels are not known.
+    Raises InputError: The classifier cannot be loaded or its labels are not known.
     """
     return _valences_of({episode.turns[i].turn: episode.reply_text(i) for i in episode.target_positions}, settings)
 
@@ -52,10 +49,7 @@ def judge_utterance(
     Language sentiment as LLM-GELI has it (section 5.2: "utterance sentiment"). It tells how the target sounds, not how
     the rater took it.
 
-    Raises
-    ------
-    InputError
-        As `judge`.
+    Raises InputError: As `judge`.
     """
     return _valences_of({episode.turns[i].turn: episode.turns[i].text for i in episode.target_positions}, settings)
 
@@ -70,10 +64,7 @@ def _valences_of(texts: Mapping[int, str], settings: DecomposeSettings) -> list[
 def load_classifier(name: str) -> Classifier:
     """The classifier of this name: ``vader``, or a Hugging Face text-classification model or folder.
 
-    Raises
-    ------
-    InputError
-        No such model here or on the hub, or labels that say nothing about good or bad.
+    Raises InputError: No such model here or on the hub, or labels that say nothing about good or bad.
     """
     return _vader if name == "vader" else _hugging_face(name)
 

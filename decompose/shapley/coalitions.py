@@ -23,18 +23,12 @@ FEW = 4
 class Coalitions:
     """K coalitions of n players, the first of none and the last of all.
 
-    Parameters
-    ----------
-    members : bool [shape=(K, n)]
-    sampled : bool [shape=(K,)]
-        Those that were drawn; all of a size were taken for the others.
-    weights, counts : float64 [shape=(K - 2,)]
-        Of those between the first and the last: weight in the regression, and how often each was drawn (1 where it
-        was not).
-    groups : int64 [shape=(K - 2,)]
-        Equal for a coalition and its complement.
-    source : str
-        The library that drew them; empty for ours.
+    - ``members`` (bool [shape=(K, n)])
+    - ``sampled`` (bool [shape=(K,)]): Those that were drawn; all of a size were taken for the others.
+    - ``weights``, ``counts`` (float64 [shape=(K - 2,)]): Of those between the first and the last: weight in the
+      regression, and how often each was drawn (1 where it was not).
+    - ``groups`` (int64 [shape=(K - 2,)]): Equal for a coalition and its complement.
+    - ``source``: The library that drew them; empty for ours.
     """
 
     members: Bools
@@ -114,14 +108,9 @@ def appendix_d(players: int, budget: int, rng: np.random.Generator) -> Coalition
     the weight that Eq. 6 gives it as a whole, 1 / (s (n - s)), then a coalition of that size, until it is a new one.
     Drawn again and counted again, the estimate is further off.
 
-    Parameters
-    ----------
-    players : int
-        n, 2 or more.
-    budget : int
-        K, from 2n + 2 to all there are.
-    rng : numpy.random.Generator
-        Draws.
+    - ``players``: n, 2 or more.
+    - ``budget``: K, from 2n + 2 to all there are.
+    - ``rng`` (numpy.random.Generator): Draws.
     """
     sizes = np.arange(1, players)
     chances = 1 / (sizes * (players - sizes))

@@ -51,14 +51,10 @@ class VariogramFit(NamedTuple):
 class KrigingEstimate:
     """Values as a linear map of the pairs' odd parts.
 
-    Parameters
-    ----------
-    linear : float64 [shape=(n, P)]
-        Values are ``linear @ u``; they sum to twice the odd part of all players.
-    noise : float64 [shape=(P,)]
-        The variance of each odd part that was found or given, in units of the game squared.
-    structure : float64 [shape=(n,)]
-        The variance that coalitions have left which were not asked about.
+    - ``linear`` (float64 [shape=(n, P)]): Values are ``linear @ u``; they sum to twice the odd part of all players.
+    - ``noise`` (float64 [shape=(P,)]): The variance of each odd part that was found or given, in units of the game
+      squared.
+    - ``structure`` (float64 [shape=(n,)]): The variance that coalitions have left which were not asked about.
     """
 
     linear: Floats
@@ -69,14 +65,11 @@ class KrigingEstimate:
 def krige(members: Bools, odd_parts: Floats, noise: Floats | None) -> KrigingEstimate:
     """How much each pair counts for each player.
 
-    Parameters
-    ----------
-    members : bool [shape=(P, n)]
-        One coalition of each pair; one of them has all players, and they tell the players apart.
-    odd_parts : float64 [shape=(P,)]
-        (v(S) - v(all but S)) / 2, in units of the game.
-    noise : float64 [shape=(P,)], optional
-        Their variance where it is known; None: it is found with the roughness.
+    - ``members`` (bool [shape=(P, n)]): One coalition of each pair; one of them has all players, and they tell the
+      players apart.
+    - ``odd_parts`` (float64 [shape=(P,)]): (v(S) - v(all but S)) / 2, in units of the game.
+    - ``noise`` (float64 [shape=(P,)], optional): Their variance where it is known; None: it is found with the
+      roughness.
     """
     scale = float(np.mean(odd_parts**2)) or 1.0
     signs: Floats = np.where(members, -1.0, 1.0)

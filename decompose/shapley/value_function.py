@@ -45,18 +45,13 @@ class NoisyValueFunction:
 class ValueFunction:
     """v of K coalitions.
 
-    Parameters
-    ----------
-    means : float64 [shape=(K,)]
-        In units of the game.
-    variances : float64 [shape=(K,)]
-        Of these means, from the spread of each coalition's rollouts; 0 where there was one number.
-    calls : int
-        Coalitions that were asked for: fewer than K where one stands here twice.
-    fewest : int
-        Utilities of the coalition that has fewest: 1 tells nothing of its noise.
-    rollouts : float64 [shape=(K, J)], optional
-        The utilities themselves, where rollout j of every coalition drew the same random numbers.
+    - ``means`` (float64 [shape=(K,)]): In units of the game.
+    - ``variances`` (float64 [shape=(K,)]): Of these means, from the spread of each coalition's rollouts; 0 where there
+      was one number.
+    - ``calls``: Coalitions that were asked for: fewer than K where one stands here twice.
+    - ``fewest``: Utilities of the coalition that has fewest: 1 tells nothing of its noise.
+    - ``rollouts`` (float64 [shape=(K, J)], optional): The utilities themselves, where rollout j of every coalition drew
+      the same random numbers.
     """
 
     means: Floats
@@ -83,22 +78,14 @@ class ValueFunction:
 def ask(value: Value, members: Bools, *, drawn_alike: bool = False, more: int = 0) -> ValueFunction:
     """What each of ``members`` [shape=(K, n)] is worth.
 
-    Parameters
-    ----------
-    value : callable
-        v(S), see `Value`; asked once for each coalition.
-    members : bool [shape=(K, n)]
-        The coalitions.
-    drawn_alike : bool
-        Whether rollout j of every coalition draws the same random numbers.
-    more : int
-        Further times that the first and the last of ``members`` are asked about, where ``value`` can be
-        (`NoisyValueFunction`).
+    - ``value`` (callable): v(S), see `Value`; asked once for each coalition.
+    - ``members`` (bool [shape=(K, n)]): The coalitions.
+    - ``drawn_alike`` (bool): Whether rollout j of every coalition draws the same random numbers.
+    - ``more``: Further times that the first and the last of ``members`` are asked about, where ``value`` can be
+      (`NoisyValueFunction`).
 
-    Raises
-    ------
-    UnitError
-        A coalition's value is not finite, or no value at all; or they differ in number and are said to draw alike.
+    Raises UnitError: A coalition's value is not finite, or no value at all; or they differ in number and are said to
+    draw alike.
     """
     coalitions = [frozenset(int(player) for player in np.flatnonzero(member)) for member in members]
     distinct = list(dict.fromkeys(coalitions))

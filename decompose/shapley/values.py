@@ -73,10 +73,7 @@ def default_budget(players: int) -> int:
 def check_players(players: int) -> None:
     """Refuse a game with fewer players than none.
 
-    Raises
-    ------
-    InputError
-        Players below 0.
+    Raises InputError: Players below 0.
     """
     if players < 0:
         raise InputError(f"players = {players}: a game has 0 or more players.")
@@ -94,32 +91,28 @@ def shapley_values(
     """Credit n players for v(all) - v(none) by Eq. 4 of SAVOIR: exactly, or as well as a budget allows.
 
     Exact where all 2^n coalitions are within the budget, so with the default one for n <= 6. Beyond, ``kriged``
-    (`apportion.decompose.shapley.kriging`), or for comparison KernelSHAP
-    (Lundberg and Lee, 2017; Eq. 5 and 6 of SAVOIR): the weighted least-squares fit of v(S) - v(none) by the sum of the
-    values of S. Eq. 5 has no intercept, which is why v(none) is taken away first; that all values sum to
-    v(all) - v(none) is a constraint here, not a large weight.
+    (`apportion.decompose.shapley.kriging`), or for comparison KernelSHAP (Lundberg and Lee, 2017; Eq. 5 and 6 of
+    SAVOIR): the weighted least-squares fit of v(S) - v(none) by the sum of the values of S, under the constraint that
+    all values sum to v(all) - v(none).
 
     Parameters
     ----------
     value : callable
-        v(S), see `Value`; asked once for each coalition, deterministic or noisy. Where it can be `NoisyValueFunction`,
-        ``kriged`` asks about no player and all `MORE` times more, whose noise every value has a part of.
+        v(S), see `Value`; asked once for each coalition. Of a `NoisyValueFunction` ``kriged`` asks about no player and
+        all `MORE` times more, whose noise every value has a part of.
     players : int
         n, at least 0.
     budget : int, optional
         Coalitions that may be asked for; `default_budget` where None.
     sampling : str
-        ``kriged``: the draws of ``paired``, fitted with the interactions that they show and the noise that rollouts do.
-        ``paired``: drawn by shapiq, each with its complement, sizes by their weight, and reweighted for the draw.
-        ``extreme-first``: SAVOIR's; the smallest and largest coalitions first, weights as they are. Its fit has not
-        seen the middle sizes, an error that no standard error shows.
-        ``appendix-d``: SAVOIR's as its experiments had it, for comparison. Extreme sizes are drawn more often and
-        weighted by Eq. 6 besides, so that they count twice.
+        ``kriged``: the draws of ``paired``, fitted with the interactions and the noise that they show. ``paired``:
+        drawn by shapiq, each with its complement, and reweighted for the draw. ``extreme-first``: the smallest and
+        largest coalitions first (SAVOIR, section 3.4), an error that no standard error shows. ``appendix-d``: as
+        SAVOIR's experiments had it; extreme sizes count twice.
     seed : int
-        Of the draw and the bootstrap; equal seeds give equal results where ``value`` does.
+        Of the draw and the bootstrap.
     drawn_alike : bool
-        Whether rollout j of every coalition draws the same random numbers, so that their noise is no noise of its own
-        for each; standard errors know it.
+        Whether rollout j of every coalition draws the same random numbers; standard errors know it.
 
     Examples
     --------
@@ -277,3 +270,39 @@ def _bootstrap(drawn: Coalitions, means: Floats, players: int, rng: np.random.Ge
         weights[inner] *= (rng.gamma(times) / times)[groups]
         refits[row] = _fit(drawn.members, weights, players) @ means
     return np.asarray(refits.std(axis=0, ddof=1))
+
+
+def without_each(value: Value, players: int, *, drawn_alike: bool = False) -> ShapleyValues:
+    """v(all) less v(all but i): n + 1 coalitions. What two players have in common counts for neither, or for both.
+
+    >>> without_each(lambda said: float(bool(said)), 2).values.tolist()
+    [0.0, 0.0]
+
+    Raises InputError: Players below 0. UnitError: A coalition's value is not finite.
+    """
+    check_players(players)
+    members = np.vstack([np.zeros((1, players)), 1 - np.eye(players), np.ones((1, players))]).astype(bool)
+    linear = np.hstack([np.zeros((players, 1)), -np.eye(players), np.ones((players, 1))])
+    return _linear(value, members, linear, "leave-one-out", drawn_alike)
+
+
+def by_prefix(value: Value, players: int, *, drawn_alike: bool = False) -> ShapleyValues:
+    """v of the first i players less v of the first i - 1 (SAVOIR's expected utility without its Shapley values).
+
+    n + 1 coalitions; the values sum to v(all) - v(none).
+
+    >>> by_prefix(lambda said: float(bool(said)), 2).values.tolist()
+    [1.0, 0.0]
+
+    Raises InputError: Players below 0. UnitError: A coalition's value is not finite.
+    """
+    check_players(players)
+    members = np.tri(players + 1, players, -1, dtype=bool)
+    linear = np.eye(players, players + 1, 1) - np.eye(players, players + 1)
+    return _linear(value, members, linear, "prefix by prefix", drawn_alike)
+
+
+def _linear(value: Value, members: np.ndarray, linear: np.ndarray, name: str, drawn_alike: bool) -> ShapleyValues:
+    worth = ask(value, members, drawn_alike=drawn_alike)
+    errors = np.sqrt(worth.variances_of(linear))
+    return result(linear @ worth.means, errors, worth, name, len(members), 0)

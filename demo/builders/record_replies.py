@@ -108,7 +108,7 @@ def _judgements(config: Config, group: str) -> Iterator[Asked]:
     engine = open_engine(config)
     for method in (METHODS[name] for name in config.decompose.methods):
         for session in engine.sessions.values() if method.asks else ():
-            descriptors = _descriptors(engine, session.session_id) if method.uses_descriptors else None
+            descriptors = _descriptors(engine, session.session_id) if method.reads_descriptors else None
             for request, meta in session_requests(method, session, engine.config.rating, descriptors, config.decompose):
                 yield Asked(request, meta.turns, group)
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from apportion.corpus.session import Session
 from apportion.decompose.caveats import longest_episode, same_as
-from apportion.decompose.influence_settings import INFLUENCE
-from apportion.decompose.methods import METHODS, find_method, needs_features, needs_voice
+from apportion.decompose.method import Input, PretrainedReactions, RolloutMethod, StudentMethod
+from apportion.decompose.method_settings import INFLUENCE
+from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.reactions.pretrained import read_prior
 from apportion.decompose.reward_models import taught_by
 from apportion.decompose.settings import DecomposeSettings
@@ -59,19 +60,19 @@ def choose_methods(
         raise InputError(f"--method {', '.join(asked)}: name each method once.")
     names = asked or [name for name in METHODS if name in more or not _is_only_by_name(name)]
     recorded = any(session.media for session in sessions)
-    left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
+    left_out = {name: "the corpus has no recordings" for name in names if METHODS[name].reads_features and not recorded}
     if settings.intensity.model is None:
         no_model = "no model of vocal intensity is named (decompose.intensity.model)"
-        left_out |= {name: no_model for name in names if needs_voice(name) and name not in left_out}
+        left_out |= {name: no_model for name in names if Input.VOICE in METHODS[name].inputs and name not in left_out}
     if INFLUENCE in names and settings.influence.model is None:
         left_out |= {INFLUENCE: "no model that measures is named (decompose.influence.model)"}
     left_out |= {
         name: "no model of reactions is named (decompose.reaction.pretrained)"
         for name in names
-        if METHODS[name].uses_prior and settings.section_of(METHODS[name]).pretrained is None
+        if isinstance(METHODS[name], PretrainedReactions) and settings.section_of(METHODS[name]).pretrained is None
     }
     left_out |= {
-        name: f"it reads what {lacking} has judged" for name in names if (lacking := METHODS[name].lacks(names))
+        name: f"it reads what {lacking} has judged" for name in names if (lacking := METHODS[name].missing(names))
     }
     if not asked:
         left_out |= _reading_otherwise([name for name in names if name not in left_out], settings)
@@ -88,15 +89,16 @@ def choose_methods(
 
 def _is_only_by_name(name: str) -> bool:
     method = METHODS[name]
-    return method.asks or method.simulates or method.taught_by is not None or name in BESIDE_PLAY
+    return method.asks or isinstance(method, RolloutMethod | StudentMethod) or name in BESIDE_PLAY
 
 
 def _reading_otherwise(names: Sequence[str], settings: DecomposeSettings) -> dict[str, str]:
     """Methods whose own model of reactions was learnt on replies read in another way, and in which."""
     found = {}
     for name in names:
-        if METHODS[name].uses_prior and METHODS[name].fixed:
-            section = settings.section_of(METHODS[name])
+        method = METHODS[name]
+        if isinstance(method, PretrainedReactions) and method.section is not None and method.section.fixed:
+            section = settings.section_of(method)
             if differs := read_prior(section.pretrained).card.reads_otherwise(section.reading()):
                 found[name] = differs
     return found
@@ -104,7 +106,7 @@ def _reading_otherwise(names: Sequence[str], settings: DecomposeSettings) -> dic
 
 def _not_unasked(name: str) -> str:
     """Why a method is compared only where somebody names it."""
-    if METHODS[name].asks or METHODS[name].taught_by is not None:
+    if METHODS[name].asks or isinstance(METHODS[name], StudentMethod):
         return "it asks a language model"
     if name in BESIDE_PLAY:
         return "it is the baseline of methods that play sessions on and divides no score; name it to compare it"

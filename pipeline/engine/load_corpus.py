@@ -12,6 +12,7 @@ from apportion.corpus.session import Session
 from apportion.corpus.splits.settings import SplitSettings
 from apportion.corpus.targets import as_if_rated, in_order
 from apportion.corpus.validate import ValidationIssue, validate
+from apportion.decompose.method import PretrainedReactions
 from apportion.decompose.methods import METHODS
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
@@ -124,7 +125,7 @@ def _judges_unscored(config: Config) -> bool:
         Other methods, which need one, are to judge them too.
     """
     methods = config.decompose.methods
-    others = [name for name in methods if not METHODS[name].uses_prior]
+    others = [name for name in methods if not isinstance(METHODS[name], PretrainedReactions)]
     if len(others) == len(methods):
         return False
     if others:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
+from apportion.decompose.method import RolloutMethod
 from apportion.decompose.methods import METHODS
 from apportion.pipeline.llm_requests.rollouts import most_played
 
@@ -69,7 +70,7 @@ def _requests(engine: Engine) -> list[tuple[int, int]]:
 
 def _of_unit(engine: Engine, unit: Unit) -> tuple[int, int]:
     method, llm = METHODS[str(unit.method)], engine.config.decompose.llm
-    if method.simulates and not method.asks:
+    if isinstance(method, RolloutMethod) and not method.asks:
         plays, chain = most_played(engine, unit)
         return plays * chain, chain
     count = _parts(engine, unit, llm) * llm.samples * llm.max_reply_attempts  # In parts, samples and attempts.

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from apportion.decompose.method import LogprobMethod
 from apportion.decompose.methods import METHODS
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.errors import LLMError, prefixed
@@ -60,7 +61,8 @@ class BatchStatus:
 
 def check_batch(config: Config) -> None:
     """Raise InputError where a run has nothing that a batch could ask."""
-    if not any(METHODS[name].asks and not METHODS[name].measures for name in config.decompose.judging):
+    methods = (METHODS[name] for name in config.decompose.judging)
+    if not any(method.asks and not isinstance(method, LogprobMethod) for method in methods):
         raise InputError(
             f"--batch: none of decompose.methods ({', '.join(config.decompose.methods)}) asks a language model for "
             "words. Leave --batch out, or add llm or llm-multimodal."

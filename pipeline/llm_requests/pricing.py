@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from apportion.decompose.audit.query import audit_requests
-from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.audit.query import audit_cases, case_requests
+from apportion.decompose.method import Method, RolloutMethod
 from apportion.decompose.prompt_building.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.foundation.errors import UnitError
@@ -21,6 +21,7 @@ from apportion.pipeline.llm_requests.spend import budget_so_far
 from apportion.pipeline.stages.choose import chosen_sessions
 from apportion.pipeline.stages.registry import ASKING
 from apportion.pipeline.stages.rollout_context import played_session
+from apportion.pipeline.stages.shared import method_of, session_method_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,7 +133,7 @@ def _all_asking(engine: Engine, stages: Collection[str]) -> list[tuple[str, Unit
         for stage in ASKING
         if stage in stages
         for unit in engine.plan.units[stage]
-        if METHODS[str(unit.method)].asks
+        if method_of(unit).asks
     ]
 
 
@@ -174,7 +175,7 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
         unaskable=len(seen.unaskable),
         batch=batch,
         budget=budget_so_far(config),
-        played=len({str(unit.session_id) for _, unit in asking if METHODS[str(unit.method)].simulates}),
+        played=len({str(unit.session_id) for _, unit in asking if isinstance(method_of(unit), RolloutMethod)}),
         whole=whole,
         chosen=chosen_sessions(engine) is not None,
         max_sessions=settings.max_sessions if some else None,
@@ -243,7 +244,7 @@ def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[Ch
         Nothing can be asked about its session.
     """
     config = engine.config
-    method = METHODS[str(unit.method)]
+    method = session_method_of(unit)
     session = engine.sessions[str(unit.session_id)]
     behaviour, lacks = _behaviour(engine, stage, unit, method)
     if unit.perturbation is None:
@@ -251,7 +252,8 @@ def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[Ch
         listed = session_requests(method, session, config.rating, behaviour, config.decompose, played)
         requests = [(request, len(meta.turns)) for request, meta in listed]
     else:
-        requests = audit_requests(unit.perturbation, method, session, config.rating, behaviour, config.decompose)
+        given = unit.perturbation, method, session, config.rating, behaviour, config.decompose
+        requests = case_requests(audit_cases(*given))
     return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * turns) for request, turns in requests], lacks
 
 
@@ -261,9 +263,9 @@ def _nobody(request: ChatRequest) -> ChatReply:
 
 def _behaviour(engine: Engine, stage: str, unit: Unit, method: Method) -> tuple[pa.Table | None, bool]:
     """What the method reads of the rater, as far as it is there, and whether something is missing."""
-    if not (method.uses_descriptors or method.uses_features):
+    if not method.inputs:
         return None, False
-    need, table = ("verbalize", "descriptors") if method.uses_descriptors else ("features", "utterance_features")
+    need, table = ("verbalize", "descriptors") if method.reads_descriptors else ("features", "utterance_features")
     artifacts = [engine.artifact(need, other) for other in engine.plan.needed(stage, unit).get(need, [])]
     made = [artifact for artifact in artifacts if artifact is not None]
     return made[0].table(table) if made else None, None in artifacts

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from apportion.decompose.methods import METHODS
-from apportion.decompose.session_methods.planned_rollouts import histories_of
+from apportion.decompose.session_methods.llm_requests import histories_of
 from apportion.environments.agents.language_model import ATTEMPTS
 from apportion.environments.rollout_preview import PlannedRollouts, PredictedRequests, Prompt, kept_alone
 from apportion.environments.sotopia.evaluation.language_model import ATTEMPTS as JUDGE_ATTEMPTS

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.session import Episode, EpisodeKey, Turn
+from apportion.decompose.method import Raw
 from apportion.decompose.methods import METHODS
 from apportion.evaluation.figures.disagreement import disagreement
 from apportion.foundation.arrays import Floats
@@ -157,7 +158,7 @@ def _view(
     shown = {method: values[method] for method in colours if method in values}
     rows = {m: [of_turn[t].reward if t in of_turn else None for t in targets] for m, of_turn in shown.items()}
     # What is in units of its own has a scale of its own, or nothing would be seen of the others.
-    own = {method: method in METHODS and METHODS[method].unprojected for method in shown}
+    own = {method: method in METHODS and isinstance(METHODS[method].scale, Raw) for method in shown}
     scale = largest([row for method, row in rows.items() if not own[method]])
     scales = {method: largest([row]) if own[method] else scale for method, row in rows.items()}
     rating = episode.rating

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import answered_episodes, credited
+from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import SUFFIX, taught_by
 from apportion.foundation.errors import InputError, errors_called
@@ -182,7 +183,7 @@ def _unknown_reward_model(config: Config, name: str, names: Sequence[str]) -> st
         known = ", ".join(config.decompose.methods)
         return f"{given}: not among decompose.methods ({known}). Add it there or choose one of those."
     trained = f"{given}: not among the reward models of this run ({', '.join(names)})"
-    if METHODS[method].is_objective:
+    if isinstance(METHODS[method], ObjectiveMethod):
         return f"{trained}. Set train_reward.objective to 'direct' or 'both', or choose one of those."
     return f"{trained}: {method!r} is no objective, and its rewards are distilled. Choose one of those."
 

@@ -8,8 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.audit.paraphrase import paraphrase_of
-from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS
+from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS, paraphrase_of
 from apportion.decompose.audit.sampling import audited
 from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.methods import METHODS
@@ -22,25 +21,20 @@ from apportion.pipeline.stages.shared import (
     method_of,
     recorded_digest,
     requests_at_once,
+    session_method_of,
     wants_descriptors_or_features,
 )
 
 
 def _audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's turns judged once more, with the question changed in one way."""
-    from apportion.decompose.audit.query import judge_session
+    from apportion.decompose.audit.query import audit_cases, judge_cases
 
-    method = method_of(inputs.unit)
-    judgements = judge_session(
-        _perturbation_of(inputs.unit),
-        method,
-        inputs.session,
-        config.rating,
-        inputs.table("verbalize", "descriptors") if method.uses_descriptors else None,
-        config.decompose,
-        work.tools,
-    )
-    return Outputs({"audit": judgements})
+    method = session_method_of(inputs.unit)
+    descriptors = inputs.table("verbalize", "descriptors") if method.reads_descriptors else None
+    perturbation = _perturbation_of(inputs.unit)
+    cases = audit_cases(perturbation, method, inputs.session, config.rating, descriptors, config.decompose)
+    return Outputs({"audit": judge_cases(perturbation, cases, work.tools)})
 
 
 def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -73,7 +67,7 @@ def _is_asked(config: Config, perturbation: str, session: Session) -> bool:
     """Whether there is anything to ask about this session under this perturbation."""
     declared = PERTURBATIONS[perturbation]
     method = config.decompose.audited_method
-    described = method is not None and METHODS[method].uses_descriptors and bool(session.media)
+    described = method is not None and METHODS[method].reads_descriptors and bool(session.media)
     return declared.applies(config.decompose, str(config.rating)) and (described or not declared.needs_descriptors)
 
 
@@ -124,7 +118,7 @@ def _stability_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 def _null(config: Config) -> Null:
     """What a null of the audited method counts as."""
     name = config.decompose.audited_method
-    return "mean" if name is None else configured(METHODS[name], config.decompose).null
+    return "mean" if name is None else configured(METHODS[name], config.decompose).scale.null
 
 
 def _has_audit(config: Config, unit: Unit, session: Session | None) -> bool:

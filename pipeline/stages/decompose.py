@@ -8,8 +8,22 @@ from typing import Any
 from apportion.corpus.session import Session
 from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.influence.preflight import check_influence
-from apportion.decompose.influence_settings import INFLUENCE
-from apportion.decompose.methods import METHODS, needs_face, needs_features, needs_voice
+from apportion.decompose.method import (
+    Attribution,
+    CorpusMethod,
+    Input,
+    Method,
+    ObjectiveMethod,
+    PretrainedReactions,
+    Raw,
+    ReactionMethod,
+    ScoreUnits,
+    SessionMethod,
+    StackedMethod,
+    StudentMethod,
+)
+from apportion.decompose.method_settings import INFLUENCE
+from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.features.vocal_intensity_model.model import load_intensity_model
 from apportion.foundation.errors import InputError
@@ -49,7 +63,9 @@ def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
-    wanted = bool(config.decompose.some_judge) or any(METHODS[n].uses_reactions for n in config.decompose.methods)
+    wanted = bool(config.decompose.some_judge) or any(
+        isinstance(METHODS[n], ReactionMethod) for n in config.decompose.methods
+    )
     return wanted and has_episode(config, unit, session)
 
 
@@ -81,7 +97,7 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _judge_wants(unit: Unit, need: str) -> bool:
-    return method_of(unit).judges_some if need == "select-sessions" else wants_descriptors_or_features(unit, need)
+    return method_of(unit).judges_subset if need == "select-sessions" else wants_descriptors_or_features(unit, need)
 
 
 def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -94,7 +110,7 @@ def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _is_judged(config: Config, unit: Unit, session: Session | None) -> bool:
-    return method_of(unit).kind == "judge" and has_episode(config, unit, session)
+    return isinstance(method_of(unit), SessionMethod) and has_episode(config, unit, session)
 
 
 def _check_judging(before: BeforeRun) -> Iterator[str]:
@@ -131,7 +147,7 @@ def _prompt_warnings(before: BeforeRun) -> Iterator[str]:
 
 def _check_faces(before: BeforeRun) -> tuple[str, ...]:
     """Raise InputError where a method looks at faces and there is none."""
-    looking = [name for name in before.config.decompose.methods if needs_face(name)]
+    looking = [name for name in before.config.decompose.methods if Input.FACE in METHODS[name].inputs]
     if looking and not has_face(before.sessions.values()):
         raise InputError(
             f"decompose.methods: {', '.join(map(repr, looking))} look at the rater's face, and no session of this run "
@@ -143,7 +159,7 @@ def _check_faces(before: BeforeRun) -> tuple[str, ...]:
 
 def _check_voices(before: BeforeRun) -> None:
     """Raise InputError where a method listens to voices and there is no sound, or no model that could judge it."""
-    listening = [name for name in before.config.decompose.methods if needs_voice(name)]
+    listening = [name for name in before.config.decompose.methods if Input.VOICE in METHODS[name].inputs]
     if not listening:
         return
     load_intensity_model(before.config.decompose.intensity.model)
@@ -159,16 +175,17 @@ def _check_fitting(before: BeforeRun) -> Iterator[str]:
     _check_faces(before)
     yield from _prior_warnings(before)
     # What reads reactions has a backbone of its own.
-    if any(not method_of(unit).uses_reactions for unit in before.units):
+    if any(isinstance(method_of(unit), ObjectiveMethod) for unit in before.units):
         yield from check_reward_model(before)
 
 
 def _prior_warnings(before: BeforeRun) -> Iterator[str]:
     """That few scores or none cannot tell whether what was learnt elsewhere holds; raises where that cannot be used."""
-    for name in sorted({name_of(unit) for unit in before.units if method_of(unit).uses_prior}):
+    methods = {m.name: m for unit in before.units if isinstance(m := method_of(unit), PretrainedReactions)}
+    for name, method in sorted(methods.items()):
         from apportion.decompose.reactions.transfer import prior_for
 
-        prior = prior_for(before.config.decompose.section_of(METHODS[name]))
+        prior = prior_for(before.config.decompose.section_of(method))
         rated = sum(episode.is_rated for s in before.sessions.values() for episode in s.episodes(before.rating))
         if rated < FEW_SCORES:
             known = f"{rated} scores are too few to tell" if rated else "without a score nothing tells"
@@ -182,9 +199,9 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A decomposer learned on the corpus, and its judgements of every turn."""
     fix_threads(config)
     from apportion.decompose.corpus_methods.fit import fit_decomposer
-    from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+    from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 
-    lessons = TrainingData(
+    data = TrainingData(
         inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
         inputs.table("features", "utterance_features"),
@@ -192,15 +209,15 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("judge", "judgements"),
         chosen_count(inputs),
     )
-    how = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
-    fitted = fit_decomposer(name_of(inputs.unit), lessons, how, work.progress, work.training_state)
+    training = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
+    fitted = fit_decomposer(name_of(inputs.unit), data, training, work.progress, work.training_state)
     weighed = {} if fitted.sources is None else {"sources": fitted.sources}
     return Outputs({"judgements": fitted.judgements, "history": fitted.history, **weighed})
 
 
 def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     identity = settings_identity(method_of(unit), config.decompose)
-    if method_of(unit).uses_reactions:
+    if isinstance(method_of(unit), ReactionMethod):
         return {"rating": config.rating, "threads": config.run.threads, "own": identity}
     # What is relative to the mean was learned before there was a choice, and stays finished.
     target = {} if config.decompose.target == "relative" else {"target": config.decompose.target}
@@ -209,21 +226,22 @@ def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 def _fit_wants(unit: Unit, need: str) -> bool:
     """A method that reads reactions reads them instead of the turns themselves."""
+    method = method_of(unit)
+    reads_reactions = isinstance(method, ReactionMethod)
     if need in ("judge", "select-sessions"):
-        return method_of(unit).uses_judgements
+        return isinstance(method, StudentMethod | StackedMethod)
     if need == "features":
-        return needs_features(name_of(unit)) or method_of(unit).uses_reactions
-    return need not in ("embed", "react") or (need == "react") == method_of(unit).uses_reactions
+        return method.reads_features or reads_reactions
+    return need not in ("embed", "react") or (need == "react") == reads_reactions
 
 
 def _fit_reads(config: Config, unit: Unit, need: str) -> tuple[Unit, ...]:
     """A mix reads the judgements of the methods that it mixes in, not its own."""
     if need != "judge":
         return (unit,)
-    local = method_of(unit).local
-    return tuple(
-        unit._replace(method=name) for name in (config.decompose.stacking.components if local is None else (local,))
-    )
+    local = method_of(unit).parts.get("local")
+    names = config.decompose.stacking.components if local is None else (local.name,)
+    return tuple(unit._replace(method=name) for name in names)
 
 
 def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -233,7 +251,7 @@ def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from apportion.decompose.projection import project
 
     method = configured(method_of(inputs.unit), config.decompose)
-    judgements = inputs.required("judge" if method.kind == "judge" else "fit", "judgements")
+    judgements = inputs.required(_judging_stage(method), "judgements")
     # Episodes in quarantine go in too: the mean score is that of all training sessions, whatever the method.
     table, projection = project(
         judgements,
@@ -255,15 +273,16 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     method = configured(method_of(unit), config.decompose)
     # What is as it always was is not named: rewards from before there was a choice stay finished.
     constraint = {} if config.decompose.constraint == "exact" else {"constraint": config.decompose.constraint}
-    alone = {"unprojected": True} if method.unprojected else {}
+    scale = method.scale
+    alone = {"unprojected": True} if isinstance(scale, Raw) else {}
     held_to = {"residual": "score"} if method.hands_out_score else {}
-    above = {"relative_to": "low"} if method.attribution else {}
+    above = {"relative_to": "low"} if isinstance(scale, Attribution) else {}
     return {
         "rating": config.rating,
         "target": config.decompose.target,
-        "reward_units": method.reward_units,
-        "null": method.null,
-        "attribution": [method.attribution, method.highest],
+        "reward_units": isinstance(scale, ScoreUnits),
+        "null": scale.null,
+        "attribution": [scale.how, scale.highest] if isinstance(scale, Attribution) else [None, None],
         **constraint,
         **alone,
         **held_to,
@@ -272,7 +291,11 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _rewards_wants(unit: Unit, need: str) -> bool:
-    return need == "split" or need == method_of(unit).kind
+    return need in ("split", _judging_stage(method_of(unit)))
+
+
+def _judging_stage(method: Method) -> str:
+    return "judge" if isinstance(method, SessionMethod) else "fit"
 
 
 REACT = Stage(
@@ -315,7 +338,7 @@ FIT = Stage(
     settings=_fit_settings,
     wants=_fit_wants,
     read_as=_fit_reads,
-    applies=lambda config, unit, session: method_of(unit).kind == "fit",
+    applies=lambda config, unit, session: isinstance(method_of(unit), CorpusMethod),
     check=_check_fitting,
     scored=True,
     tells_others_apart=True,

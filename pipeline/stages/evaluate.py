@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Episode, EpisodeKey, Session
 from apportion.corpus.targets import is_anyone_rated
+from apportion.decompose.method import MixedObjective
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import direct_notes, taught_by
 from apportion.pipeline.config import Config, key_of
@@ -86,8 +87,8 @@ def _unjudged(inputs: Inputs) -> Unjudged:
 
 def _unjudged_locally(inputs: Inputs, config: Config, episodes: Sequence[Episode]) -> Unjudged:
     """The episodes without any local value to learn from, of mixes that look at behaviour in recordings."""
-    mixes = [METHODS[unit.method] for unit in inputs.upstream["rewards"] if unit.method is not None]
-    looking = {m.name: METHODS[m.local] for m in mixes if m.local is not None and METHODS[m.local].uses_features}
+    methods = [METHODS[unit.method] for unit in inputs.upstream["rewards"] if unit.method is not None]
+    looking = {m.name: m.local for m in methods if isinstance(m, MixedObjective) and m.reads_features}
     if not looking:
         return {}
     from apportion.decompose.corpus_methods.local_values import without_values

@@ -71,13 +71,14 @@ def learnt_elsewhere(config: Config, sources: pa.Table | None, told: Sequence[st
 
     ``told`` are sentences that stand on the page already; what one of them says is not said again.
     """
+    from apportion.decompose.method import PretrainedReactions
     from apportion.decompose.methods import METHODS
     from apportion.decompose.reactions.transfer import prior_for
 
     mixed = [] if sources is None else sources.column("source").to_pylist()
     notes = []
     for name in dict.fromkeys((*config.decompose.methods, *mixed)):
-        if name in METHODS and METHODS[name].uses_prior:
+        if name in METHODS and isinstance(METHODS[name], PretrainedReactions):
             about = prior_for(config.decompose.section_of(METHODS[name])).card.told()
             if not any(about in sentence for sentence in told):
                 notes.append(f"{name!r} is {METHODS[name].title} ({about}).")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Session
 from apportion.decompose.cache_key import settings_identity
-from apportion.decompose.methods import METHODS, needs_features
+from apportion.decompose.method import ObjectiveMethod
+from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import taught_by
 from apportion.pipeline.config import Config, key_of, settings_of
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
@@ -62,18 +63,18 @@ def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa
 
 
 def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
-    from apportion.decompose.corpus_methods.end_to_end import train_directly
-    from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+    from apportion.decompose.corpus_methods.fit import train_directly
+    from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 
     name = name_of(inputs.unit)
-    lessons = TrainingData(
+    data = TrainingData(
         inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
         inputs.table("features", "utterance_features"),
     )
-    how = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
+    training = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
     trained = train_directly(
-        taught_by(name).method.name, name, lessons, how, work.out / "model", work.progress, work.training_state
+        taught_by(name).method.name, name, data, training, work.out / "model", work.progress, work.training_state
     )
     return trained.scores, trained.history, trained.score_offset
 
@@ -103,7 +104,7 @@ def _train_reward_wants(unit: Unit, need: str) -> bool:
     """Rewards to be distilled; or, where the method mixes it in, behaviour in numbers."""
     method, direct = taught_by(name_of(unit))
     if need == "features":
-        return direct and needs_features(method.name)
+        return direct and method.reads_features
     return not (direct and need == "rewards")
 
 
@@ -118,7 +119,7 @@ def _check_training(before: BeforeRun) -> Iterator[str]:
     yield from check_reward_model(before)
     settings, methods = before.config.train_reward, before.config.decompose.methods
     given = settings.objective != "distilled" and "objective" not in settings.brought
-    if given and not any(METHODS[name].is_objective for name in methods):
+    if given and not any(isinstance(METHODS[name], ObjectiveMethod) for name in methods):
         yield (
             f"train_reward.objective = {settings.objective!r}: set, but none of decompose.methods "
             f"({', '.join(methods)}) is an objective (rrd, ircr, rudder and their mixes are), "

@@ -8,8 +8,9 @@ from typing import Any
 
 from apportion.corpus.session import Session
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
-from apportion.decompose.methods import METHODS, PLAYING, Method
-from apportion.decompose.rollout_agents import CALLED, cast_of
+from apportion.decompose.language_models import CALLED, cast_of
+from apportion.decompose.method import Method, RolloutMethod
+from apportion.decompose.methods import PLAYING
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.episode_restorer import Rollable
 from apportion.environments.registry import asked_of, identity_of, maker_of, open_session
@@ -35,7 +36,7 @@ def played_session(
     ``root`` is the corpus' folder. ``complete`` is lent where the method says that it asks, or the environment that its
     agents or judge do: what is asked decides the key, and is counted and consented to before.
     """
-    if not method.simulates:
+    if not isinstance(method, RolloutMethod):
         return None
     cast = cast_of(method, settings)
     with errors_called(CALLED):
@@ -46,7 +47,7 @@ def played_session(
 def simulator_settings(config: Config, unit: Unit, session: Session, root: Path) -> Mapping[str, Any]:
     """What of its environment decides a session's judgements, for the key; nothing for a method that plays nothing."""
     method = method_of(unit)
-    if not method.simulates:
+    if not isinstance(method, RolloutMethod):
         return {}
     cast = cast_of(method, config.decompose)
     with errors_called(CALLED):
@@ -60,25 +61,25 @@ def simulator_settings(config: Config, unit: Unit, session: Session, root: Path)
 
 def check_simulators(before: BeforeRun) -> Iterator[str]:
     """Warn of sessions that no environment made; raise InputError where a method would have nothing to play on."""
-    simulating = sorted({method_of(unit).name for unit in before.units if method_of(unit).simulates})
+    simulating = {m.name: m for unit in before.units if isinstance(m := method_of(unit), RolloutMethod)}
     if not simulating:
         return
     from apportion.decompose.session_methods.runner import nothing_to_play
 
-    for name in simulating:
-        _check_scored(METHODS[name], before.config.decompose)
-    judged = {str(unit.session_id) for unit in before.units if method_of(unit).simulates}
+    methods = [method for _, method in sorted(simulating.items())]
+    for method in methods:
+        _check_scored(method, before.config.decompose)
+    judged = {str(unit.session_id) for unit in before.units if unit.method in simulating}
     sessions, root = before.sessions, before.root
     unmade = [name for name in sorted(judged) if maker_of(sessions[name], root) is None]
-    for name in simulating:
-        method = next(method_of(unit) for unit in before.units if unit.method == name)
+    for method in methods:
         if len(unmade) == len(judged):
             raise InputError(nothing_to_play(method, "every session of this run"))
         if unmade:
             yield nothing_to_play(method, f"{len(unmade):,} of {len(judged):,} sessions ({listed(unmade)})")
 
 
-def _check_scored(method: Method, settings: DecomposeSettings) -> None:
+def _check_scored(method: RolloutMethod, settings: DecomposeSettings) -> None:
     """Raise InputError where a model would be asked, and paid, for scores that it cannot give."""
     judge = cast_of(method, settings).judge
     if not method.plays_on and judge != BY_RULES.called:
@@ -87,7 +88,7 @@ def _check_scored(method: Method, settings: DecomposeSettings) -> None:
             "any act of who is credited, which no language model can judge. Leave the method out of "
             f"decompose.methods, or judge by {BY_RULES.called!r}."
         )
-    if method.section == PLAYING and judge != BY_RULES.called:
+    if method.reads(PLAYING) and judge != BY_RULES.called:
         for name in settings.savoir.weights or ():
             if name not in SCORED:
                 hint = did_you_mean(name, SCORED, f"it scores {', '.join(SCORED)}")

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from apportion.corpus.session import Session
-from apportion.decompose.methods import METHODS, Method
+from apportion.decompose.language_models import CALLED, cast_of
+from apportion.decompose.method import Method, RolloutMethod, SessionMethod
+from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.reward_models import reward_models
-from apportion.decompose.rollout_agents import CALLED, cast_of
 from apportion.environments.registry import asked_of
 from apportion.foundation.errors import InputError, errors_called
 from apportion.llm_client.transport.consent import who_reads
@@ -21,6 +22,13 @@ from apportion.pipeline.engine.stage import BeforeRun, Unit
 def method_of(unit: Unit) -> Method:
     """The method of a unit of a stage over methods."""
     return METHODS[name_of(unit)]
+
+
+def session_method_of(unit: Unit) -> SessionMethod:
+    """The method of a unit of a stage whose methods judge sessions."""
+    method = method_of(unit)
+    assert isinstance(method, SessionMethod), f"a unit of one session has a method of a corpus: {unit}"
+    return method
 
 
 def name_of(unit: Unit) -> str:
@@ -60,7 +68,7 @@ def fix_threads(config: Config) -> None:
 def wants_descriptors_or_features(unit: Unit, need: str) -> bool:
     """Whether the unit's method reads the behaviour in words (``need`` is "verbalize") or in numbers."""
     method = method_of(unit)
-    return method.uses_descriptors if need == "verbalize" else method.uses_features
+    return method.reads_descriptors if need == "verbalize" else method.reads_features
 
 
 def asks(config: Config, unit: Unit, session: Session, root: Path) -> bool:
@@ -77,7 +85,7 @@ def models_played(config: Config, unit: Unit, session: Session, root: Path) -> t
         There is no such agent or judge as the configuration names.
     """
     method = method_of(unit)
-    if not method.simulates:
+    if not isinstance(method, RolloutMethod):
         return ()
     with errors_called(CALLED):
         return tuple(llm.model for llm in asked_of(session, root, cast_of(method, config.decompose)))
@@ -103,7 +111,7 @@ def check_asking(before: BeforeRun) -> Iterator[str]:
     models = dict.fromkeys(
         model
         for unit in before.units
-        if unit.session_id is not None and method_of(unit).simulates
+        if unit.session_id is not None and isinstance(method_of(unit), RolloutMethod)
         for model in models_played(config, unit, sessions[unit.session_id], before.root)
     )
     if any(method.asks for method in methods):

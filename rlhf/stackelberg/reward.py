@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apportion.corpus.session import Episode
-from apportion.decompose.influence.log_likelihood_ratio import shift_of
-from apportion.decompose.influence.scorer import LogprobResult, LogprobScorer, Prompt, TooLongError
+from apportion.decompose.influence.scorer import LogprobResult, LogprobScorer, Prompt, TooLongError, shift_of
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from apportion.decompose import Method, RequestMeta, TurnScore
+from apportion.decompose import LLMMethod, RequestMeta, Section, TurnScore
 from apportion.foundation.settings import Settings
 from apportion.llm_client import ChatMessage, ChatRequest, ReplyMistakeError, ask_until_usable, strict_json
 
@@ -44,12 +44,10 @@ def judge(episode, behaviour, settings, asker):
     ]
 
 
-KINDNESS = Method(
+KINDNESS = LLMMethod(
     "kindness",
-    "judge",
     "Kindness of the utterance",
     "tests.behaviour.packaged_method:judge",
     requests="tests.behaviour.packaged_method:requests_for",
-    section="kindness",
-    settings="tests.behaviour.packaged_method:KindnessSettings",
+    section=Section("kindness", settings="tests.behaviour.packaged_method:KindnessSettings"),
 )

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from pydantic import Field
 
-from apportion.decompose import Method, RequestMeta, TurnScore, shapley_values
+from apportion.decompose import RequestMeta, RolloutMethod, Section, TurnScore, shapley_values
 from apportion.environments.episode_restorer import TerminalState
 from apportion.foundation.settings import Settings
 from apportion.llm_client import ChatMessage, ChatRequest
@@ -104,22 +104,14 @@ def requests_for(session, rating_name, behaviour, settings, played):
     ]
 
 
-PLAYED = Method(
-    "played",
-    "judge",
-    "Shapley values of the deal",
-    "tests.behaviour.simulating_method:judge",
-    simulates=True,
-    section="played",
-    settings="tests.behaviour.simulating_method:PlaySettings",
+SECTION = Section("played", settings="tests.behaviour.simulating_method:PlaySettings")
+PLAYED = RolloutMethod(
+    "played", "Shapley values of the deal", "tests.behaviour.simulating_method:judge", section=SECTION
 )
-ASKING = Method(
+ASKING = RolloutMethod(
     "played-asking",
-    "judge",
     "The same against a buyer that is asked",
     "tests.behaviour.simulating_method:judge",
     requests="tests.behaviour.simulating_method:requests_for",
-    simulates=True,
-    section="played",
-    settings="tests.behaviour.simulating_method:PlaySettings",
+    section=SECTION,
 )

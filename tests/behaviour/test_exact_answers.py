@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.cache_key import configured
-from apportion.decompose.corpus_methods.ircr import IRCR
+from apportion.decompose.corpus_methods.objectives import IRCR
 from apportion.decompose.corpus_methods.rudder import RUDDER
+from apportion.decompose.method import Attribution, Raw
+from apportion.decompose.method_settings import RudderSettings
 from apportion.decompose.methods import METHODS, Method
 from apportion.decompose.projection import project
-from apportion.decompose.settings import DecomposeSettings, RudderSettings
+from apportion.decompose.settings import DecomposeSettings
 from apportion.reward_model.learning.objective import Batch
 from tests.decompose.sessions import judgements, of_length, splits
 
@@ -39,10 +41,11 @@ def exact_values(
     values: dict[Episode, list[float | None]] = {}
     for episode in episodes:
         count = len(episode.target_turns)
-        if method.attribution == "fraction":  # a / 3 of the score: they sum to 3.
+        how = method.scale.how if isinstance(method.scale, Attribution) else None
+        if how == "fraction":  # a / 3 of the score: they sum to 3.
             cuts = sorted(data.draw(st.lists(st.integers(0, 3), min_size=count - 1, max_size=count - 1)))
             values[episode] = [float(b - a) for a, b in zip([0, *cuts], [*cuts, 3], strict=True)]
-        elif method.attribution == "share":
+        elif how == "share":
             drawn = data.draw(st.lists(st.integers(0, 3), min_size=count, max_size=count).filter(any))
             values[episode] = [float(value) for value in drawn]
         else:
@@ -93,7 +96,7 @@ def check(name: str, prompt: str, target: str, constraint: str, data: st.DataObj
     for missing in projection.residuals:
         assert missing.residual == pytest.approx(0.0, abs=1e-6)
     # So that an exact answer's rewards sum exactly under either constraint; from 0 to 10 they sum to no score.
-    for episode in episodes if not method.min_max else ():
+    for episode in episodes if method.scale != Raw(min_max=True) else ():
         rewards = [row["reward"] for row in table.to_pylist() if row["session_id"] == episode.session_id]
         assert math.fsum(rewards) == pytest.approx(episode.score - projection.score_offset, abs=1e-6)
 

@@ -20,8 +20,16 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import TURN_LABELS
-from apportion.decompose import Method, RequestMeta, TurnScore
-from apportion.decompose.methods import METHODS, _Registry, needs_features
+from apportion.decompose import RequestMeta, TurnScore
+from apportion.decompose.method import (
+    LLMMethod,
+    ObjectiveMethod,
+    RolloutMethod,
+    SessionMethod,
+    StackedMethod,
+    StudentMethod,
+)
+from apportion.decompose.methods import METHODS, _Registry
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from apportion.llm_client import ChatMessage, ChatRequest
@@ -63,7 +71,7 @@ objective = "both"
 bootstrap = 100
 """
 SERVED = 'base_url = "{url}"\nmodel = "m"\nmax_retries = 0'
-RECORDED = 'provider = "recorded"\nmodel = "claude"\njudge_sessions = 12'
+RECORDED = 'provider = "recorded"\nmodel = "claude"\nmax_sessions = 12'
 """Real replies of a language model (`demo/llm_replies.jsonl`): what is not asked word for word as then has none."""
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 NAMES = ("as_they_are", "shuffled")
@@ -116,7 +124,9 @@ class Run:
 
 def _of_text(name):
     method = METHODS[name]
-    return not (method.asks or method.simulates or method.uses_judgements or needs_features(name))
+    return not (
+        method.asks or method.reads_features or isinstance(method, RolloutMethod | StudentMethod | StackedMethod)
+    )
 
 
 RUNS = {
@@ -210,7 +220,7 @@ def test_rewards_and_requests_are_the_same_when_labels_are_shuffled(tmp_path, ru
     assert all(judged.values()), judged
     if run.last == "evaluate":
         trained = {unit.method for unit in plain.finished("train-reward")}
-        direct = {f"{name}-direct" for name in run.methods if METHODS[name].is_objective}
+        direct = {f"{name}-direct" for name in run.methods if isinstance(METHODS[name], ObjectiveMethod)}
         assert {*run.methods, *direct} <= trained
         one, two = (list(engine.finished("evaluate").values()) for engine in (plain, other))
         assert one[0].text("evaluation.json") != two[0].text("evaluation.json")
@@ -240,10 +250,9 @@ def ask_with_labels(episode, behaviour, settings, asker):
 
 
 PLANTED = {
-    "values": Method("planted", "judge", "Reads the labels", f"{__name__}:judge_by_labels"),
-    "requests": Method(
+    "values": SessionMethod("planted", "Reads the labels", f"{__name__}:judge_by_labels"),
+    "requests": LLMMethod(
         "planted",
-        "judge",
         "Sends the labels",
         f"{__name__}:ask_with_labels",
         requests=f"{__name__}:requests_with_labels",

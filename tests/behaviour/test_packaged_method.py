@@ -11,7 +11,7 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.decompose import DecomposeSettings, methods
 from apportion.decompose.cache_key import settings_identity
-from apportion.decompose.methods import Method
+from apportion.decompose.method import Section
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import load_config
 from tests.behaviour.command import config, in_process
@@ -21,6 +21,7 @@ from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.pipeline.llm_run import TEXT, write_run
 
 OURS = TEXT.replace('"llm", "llm-multimodal"', '"kindness"')
+SETTINGS = KINDNESS.section.settings
 TURNS = 18
 """Six sessions with three turns of the target each."""
 
@@ -128,16 +129,14 @@ def test_the_audit_asks_by_it(folder, apportion):
 
 @pytest.mark.parametrize(
     ("section", "settings"),
-    [("rrd", KINDNESS.settings), ("methods", KINDNESS.settings), ("nothing", None), ("audit", None)],
+    [("rrd", SETTINGS), ("methods", SETTINGS), ("nothing", None), ("audit", None)],
 )
 def test_a_section_that_is_not_declared_as_it_must_be_is_told(section, settings):
     with pytest.raises(InputError, match=rf"method 'kindness': section '{section}' .*must be corrected"):
-        DecomposeSettings().section_of(replace(KINDNESS, section=section, settings=settings))
+        DecomposeSettings().section_of(replace(KINDNESS, section=Section(section, settings=settings)))
 
 
 def test_settings_that_are_no_class_of_settings_are_told():
-    wrong = replace(KINDNESS, settings="tests.behaviour.packaged_method:judge")
+    wrong = replace(KINDNESS, section=Section("kindness", settings="tests.behaviour.packaged_method:judge"))
     with pytest.raises(InputError, match=r"no class of settings .*, so that decompose\.kindness cannot be read"):
         DecomposeSettings().section_of(wrong)
-    with pytest.raises(InputError, match="settings without a section"):
-        Method("kindness", "judge", "Kind", "x:y", settings="x:Settings")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.decompose.prompt_building.anonymize import disguise
 from apportion.decompose.prompt_building.prompt import load_prompt
+from apportion.decompose.prompt_building.pseudonymize import anonymize
 from apportion.decompose.settings import LLMMethodSettings
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.history_windows import history_text, history_windows, said_by, window
@@ -102,7 +102,7 @@ def test_disguised_people_stay_disguised_in_names_before_words():
     )
     assert not any(name in shown.pair.context + shown.pair.left_text for name in ("Dora", "P0412", "Ann", "Emil"))
     assert len({message.speaker for message in messages_of(shown.pair.context)}) == 4
-    seen = disguise(TABLE, None, LLMMethodSettings(pseudonyms=True))
+    seen = anonymize(TABLE, None, LLMMethodSettings(pseudonyms=True))
     asked = load_prompt("quality").messages(seen.episode)[1].content
     assert not any(name in asked for name in ("Dora", "P0412", "Ann", "Emil"))
     speakers = {line.split('"speaker": "')[1].split('"')[0] for line in asked.splitlines() if '"speaker"' in line}

@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import EntryPoint
 
@@ -222,16 +221,11 @@ def replace_name(point, name):
 
 def test_what_is_no_simulator_is_told(folder, installed):
     installed[SIMULATORS.group]["haggling"] = EntryPoint("haggling", "math:pi", SIMULATORS.group)
-    with pytest.raises(InputError, match=r"is 3\.14\d*; it must be an .*episode_restorer\.Simulator"):
+    with pytest.raises(InputError, match=r"is 3\.14\d*; it must be an apportion\.environments\.\w+\.Simulator"):
         maker_of(Corpus.open(folder / "corpus").session("s0"), folder)
     installed[SIMULATORS.group]["haggling"] = EntryPoint("haggling", "nowhere:x", SIMULATORS.group)
     with pytest.raises(InputError, match=r"cannot be loaded: ModuleNotFoundError"):
         simulators.open_session(Corpus.open(folder / "corpus").session("s0"), folder, lambda request: None)
-
-
-def test_only_a_judging_method_plays_on():
-    with pytest.raises(InputError, match="simulates is for the kind 'judge'"):
-        replace(toy.PLAYED, kind="fit")
 
 
 def test_a_hindsight_score_is_that_of_the_history_as_it_stands(folder):

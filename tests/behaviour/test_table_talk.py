@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from apportion.decompose.method import LogprobMethod, RolloutMethod
 from apportion.decompose.methods import METHODS
 from apportion.evaluation.evaluation import Evaluation
 from tests.behaviour.command import config, in_process
@@ -120,7 +121,7 @@ def test_three_players_are_judged_and_exported_by_name(tmp_path, monkeypatch):
 
 def _is_taken(name):
     """Whether there is what a method reads, plays or is told here."""
-    return name not in RECORDED and not (METHODS[name].simulates or METHODS[name].measures)
+    return name not in RECORDED and not isinstance(METHODS[name], RolloutMethod | LogprobMethod)
 
 
 @pytest.mark.slow

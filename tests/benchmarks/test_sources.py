@@ -12,7 +12,7 @@ import pytest
 
 from apportion.corpus.schema import SPLITS
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.settings import DecomposeSettings
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks import sources
@@ -25,10 +25,10 @@ JUDGED = Path(sources.__file__).parent / "judged" / "ConTurE.jsonl"
 
 def test_a_fold_is_taught_by_all_others() -> None:
     episodes = [episode(f"s{i}", 4, float(i)) for i in range(20)]
-    lessons = TrainingData(SplitEpisodes(episodes, SPLITS.arrow.empty_table()))
+    data = TrainingData(SplitEpisodes(episodes, SPLITS.arrow.empty_table()))
     judged = []
     for fold in range(sources.FOLDS):
-        taught = sources.fold_of(lessons, fold).episodes
+        taught = sources.fold_of(data, fold).episodes
         assert taught.sessions("train").isdisjoint(taught.sessions("test"))
         assert len(taught.of("train")) + len(taught.of("test")) == 20
         judged += sorted(taught.sessions("test"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from apportion.corpus.schema import DESCRIPTORS, EPISODE_KEY, REWARDS, SPLITS
+from apportion.corpus.schema import DESCRIPTORS, EPISODE_KEY, REWARDS, SPLITS, UTTERANCE_FEATURES
 from apportion.corpus.session import Episode, Rating, Session, Turn
 
 
@@ -27,18 +27,19 @@ def of_length(session_id: str, score: float, targets: int) -> Episode:
     return session(session_id, score, turns).episodes()[0]
 
 
+def features(*rows: tuple[str, int, str, str, str, float | None]) -> pa.Table:
+    """Rows of (session, turn, person, window, feature, mean)."""
+    names = ("session_id", "turn", "person", "window", "feature", "mean")
+    named = [{**dict(zip(names, row, strict=True)), "coverage": float(row[-1] is not None)} for row in rows]
+    return pa.Table.from_pylist(named, schema=UTTERANCE_FEATURES.arrow)
+
+
 def judgements(
     values: dict[Episode, list[float | None]], method: str = "sentiment", sd: float | None = None
 ) -> pa.Table:
+    shared = {"method": method, "seed": 0, "sd": sd}
     rows = [
-        {
-            **dict(zip(EPISODE_KEY, e.key, strict=True)),
-            "turn": t,
-            "method": method,
-            "seed": 0,
-            "raw_reward": v,
-            "sd": sd,
-        }
+        {**dict(zip(EPISODE_KEY, e.key, strict=True)), **shared, "turn": t, "raw_reward": v}
         for e, given in values.items()
         for t, v in zip(e.target_turns, given, strict=True)
     ]

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from apportion.decompose.cache_key import configured, settings_identity
+from apportion.decompose.method import ScoreUnits
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
@@ -69,10 +70,10 @@ def test_another_method_s_settings_are_not():
 
 def test_the_paper_s_prompt_gives_reward_units():
     paper = DecomposeSettings(llm={"prompt": "paper"})
-    assert configured(METHODS["llm"], paper).reward_units
-    assert not configured(METHODS["llm"], DEFAULT).reward_units
-    assert not configured(METHODS["sentiment"], paper).reward_units
-    assert configured(METHODS["rrd"], DEFAULT).reward_units
+    assert isinstance(configured(METHODS["llm"], paper).scale, ScoreUnits)
+    assert not isinstance(configured(METHODS["llm"], DEFAULT).scale, ScoreUnits)
+    assert not isinstance(configured(METHODS["sentiment"], paper).scale, ScoreUnits)
+    assert isinstance(configured(METHODS["rrd"], DEFAULT).scale, ScoreUnits)
 
 
 def test_where_a_method_s_code_lies_is_no_part_of_its_identity_and_its_version_is():

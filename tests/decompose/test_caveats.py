@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from apportion.corpus.session import Episode, Rating, Turn
 from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.caveats import longest_episode, method_notes, own_units, same_as
+from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import find_method
-from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.decompose.settings import DecomposeSettings
 
 FAMILY = ("rrd", "rrd-published", "rrd-160", "rrd-160-published")
 ALL = DecomposeSettings(methods=("uniform", *FAMILY, "rrd-va", "ircr-va"))

@@ -4,10 +4,11 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from apportion.decompose import methods
-from apportion.decompose.methods import METHODS, Method, find_method, needs_face, needs_features, needs_voice
+from apportion.decompose.method import Input, Projected, Raw, SessionMethod
+from apportion.decompose.methods import METHODS, find_method
 from apportion.foundation.errors import InputError
 
-MINE = Method("mine", "judge", "Mine", "tests.decompose.test_methods:MINE")
+MINE = SessionMethod("mine", "Mine", "tests.decompose.test_methods:MINE")
 NOT_A_METHOD = "text"
 
 
@@ -31,7 +32,7 @@ def test_a_judging_method_can_be_called(name):
 
 
 def test_only_the_multimodal_method_reads_descriptors():
-    assert [name for name in METHODS if METHODS[name].uses_descriptors] == ["llm-multimodal"]
+    assert [name for name in METHODS if METHODS[name].reads_descriptors] == ["llm-multimodal"]
 
 
 def test_an_unknown_name_is_told_with_the_nearest_and_all():
@@ -52,7 +53,7 @@ def test_a_package_brings_its_own_method(installed):
 
 def test_ours_come_before_a_package_s_of_the_same_name(installed):
     installed(uniform="tests.decompose.test_methods:MINE")
-    assert find_method("uniform").load == "apportion.decompose.session_methods.uniform:judge"
+    assert find_method("uniform").load == "apportion.decompose.session_methods.baselines:equal_shares"
     assert list(METHODS).count("uniform") == 1
 
 
@@ -65,36 +66,36 @@ def test_a_package_that_is_broken_is_named_when_it_is_used(installed):
     assert "mine" in METHODS
     with pytest.raises(InputError, match=r"entry point 'mine'.*cannot be loaded: ModuleNotFoundError"):
         find_method("mine")
-    with pytest.raises(InputError, match=r"'other'.*must be an apportion\.decompose\.methods\.Method"):
+    with pytest.raises(InputError, match=r"'other'.*must be an apportion\.decompose\.method\.Method"):
         find_method("other")
     with pytest.raises(InputError, match=r"'also'.*of the same name"):
         find_method("also")
 
 
 @pytest.mark.parametrize(
-    "load", ["no.such.module:x", "apportion.decompose.session_methods.uniform:nothing", "decompose.uniform", ":x"]
+    "load", ["no.such.module:x", "apportion.decompose.session_methods.baselines:nothing", "decompose.uniform", ":x"]
 )
 def test_code_that_cannot_be_imported_is_told(load):
     with pytest.raises(InputError, match="method 'x': cannot load"):
-        Method("x", "judge", "X", load).resolve()
+        SessionMethod("x", "X", load).resolve()
 
 
 def test_only_affect_and_what_mixes_with_it_need_the_rater_s_face():
-    looking = [name for name in METHODS if needs_face(name)]
+    looking = [name for name in METHODS if Input.FACE in METHODS[name].inputs]
     assert looking == ["affect", "affect-raw", "rrd-va", "ircr-va", "rudder-va"]
-    assert [name for name in METHODS if needs_voice(name)] == ["intensity", "intensity-raw"]
-    assert all(needs_features(name) == (needs_face(name) or needs_voice(name)) for name in METHODS)
+    listening = [name for name in METHODS if Input.VOICE in METHODS[name].inputs]
+    assert listening == ["intensity", "intensity-raw"]
+    assert {name for name in METHODS if METHODS[name].reads_features} == {*looking, *listening}
 
 
 def test_a_signal_alone_differs_in_that_alone():
     for name in ("sentiment", "sentiment-utterance", "affect", "intensity"):
         signal, alone = find_method(name), find_method(f"{name}-raw")
-        assert replace(alone, name=name, title=signal.title, unprojected=False) == signal
-        assert alone.unprojected and not signal.unprojected
+        assert replace(alone, name=name, title=signal.title, scale=signal.scale) == signal
+        assert alone.scale == Raw() and isinstance(signal.scale, Projected)
 
 
-def test_a_mix_names_methods_that_there_are():
-    mixes = [method for method in METHODS.values() if method.whole is not None]
-    assert [mix.name for mix in mixes] == ["rrd-va", "rrd-ls", "ircr-va", "rudder-va", "reaction-llm"]
-    for mix in mixes:
-        assert METHODS[mix.whole].kind == "fit" and METHODS[mix.local].kind == "judge"
+def test_parts_are_methods_of_the_registry():
+    made_of = {name: method.parts for name, method in METHODS.items() if method.parts}
+    assert list(made_of) == ["rrd-va", "rrd-ls", "ircr-va", "rudder-va", "reaction-llm", "llm-student"]
+    assert all(METHODS[part.name] is part for parts in made_of.values() for part in parts.values())

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from apportion.decompose.audit.perturbations import PERTURBATIONS
-from apportion.decompose.audit.query import audit_cases, judge_session
+from apportion.decompose.audit.query import audit_cases, judge_cases
 from apportion.decompose.methods import METHODS
 from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.llm_client.session import LLMSession
@@ -30,10 +30,11 @@ def test_every_question_of_the_audit_about_the_chats_is_answered_as_it_was_writt
                 None,
                 config.decompose,
             )
-            ((case, _),) = audit_cases(*given)
+            cases = audit_cases(*given)
+            ((case, _),) = cases
             (request,) = case.requests()
             said = {entry["turn"]: entry["value"] for entry in json.loads(recorded.find(request).text)["turns"]}
-            table = judge_session(*given, asker)
+            table = judge_cases(unit.perturbation, cases, asker)
             assert dict(zip(table.column("turn").to_pylist(), table.column("value").to_pylist(), strict=True)) == said
 
 

@@ -40,7 +40,6 @@ def test_a_reward_of_one_s_own():
     assert names["SHORT"].name == "short" and names["Short"](None, None)([None], [""], ["four"]) == [-0.04]
 
 
-@pytest.mark.skipif(not hasattr(decompose.method, "LLMMethod"), reason="pages tell methods by their classes")
 def test_methods_of_a_package():
     length, asking, playing = fenced("docs/guides/extend.md", "python")
     names = {}

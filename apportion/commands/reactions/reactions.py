@@ -46,9 +46,8 @@ def learn_command(
     replies' numbers, and a card that says what taught them. `decompose.reaction.pretrained = FILE` uses it: as the
     method `prior`, also for a corpus that nobody scored.
     """
-    from apportion.decompose.reactions.load_corpora import gather
     from apportion.decompose.reactions.pretrained import SUFFIX, write_prior
-    from apportion.decompose.reactions.transfer import PriorProvenance, learn_prior
+    from apportion.decompose.reactions.transfer import PriorProvenance, gather, learn_prior
     from apportion.decompose.settings import ReactionSettings
 
     check_place(out, "--out", (SUFFIX,), force)

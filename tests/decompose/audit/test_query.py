@@ -4,7 +4,7 @@ import re
 import pytest
 
 from apportion.decompose.audit.perturbations import PERTURBATIONS
-from apportion.decompose.audit.query import audit_requests, judge_session
+from apportion.decompose.audit.query import audit_cases, case_requests, judge_cases
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import UnitError
@@ -28,7 +28,7 @@ def answer(body):
 def judged(name, server, cache=None, **llm):
     settings = DecomposeSettings(llm={"model": "m", "base_url": server.url, "max_retries": 0, **llm})
     with LLMSession(settings.llm, cache=cache) as asker:
-        return judge_session(name, METHOD, TALK, "mood", SEEN, settings, asker)
+        return judge_cases(name, audit_cases(name, METHOD, TALK, "mood", SEEN, settings), asker)
 
 
 @pytest.mark.parametrize("name", PERTURBATIONS)
@@ -51,11 +51,12 @@ def test_the_same_question_is_really_asked_again(tmp_path):
 
 
 def test_where_nothing_changes_nothing_is_asked():
-    settings = DecomposeSettings()
-    assert audit_requests("descriptor-order", METHOD, TALK, "mood", None, settings) == []
-    assert [turns for _, turns in audit_requests("descriptor-order", METHOD, TALK, "mood", SEEN, settings)] == [3]
-    assert [turns for _, turns in audit_requests("clean", METHOD, TALK, "mood", None, settings)] == [3]
-    assert audit_requests("clean", METHOD, TALK, "another", None, settings) == []
+    def asked(name, rating, descriptors):
+        cases = audit_cases(name, METHOD, TALK, rating, descriptors, DecomposeSettings())
+        return [turns for _, turns in case_requests(cases)]
+
+    assert asked("descriptor-order", "mood", None) == asked("clean", "another", None) == []
+    assert asked("descriptor-order", "mood", SEEN) == asked("clean", "mood", None) == [3]
 
 
 def test_a_bad_reply_is_a_failure_with_the_reply_kept():

@@ -11,12 +11,13 @@ from torch import Tensor
 from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.decompose.corpus_methods.end_to_end import DirectModel, train_directly
-from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.fit import DirectModel, fit_decomposer, train_directly
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
+from apportion.decompose.method import ObjectiveMethod
+from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import project
-from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.history_windows import history_windows
@@ -27,7 +28,7 @@ from tests.decompose.corpus_methods.test_fit import EPISODES, faces_of
 from tests.reward_model.tiny import ignore, save_tiny, signal_embeddings, small, splits_of, values_of
 
 SETTINGS = DecomposeSettings(rrd=RRDSettings(k=3))
-OBJECTIVES = sorted(name for name, method in METHODS.items() if method.is_objective)
+OBJECTIVES = sorted(name for name, method in METHODS.items() if isinstance(method, ObjectiveMethod))
 OF_TURNS = [name for name in OBJECTIVES if not METHODS[name].recurrent]
 
 
@@ -38,18 +39,14 @@ def direct(  # type: ignore[no-untyped-def]
     settings: DecomposeSettings = SETTINGS,
     **changes,
 ) -> DirectModel:
-    lessons = TrainingData(
-        SplitEpisodes(episodes, splits_of(episodes)), signal_embeddings(episodes), faces_of(episodes)
-    )
+    data = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), signal_embeddings(episodes), faces_of(episodes))
     how = TrainingConfig(settings, small(**changes), 0)
-    return train_directly(method, f"{method}-direct", lessons, how, out, ignore)
+    return train_directly(method, f"{method}-direct", data, how, out, ignore)
 
 
 def judged(method: str, settings: DecomposeSettings = SETTINGS, **changes: object):  # type: ignore[no-untyped-def]
-    lessons = TrainingData(
-        SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES), faces_of(EPISODES)
-    )
-    return fit_decomposer(method, lessons, TrainingConfig(settings, small(**changes), 0), ignore).judgements
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES), faces_of(EPISODES))
+    return fit_decomposer(method, data, TrainingConfig(settings, small(**changes), 0), ignore).judgements
 
 
 def rewards(model: DirectModel) -> list[float]:
@@ -76,7 +73,7 @@ def full_loss_steps(settings: RewardModelSettings, score_offset: float) -> list[
         return mean + scale * untrained.head(torch.from_numpy(vectors[first:last])).squeeze(-1)
 
     optimizer = torch.optim.AdamW(untrained.head.parameters(), lr=settings.lr, weight_decay=settings.weight_decay)
-    for rows in torch.randperm(48, generator=torch.Generator().manual_seed(0)).split(settings.batch):
+    for rows in torch.randperm(48, generator=torch.Generator().manual_seed(0)).split(settings.batch_size):
         errors = [(predicted(starts[i], starts[i + 1]).mean() - float(targets[i])) ** 2 for i in rows.tolist()]
         optimizer.zero_grad()
         (torch.stack(errors).mean() / scale**2).backward()
@@ -87,11 +84,11 @@ def full_loss_steps(settings: RewardModelSettings, score_offset: float) -> list[
 
 
 def test_rrd_with_more_turns_than_a_dialogue_has_is_the_full_loss(tmp_path: Path) -> None:
-    settings = small(epochs=1, batch=16, dropout=0.0)
+    settings = small(epochs=1, batch_size=16, dropout=0.0)
     splits = splits_of(EPISODES, train=0.6, validation=0.0)
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES))
+    data = TrainingData(SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES))
     trained = train_directly(
-        "rrd", "rrd-direct", lessons, TrainingConfig(DecomposeSettings(), settings, 0), tmp_path, ignore
+        "rrd", "rrd-direct", data, TrainingConfig(DecomposeSettings(), settings, 0), tmp_path, ignore
     )
     assert trained.score_offset == pytest.approx(np.mean([e.score for e in EPISODES[:48]]))
     np.testing.assert_allclose(rewards(trained), full_loss_steps(settings, trained.score_offset), rtol=1e-4, atol=1e-5)
@@ -121,7 +118,7 @@ def test_rudder_leaves_out_what_only_the_score_tells(tmp_path: Path, method: str
 
 @pytest.mark.parametrize("method", ["rrd", "ircr", "rudder", "rrd-ls"])
 def test_it_finds_rewards_that_are_linear_in_the_text(tmp_path: Path, method: str) -> None:
-    trained = direct(tmp_path, method, epochs=30, patience=30, lr=0.03, batch=16)
+    trained = direct(tmp_path, method, epochs=30, patience=30, lr=0.03, batch_size=16)
     test = slice(len(rewards(trained)) * 4 // 5, None)
     assert np.corrcoef(rewards(trained)[test], values_of(EPISODES)[test])[0, 1] > 0.8
     held = iter(rewards(trained))
@@ -174,8 +171,8 @@ def test_it_learns_what_the_target_says(tmp_path: Path, target: str) -> None:
 def test_it_is_saved_and_read_like_any_reward_model(tmp_path: Path) -> None:
     episodes = EPISODES[:12]
     settings = small(save_tiny(tmp_path / "tiny"), freeze_backbone=False, epochs=1)
-    lessons, how = TrainingData(SplitEpisodes(episodes, splits_of(episodes))), TrainingConfig(SETTINGS, settings, 0)
-    trained = train_directly("rrd-ls", "rrd-ls-direct", lessons, how, tmp_path / "model", ignore)
+    data, how = TrainingData(SplitEpisodes(episodes, splits_of(episodes))), TrainingConfig(SETTINGS, settings, 0)
+    trained = train_directly("rrd-ls", "rrd-ls-direct", data, how, tmp_path / "model", ignore)
     model = RewardModel.from_pretrained(tmp_path / "model")
     _, values = model.score_episodes(episodes)
     np.testing.assert_allclose(values, rewards(trained), atol=1e-6)

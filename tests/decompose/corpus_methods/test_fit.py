@@ -9,22 +9,25 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode, Turn
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
+from apportion.decompose.method import ObjectiveMethod
+from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import project
-from apportion.decompose.settings import DecomposeSettings, RRDSettings
+from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError, UnitError
+from tests.decompose.sessions import features
 from tests.reward_model.tiny import episode, ignore, planted, save_tiny, signal_embeddings, small, splits_of, values_of
 
 EPISODES = planted(80)
 SETTINGS = DecomposeSettings(rrd=RRDSettings(k=3))
 
 
-LEARNED = sorted(name for name, method in METHODS.items() if method.kind == "fit" and not method.uses_reactions)
+LEARNED = sorted(name for name, method in METHODS.items() if isinstance(method, ObjectiveMethod))
 """By the training loop; a closed fit has tests of its own."""
 
 
@@ -34,26 +37,15 @@ def fit(  # type: ignore[no-untyped-def]
     table = signal_embeddings(episodes)
     faces = faces_of(episodes)
     settings = SETTINGS.model_copy(update={"target": target})
-    lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), table, faces)
-    return fit_decomposer(method, lessons, TrainingConfig(settings, small(**changes), seed), ignore)[:2]
+    data = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), table, faces)
+    return fit_decomposer(method, data, TrainingConfig(settings, small(**changes), seed), ignore)[:2]
 
 
 def faces_of(episodes: list[Episode]) -> pa.Table:
     """The rater smiles at what is good, and at half of the rest."""
     turns = [(e, turn) for e in episodes for turn in e.target_turns]
-    rows = [
-        {
-            "session_id": e.session_id,
-            "turn": turn,
-            "person": e.rating.rater,
-            "window": "during",
-            "feature": "smile",
-            "mean": 0.5 + value,
-            "coverage": 1.0,
-        }
-        for (e, turn), value in zip(turns, values_of(episodes), strict=True)
-    ]
-    return pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
+    seen = zip(turns, values_of(episodes), strict=True)
+    return features(*((e.session_id, turn, e.rating.rater, "during", "smile", 0.5 + v) for (e, turn), v in seen))
 
 
 def correlation(judgements: pa.Table, episodes: list[Episode] = EPISODES) -> float:
@@ -65,7 +57,7 @@ def correlation(judgements: pa.Table, episodes: list[Episode] = EPISODES) -> flo
     [("ircr", 0.5), ("rudder", 0.5), ("rrd-va", 0.8), ("ircr-va", 0.8), ("rudder-va", 0.8), ("rrd-ls", 0.5)],
 )
 def test_every_learned_method_finds_a_planted_turn_reward(method: str, at_least: float) -> None:
-    judgements, _history = fit(method=method, epochs=30, patience=30, lr=0.03, batch=16)
+    judgements, _history = fit(method=method, epochs=30, patience=30, lr=0.03, batch_size=16)
     assert judgements.schema.equals(REWARDS.arrow)
     assert set(judgements.column("method").to_pylist()) == {method}
     assert correlation(judgements) > at_least
@@ -112,8 +104,8 @@ def test_dialogues_of_one_turn_and_without_turns(method: str) -> None:
     settings = small(epochs=1)
     if method == "rrd-ls":
         short = [Episode(e.session_id, (*e.turns, Turn(2, "user", "ok")), e.rating) for e in short]
-    lessons = TrainingData(SplitEpisodes([*short, *silent], splits_of(short)), table, faces)
-    judgements = fit_decomposer(method, lessons, TrainingConfig(SETTINGS, settings, 0), ignore).judgements
+    data = TrainingData(SplitEpisodes([*short, *silent], splits_of(short)), table, faces)
+    judgements = fit_decomposer(method, data, TrainingConfig(SETTINGS, settings, 0), ignore).judgements
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
     assert set(judgements.column("session_id").to_pylist()) == {e.session_id for e in short}
 
@@ -142,9 +134,9 @@ def test_a_score_that_is_no_number_is_named_whatever_the_method(method: str) -> 
 
 
 def test_a_mix_with_faces_says_where_none_was_seen() -> None:
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES))
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES))
     with pytest.raises(UnitError, match="no training turn has a value of 'affect'"):
-        fit_decomposer("rrd-va", lessons, TrainingConfig(SETTINGS, small(), 0), ignore)
+        fit_decomposer("rrd-va", data, TrainingConfig(SETTINGS, small(), 0), ignore)
 
 
 @pytest.mark.parametrize("method", LEARNED)
@@ -193,15 +185,15 @@ def test_identical_scores_give_rewards_of_about_zero() -> None:
 def test_a_backbone_can_be_trained_without_embeddings(tmp_path: Path, method: str) -> None:
     settings = small(save_tiny(tmp_path), freeze_backbone=False, epochs=1)
     episodes = EPISODES[:10]
-    lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), features=faces_of(episodes))
-    judgements = fit_decomposer(method, lessons, TrainingConfig(SETTINGS, settings, 0), ignore).judgements
+    data = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), features=faces_of(episodes))
+    judgements = fit_decomposer(method, data, TrainingConfig(SETTINGS, settings, 0), ignore).judgements
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
 
 
 def test_a_method_that_is_not_learned_is_refused() -> None:
     with pytest.raises(InputError, match="not learned on a corpus"):
-        lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)))
-        fit_decomposer("uniform", lessons, TrainingConfig(SETTINGS, small(), 0), ignore)
+        data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)))
+        fit_decomposer("uniform", data, TrainingConfig(SETTINGS, small(), 0), ignore)
 
 
 def test_a_score_that_is_not_finite_is_named() -> None:
@@ -211,6 +203,6 @@ def test_a_score_that_is_not_finite_is_named() -> None:
 
 
 def test_no_training_session_is_said() -> None:
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES, 0.0)), signal_embeddings(EPISODES))
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES, 0.0)), signal_embeddings(EPISODES))
     with pytest.raises(UnitError, match="no training session"):
-        fit_decomposer("rrd", lessons, TrainingConfig(SETTINGS, small(), 0), ignore)
+        fit_decomposer("rrd", data, TrainingConfig(SETTINGS, small(), 0), ignore)

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import UTTERANCE_FEATURES
 from apportion.corpus.session import Episode
 from apportion.decompose.corpus_methods.local_values import local_values, without_values
 from apportion.decompose.methods import find_method
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import history_windows
+from tests.decompose.sessions import features
 from tests.reward_model.tiny import episode
 
 SETTINGS = DecomposeSettings()
@@ -23,20 +23,8 @@ SHARES = np.array([1.0, 3.0])
 
 
 def smiles(**seen: list[float | None]) -> pa.Table:
-    rows = [
-        {
-            "session_id": session_id,
-            "turn": 2 * number,
-            "person": "user",
-            "window": "during",
-            "feature": "smile",
-            "mean": value,
-            "coverage": 1.0,
-        }
-        for session_id, values in seen.items()
-        for number, value in enumerate(values)
-    ]
-    return pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
+    rated = [(name, 2 * number, value) for name, values in seen.items() for number, value in enumerate(values)]
+    return features(*((name, turn, "user", "during", "smile", value) for name, turn, value in rated))
 
 
 def values_of(name: str, features: pa.Table | None, episodes: list[Episode] = EPISODES) -> list[float]:

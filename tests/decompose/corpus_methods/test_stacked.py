@@ -11,14 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods import stacked
 from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.stacked import sources_of, travelled
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
-from apportion.decompose.ensembling.standardize import standardised
+from apportion.decompose.corpus_methods.stacked import pretrained_component, sources_of
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
+from apportion.decompose.ensembling.component import standardised
+from apportion.decompose.method import Section
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.pretrained import TrainingProvenance, write_prior
@@ -26,6 +27,7 @@ from apportion.decompose.reactions.transfer import PooledCorpora, PriorProvenanc
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.errors import InputError, UnitError
 from tests.decompose.reactions.test_model import reacted, table_of
+from tests.decompose.sessions import features
 from tests.reward_model.tiny import ignore, small, splits_of
 
 EPISODES, FELT = reacted(60)
@@ -60,10 +62,10 @@ def fitted(
 ) -> tuple[pa.Table, dict[str, dict[str, Any]]]:
     given = {"methods": ("llm", "sentiment", "reaction", "reaction-llm", "mix"), "llm": {"prompt": "blind"}, **settings}
     how = TrainingConfig(DecomposeSettings.model_validate(given), small(), 3)
-    lessons = TrainingData(
+    data = TrainingData(
         SplitEpisodes(episodes, splits_of(episodes)), reactions=read, judgements=judged, features=features
     )
-    found = fit_decomposer(method, lessons, how, ignore)
+    found = fit_decomposer(method, data, how, ignore)
     assert found.sources is not None
     return found.judgements, {row["source"]: row for row in found.sources.to_pylist()}
 
@@ -152,19 +154,15 @@ def test_a_mix_is_made_of_all_that_the_run_has() -> None:
 
 
 def test_what_the_rater_did_is_a_source_by_itself() -> None:
-    rows = [
-        {
-            "session_id": e.session_id, "turn": turn, "person": e.rating.rater, "window": "reply", "feature": "smile",
-            "mean": FELT[int(OFFSETS[i]) + j] if j else None, "coverage": 1.0,
-        }
+    smiles = features(*(
+        (e.session_id, turn, e.rating.rater, "reply", "smile", FELT[int(OFFSETS[i]) + j] if j else None)
         for i, e in enumerate(EPISODES) for j, turn in enumerate(e.target_turns)
-    ]  # fmt: skip
-    features = pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
-    _, sources = fitted("mix", None, features=features)
+    ))  # fmt: skip
+    _, sources = fitted("mix", None, features=smiles)
     assert sources["behaviour"]["explained"] > 0.5
     how = TrainingConfig(DecomposeSettings(), small(), 0)
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, features=features)
-    (behaviour,) = sources_of(("behaviour",), lessons, how)
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, features=smiles)
+    (behaviour,) = sources_of(("behaviour",), data, how)
     assert behaviour.reads_replies and math.isnan(behaviour.values[EPISODES[0].key][0])
     values = np.concatenate([behaviour.values[e.key] for e in EPISODES])
     measured = np.isfinite(values)
@@ -173,8 +171,8 @@ def test_what_the_rater_did_is_a_source_by_itself() -> None:
 
 def test_the_student_that_ships_is_a_source_where_replies_are_read_as_it_needs() -> None:
     wide = padded(READ, 384)
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=wide)
-    (found,) = sources_of(("reactions-en",), lessons, TrainingConfig(DecomposeSettings(), small(), 0))
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=wide)
+    (found,) = sources_of(("reactions-en",), data, TrainingConfig(DecomposeSettings(), small(), 0))
     assert (found.name, found.dialogues_judged, found.left_out, found.reads_replies) == (
         "reactions-en",
         440,
@@ -191,7 +189,7 @@ def test_the_student_that_ships_is_a_source_where_replies_are_read_as_it_needs()
 def test_a_broken_file_of_the_student_that_ships_is_told_and_not_left_out(tmp_path: Path, monkeypatch) -> None:
     broken = tmp_path / "reactions-en.safetensors"
     broken.write_bytes(b"half a file")
-    shipped = replace(METHODS["reactions-en"], fixed=(("prior", broken),))
+    shipped = replace(METHODS["reactions-en"], section=Section("reaction", (("pretrained", broken),)))
     monkeypatch.setattr(stacked, "METHODS", {**METHODS, "reactions-en": shipped})
     with pytest.raises(InputError, match=r"reactions-en\.safetensors.*not a readable safetensors file"):
         fitted("mix", None, read=padded(READ, 384))
@@ -206,10 +204,10 @@ def padded(read: pa.Table, width: int) -> pa.Table:
 
 def test_a_student_of_judgements_knows_how_many_dialogues_taught_it() -> None:
     how = TrainingConfig(DecomposeSettings(), small(), 0)
-    lessons = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, judgements=LLM)
-    (student,) = sources_of(("llm-student",), lessons, how)
-    assert student.dialogues_judged == len(lessons.episodes.sessions("train"))
-    (reaction,) = sources_of(("reaction",), lessons, how)
+    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, judgements=LLM)
+    (student,) = sources_of(("llm-student",), data, how)
+    assert student.dialogues_judged == len(data.episodes.sessions("train"))
+    (reaction,) = sources_of(("reaction",), data, how)
     assert reaction.dialogues_judged is None
 
 
@@ -223,7 +221,7 @@ def test_what_judgements_taught_elsewhere_is_told_from_what_scores_taught(
     taught = learn_prior([PooledCorpora(reactions, about)], ReactionSettings(), PriorProvenance("o", "CC0"))
     learnt_from = tuple(TrainingProvenance(corpus="c", ground=ground, sessions=45, turns=9) for ground in grounds)
     prior = replace(taught, card=taught.card.model_copy(update={"learnt_from": learnt_from}))
-    assert travelled("prior", prior, reactions).dialogues_judged == judged
+    assert pretrained_component("prior", prior, reactions).dialogues_judged == judged
 
 
 def test_without_what_a_blend_is_made_of_the_cause_is_looked_up() -> None:

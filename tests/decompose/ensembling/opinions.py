@@ -10,6 +10,7 @@ from apportion.corpus.session import Episode
 from apportion.decompose.ensembling.component import Component
 from apportion.foundation.arrays import Floats
 from tests.evaluation.made_up import episode
+from tests.reward_model.tiny import episode as of_texts
 
 
 def dialogues(count: int, seed: int = 0, turns: int = 8, told: float = 0.5) -> tuple[list[Episode], dict[str, Floats]]:
@@ -33,3 +34,14 @@ def opinion(
     known, blur = (0.0, 1.0) if np.isinf(noise) else (1.0, noise)
     values = {e.key: known * worth[e.session_id] + blur * rng.normal(size=len(e.target_turns)) for e in episodes}
     return Component(name, values, **declared)
+
+
+def felt(count: int, seed: int = 3) -> tuple[list[Episode], list[float]]:
+    """Episodes with 4 to 8 target turns, the last without a reply, and what was felt at each of their turns."""
+    chance, episodes, values = np.random.default_rng(seed), [], []
+    for number in range(count):
+        own = chance.choice([-1.0, 0.0, 1.0], size=int(chance.integers(4, 9)))
+        said = [part for i in range(len(own)) for part in (("bot", "w1"), ("user", f"w{i}"))]
+        episodes.append(of_texts(f"s{number:03d}", said[:-1], 3.0 + float(own.mean())))
+        values += own.tolist()
+    return episodes, values

@@ -11,7 +11,7 @@ from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.model import learn
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.errors import UnitError
-from tests.decompose.ensembling.felt import felt
+from tests.decompose.ensembling.opinions import felt
 from tests.decompose.reactions.test_model import table_of
 
 EPISODES, FELT = felt(60)

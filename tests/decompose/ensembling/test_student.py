@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.student import _ridge, learn_student, student_source
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.model import standardised_features
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import UnitError
-from tests.decompose.ensembling.felt import felt
+from tests.decompose.ensembling.opinions import felt
 from tests.decompose.reactions.test_model import table_of
 from tests.reward_model.tiny import ignore, small, splits_of
 

@@ -96,7 +96,7 @@ def test_what_an_intent_is_about_is_measured_by_it_whatever_the_score(folder, tm
     found = judge(EPISODE, None, settings(folder, intents=path), None)
     from apportion.decompose.influence.judge import questions_of
     from apportion.decompose.influence.local_scorer import load_measurer
-    from apportion.decompose.influence.log_likelihood_ratio import shifts
+    from apportion.decompose.influence.scorer import shifts
 
     question = questions_of(EPISODE, settings(folder, intents=path).influence)[0]
     with_, without = shifts(load_measurer(folder), question.prompts, row["desired"], row["undesired"])

@@ -128,7 +128,7 @@ def shown(session, table=None, **llm):
 
 def test_no_message_and_no_subject_holds_a_name():
     seen = descriptors((1, "Ana", "during", "looks at Bea"))
-    (request,) = shown(talk(), seen, question="how much {{ rater }} liked Bea", names=("friend",))
+    (request,) = shown(talk(), seen, question="how much {{ rater }} liked Bea", speaker_names=("friend",))
     text = json.dumps(request.document()) + request.subject
     assert not {"ana", "bea", "friend"} & {folded(word) for word in WORD.findall(text)}
     assert "listener_during" in text

@@ -1,6 +1,17 @@
-import pytest
+from unittest.mock import patch
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.reactions import vader as module
 from apportion.decompose.reactions.cues import CUES, cues, tones
+from apportion.decompose.reactions.vader import Tone, tone
+from apportion.decompose.session_methods.sentiment import judge
+from apportion.decompose.settings import DecomposeSettings
+from apportion.llm_client.session import LLMSession
 
 
 def read(said: list[str], turn: str = "The train leaves at nine.", before: tuple[str, ...] = ()) -> dict[str, float]:
@@ -40,3 +51,26 @@ def test_tones_are_the_mean_over_utterances() -> None:
 
 def test_any_script_can_be_read() -> None:
     assert all(isinstance(value, float) for value in cues(["是的,谢谢"], "Привет", ["да"], 0.0))
+
+
+VADER = SentimentIntensityAnalyzer()
+WORDS = ("GREAT", "not", "bad", "very", "thanks!!", "ok?", ":)", "😀", "kind of", "but", "é")
+PIECES = st.sampled_from([*WORDS, "\n", "\t", "  "])
+
+
+@given(st.lists(PIECES | st.text(max_size=6), max_size=12))
+def test_it_is_vader_s_own_reading_whatever_the_spaces(pieces: list[str]) -> None:
+    text = " ".join(pieces)
+    own = VADER.polarity_scores(text)
+    assert tone(text) == Tone(*(own[name] for name in Tone._fields))
+
+
+def test_what_the_cues_have_read_the_method_by_sentiment_reads_no_more() -> None:
+    settings, reply = DecomposeSettings(), "Well, that was wonderful, of all the answers."
+    turns = (Turn(0, "bot", "Booked."), Turn(1, "user", reply))
+    episode = Episode("s", turns, Rating("user", "bot", "mood", 3.0, 1.0, 5.0))
+    with patch.object(module, "_analyzer", wraps=module._analyzer) as analyzer:
+        found = cues([reply], "Booked.", [], 0.0)
+        (judged,) = judge(episode, None, settings, LLMSession(settings.llm))
+    assert judged.value == found[0] == VADER.polarity_scores(reply)["compound"]
+    assert analyzer.call_count == 1

@@ -11,18 +11,19 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from apportion.corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
+from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
-from apportion.decompose.corpus_methods.training_data import TrainingConfig, TrainingData
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import project
 from apportion.decompose.reactions.cues import CUES
 from apportion.decompose.reactions.extract import Reactions, arrange
-from apportion.decompose.reactions.model import learn
+from apportion.decompose.reactions.model import PENALTIES, fit, learn, pooled
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.errors import UnitError
+from tests.decompose.sessions import features
 from tests.reward_model.tiny import episode, ignore, small, splits_of
 
 WIDTH = 6
@@ -72,17 +73,17 @@ def test_each_training_score_is_foretold_by_what_the_others_taught() -> None:
     assert np.mean(missed**2) == pytest.approx(min(model.losses))
 
 
-def fit(
+def fitted(
     episodes: list[Episode], table: pa.Table | None, seed: int = 0, train: float = 0.6
 ) -> tuple[pa.Table, pa.Table]:
-    lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes, train)), reactions=table)
-    return fit_decomposer("reaction", lessons, TrainingConfig(DecomposeSettings(), small(), seed), ignore)[:2]
+    data = TrainingData(SplitEpisodes(episodes, splits_of(episodes, train)), reactions=table)
+    return fit_decomposer("reaction", data, TrainingConfig(DecomposeSettings(), small(), seed), ignore)[:2]
 
 
 @pytest.mark.parametrize("late", [0.0, 1.0])
 def test_planted_feelings_are_found_from_scores_alone(late: float) -> None:
     episodes, felt = reacted(300, late)
-    judgements, history = fit(episodes, table_of(episodes, felt))
+    judgements, history = fitted(episodes, table_of(episodes, felt))
     assert judgements.schema.equals(REWARDS.arrow)
     found = judgements.column("raw_reward").to_pylist()
     known = [i for i, value in enumerate(found) if value is not None]
@@ -95,7 +96,7 @@ def test_planted_feelings_are_found_from_scores_alone(late: float) -> None:
 
 def test_a_turn_that_nobody_replied_to_has_no_value() -> None:
     episodes, felt = reacted(30)
-    found = fit(episodes, table_of(episodes, felt))[0].column("raw_reward").to_pylist()
+    found = fitted(episodes, table_of(episodes, felt))[0].column("raw_reward").to_pylist()
     last = np.cumsum([len(e.target_turns) for e in episodes]) - 1
     assert [i for i, value in enumerate(found) if value is None] == last.tolist()
 
@@ -106,9 +107,9 @@ def test_only_training_scores_are_seen_and_every_seed_gives_the_same() -> None:
     changed = [
         e if i < 30 else Episode(e.session_id, e.turns, replace(e.rating, score=1.0)) for i, e in enumerate(episodes)
     ]
-    one, history = fit(episodes, table)
-    assert fit(changed, table)[0].equals(one)
-    other, again = fit(episodes, table, seed=4)
+    one, history = fitted(episodes, table)
+    assert fitted(changed, table)[0].equals(one)
+    other, again = fitted(episodes, table, seed=4)
     assert other.column("raw_reward").equals(one.column("raw_reward")) and again.equals(history)
     assert set(other.column("seed").to_pylist()) == {4}
 
@@ -128,22 +129,22 @@ def test_the_order_of_episodes_and_of_rows_changes_nothing() -> None:
 def test_identical_scores_give_equal_values() -> None:
     episodes, felt = reacted(20)
     same = [Episode(e.session_id, e.turns, replace(e.rating, score=4.0)) for e in episodes]
-    found = fit(same, table_of(same, felt))[0].column("raw_reward").to_pylist()
+    found = fitted(same, table_of(same, felt))[0].column("raw_reward").to_pylist()
     assert {value for value in found if value is not None} == {0.0}
 
 
 def test_sessions_of_one_turn_and_one_training_session() -> None:
     said = [("bot", "w1"), ("user", "w2")]
     episodes = [episode(f"s{i}", said, 2.0 + i % 3) for i in range(10)]
-    found, _ = fit(episodes, table_of(episodes, [float(i % 3) for i in range(10)]))
+    found, _ = fitted(episodes, table_of(episodes, [float(i % 3) for i in range(10)]))
     assert np.isfinite(found.column("raw_reward").to_pylist()).all()
-    found, _ = fit(episodes, table_of(episodes, [float(i % 3) for i in range(10)]), train=0.1)
+    found, _ = fitted(episodes, table_of(episodes, [float(i % 3) for i in range(10)]), train=0.1)
     assert set(found.column("raw_reward").to_pylist()) == {0.0}
 
 
 def test_nobody_ever_replies() -> None:
     episodes = [episode(f"s{i}", [("bot", "w1"), ("bot", "w2")], 2.0 + i) for i in range(5)]
-    found, _ = fit(episodes, table_of(episodes, [0.0] * 10))
+    found, _ = fitted(episodes, table_of(episodes, [0.0] * 10))
     assert found.column("raw_reward").null_count == 10
     rewards, projection = project(
         found, SplitEpisodes(episodes, splits_of(episodes)), "relative", find_method("reaction")
@@ -156,18 +157,18 @@ def test_a_score_that_is_not_finite_is_named() -> None:
     episodes, felt = reacted(10)
     broken = Episode("s000", episodes[0].turns, replace(episodes[0].rating, score=math.nan))
     with pytest.raises(UnitError, match="session s000: score nan; it must be finite"):
-        fit([broken, *episodes[1:]], table_of(episodes, felt))
+        fitted([broken, *episodes[1:]], table_of(episodes, felt))
 
 
 def test_no_training_session_is_said() -> None:
     episodes, felt = reacted(10)
     with pytest.raises(UnitError, match="no training session"):
-        fit(episodes, table_of(episodes, felt), train=0.0)
+        fitted(episodes, table_of(episodes, felt), train=0.0)
 
 
 def test_reactions_that_were_never_read_are_said() -> None:
     with pytest.raises(UnitError, match="no reaction was read of any session"):
-        fit(reacted(4)[0], None)
+        fitted(reacted(4)[0], None)
 
 
 @pytest.mark.parametrize("late", [(-1.0,), (9.0,), (math.nan,), ()])
@@ -204,9 +205,8 @@ def smiles(episodes: list[Episode], felt: list[float], measured: float = 0.8) ->
     for value, (session_id, turn) in zip(felt, keys, strict=True):
         smile = value + 0.3 * rng.normal() if rng.random() < measured else None
         for person, mean in (("user", smile), ("bot", -value)):
-            rows.append({"session_id": session_id, "turn": turn, "person": person, "window": "during"})
-            rows[-1].update(feature="smile", mean=mean, coverage=1.0)
-    return pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
+            rows.append((session_id, turn, person, "during", "smile", mean))
+    return features(*rows)
 
 
 def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
@@ -214,8 +214,8 @@ def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
     blank = table_of(episodes, [0.0] * len(felt))  # the replies say nothing
 
     def agreement(features: pa.Table | None) -> float:
-        lessons = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), features=features, reactions=blank)
-        found = fit_decomposer("reaction", lessons, TrainingConfig(DecomposeSettings(), small(), 0), ignore).judgements
+        data = TrainingData(SplitEpisodes(episodes, splits_of(episodes)), features=features, reactions=blank)
+        found = fit_decomposer("reaction", data, TrainingConfig(DecomposeSettings(), small(), 0), ignore).judgements
         values = found.column("raw_reward").to_pylist()
         known = [i for i, value in enumerate(values) if value is not None]
         return float(np.corrcoef([values[i] for i in known], [felt[i] for i in known])[0, 1])
@@ -224,3 +224,65 @@ def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
     assert abs(agreement(None)) < 0.2
     assert abs(agreement(smiles(episodes, felt, measured=0.0))) < 0.2
     assert agreement(smiles(episodes, felt).slice(0, 0)) == agreement(None)
+
+
+RIDGE_RNG = np.random.default_rng(0)
+
+
+def test_pooling_is_a_weighted_mean_within_each_session() -> None:
+    features = np.array([[1.0, 0.0], [3.0, 2.0], [5.0, 5.0]])
+    found = pooled(features, np.array([1.0, 3.0, 2.0]), [0, 2, 3])
+    np.testing.assert_allclose(found, [[2.5, 1.5], [5.0, 5.0]])
+
+
+def test_the_leave_one_out_error_is_that_of_leaving_each_out() -> None:
+    x, y = RIDGE_RNG.normal(size=(12, 4)), RIDGE_RNG.normal(size=12)
+    model = fit(x, y)
+    predicted = []
+    for i in range(12):
+        rest = np.delete(np.arange(12), i)
+        mean, score = x[rest].mean(axis=0), y[rest].mean()
+        # Leaving one out moves the mean too; its penalty stays.
+        z = x[rest] - mean
+        w = np.linalg.solve(z.T @ z + model.penalty * np.eye(4), z.T @ (y[rest] - score))
+        predicted.append(score + (x[i] - mean) @ w)
+    np.testing.assert_allclose(model.left_out, predicted)
+    assert model.loss == pytest.approx(np.mean(np.square(y - predicted)), rel=1e-9)
+
+
+def test_without_anything_to_learn_from_the_others_mean_foretells_a_score() -> None:
+    found = fit(np.zeros((4, 2)), np.array([1.0, 2.0, 3.0, 6.0]))
+    np.testing.assert_allclose(found.left_out, [11 / 3, 10 / 3, 3.0, 2.0])
+
+
+def test_the_weights_solve_the_ridge_regression_and_the_penalty_is_on_the_grid() -> None:
+    x = RIDGE_RNG.normal(size=(50, 3))
+    y = x @ [1.0, -2.0, 0.0] + 0.1 * RIDGE_RNG.normal(size=50) + 7
+    model = fit(x, y)
+    z = x - x.mean(axis=0)
+    expected = np.linalg.solve(z.T @ z + model.penalty * np.eye(3), z.T @ (y - y.mean()))
+    np.testing.assert_allclose(model.weights, expected)
+    np.testing.assert_allclose(model.weights, [1.0, -2.0, 0.0], atol=0.1)
+    scale = np.linalg.svd(z, compute_uv=False)
+    assert np.isclose(PENALTIES * np.mean(scale**2), model.penalty).any()
+
+
+def test_more_features_than_sessions_is_no_trouble() -> None:
+    x = RIDGE_RNG.normal(size=(5, 40))
+    model = fit(x, x[:, 0])
+    assert np.isfinite(model.weights).all() and np.isfinite(model.loss)
+
+
+@pytest.mark.parametrize(
+    ("features", "scores"),
+    [
+        (np.zeros((4, 2)), np.arange(4.0)),
+        (RIDGE_RNG.normal(size=(4, 2)), np.full(4, 3.0)),
+        (RIDGE_RNG.normal(size=(2, 2)), np.arange(2.0)),
+        (RIDGE_RNG.normal(size=(1, 2)), np.arange(1.0)),
+    ],
+)
+def test_nothing_to_learn_gives_zero_weights(features: np.ndarray, scores: np.ndarray) -> None:  # type: ignore[type-arg]
+    model = fit(features, scores)
+    assert not model.weights.any()
+    assert model.loss == pytest.approx(np.var(scores))

@@ -177,7 +177,7 @@ def test_damaged_tensors_are_refused(tmp_path: Path, tensors: dict[str, Any], me
 
 
 def test_what_is_no_such_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"nothing.safetensors: no such file\. Make one with `apportion learn-react"):
+    with pytest.raises(InputError, match=r"nothing.safetensors: no such file\. Make one with `apportion train react"):
         read_prior(tmp_path / "nothing.safetensors")
     with pytest.raises(InputError, match="a folder"):
         read_prior(tmp_path)

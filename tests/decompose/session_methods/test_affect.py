@@ -6,14 +6,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import UTTERANCE_FEATURES
 from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.decompose.method_settings import AffectSettings
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project
 from apportion.decompose.session_methods.affect import judge
 from apportion.decompose.session_methods.runner import judge_session
-from apportion.decompose.settings import AffectSettings, DecomposeSettings
+from apportion.decompose.settings import DecomposeSettings
 from apportion.llm_client.session import LLMSession
+from tests.decompose.sessions import features as features_of
 from tests.decompose.sessions import judgements, of_length, session, splits
 
 Row = tuple[int, str, str, str, float | None]
@@ -21,19 +22,7 @@ Row = tuple[int, str, str, str, float | None]
 
 def features(*rows: Row, session_id: str = "s1") -> pa.Table:
     """Rows of (turn, person, window, feature, mean)."""
-    named = [
-        {
-            "session_id": session_id,
-            "turn": turn,
-            "person": person,
-            "window": window,
-            "feature": feature,
-            "mean": mean,
-            "coverage": 0.0 if mean is None else 1.0,
-        }
-        for turn, person, window, feature, mean in rows
-    ]
-    return pa.Table.from_pylist(named, schema=UTTERANCE_FEATURES.arrow)
+    return features_of(*((session_id, *row) for row in rows))
 
 
 def judged(table: pa.Table | None, **chosen: Any) -> list[tuple[float | None, str | None]]:

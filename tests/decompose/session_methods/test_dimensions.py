@@ -6,7 +6,7 @@ import re
 import pytest
 
 from apportion.corpus.session import ENVIRONMENT, Rating
-from apportion.decompose.llm_session import asker_of
+from apportion.decompose.language_models import asker_of
 from apportion.decompose.session_methods.dimensions import QUESTIONS, requests_for
 from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings

@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import UTTERANCE_FEATURES
 from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.methods import find_method
 from apportion.decompose.session_methods.runner import judge_session
@@ -15,7 +14,7 @@ from apportion.decompose.settings import DecomposeSettings
 from apportion.features.vocal_intensity_model.model import IntensityModel
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession
-from tests.decompose.sessions import session
+from tests.decompose.sessions import features, session
 
 TURNS = tuple((who, "word") for _ in range(4) for who in ("SYSTEM", "USER"))
 LOUDER = IntensityModel(np.array([0.0, 2.0, 0.0, 0.0, 0.0]), 0.5)
@@ -31,20 +30,11 @@ def model(tmp_path: Path) -> Path:
 
 def voices(*rows: Said) -> pa.Table:
     """Rows of (turn, person, window, intensity in dB); None where nothing was heard."""
-    named = [
-        {
-            "session_id": "s1",
-            "turn": turn,
-            "person": person,
-            "window": window,
-            "feature": feature,
-            "mean": None if level is None else mean,
-            "coverage": 0.0 if level is None else 0.8,
-        }
+    return features(*(
+        ("s1", turn, person, window, feature, None if level is None else mean)
         for turn, person, window, level in rows
         for feature, mean in (("f0_hz", 150.0), ("intensity_db", level), ("log_energy_db", -30.0), ("smile", 1.0))
-    ]
-    return pa.Table.from_pylist(named, schema=UTTERANCE_FEATURES.arrow)
+    ))  # fmt: skip
 
 
 def judged(model: Path | None, table: pa.Table | None, **chosen: Any) -> list[tuple[float | None, str | None]]:

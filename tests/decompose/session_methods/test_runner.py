@@ -5,10 +5,9 @@ import pytest
 from apportion.corpus.schema import REWARDS, UTTERANCE_FEATURES
 from apportion.corpus.session import Rating
 from apportion.decompose import methods
-from apportion.decompose.methods import Method
+from apportion.decompose.method import Input, SessionMethod, TurnScore
 from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings
-from apportion.decompose.turn_score import TurnScore
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.session import LLMSession
 from tests.decompose.sessions import descriptors, session
@@ -26,7 +25,7 @@ def given(episode, behaviour, settings, asker):
 @pytest.fixture
 def brought(monkeypatch):
     def bring(*judgements, **options):
-        method = Method("mine", "judge", "Mine", "tests.decompose.session_methods.test_runner:given", **options)
+        method = SessionMethod("mine", "Mine", "tests.decompose.session_methods.test_runner:given", **options)
         monkeypatch.setitem(methods._Registry._ours, "mine", method)
         GIVEN["judgements"] = list(judgements)
 
@@ -50,6 +49,11 @@ def test_a_table_of_the_declared_schema_comes_back():
         "raw_reward": 0.0,
         "rationale": None,
     }
+
+
+def test_a_method_of_a_corpus_judges_no_session():
+    with pytest.raises(InputError, match="'rrd' is learned on a corpus"):
+        judge_session("rrd", session(), None, None, SETTINGS, TOOLS)
 
 
 def test_every_rating_is_an_episode_of_its_own():
@@ -79,7 +83,7 @@ def test_descriptors_are_given_to_those_who_ask(brought):
     table = descriptors((1, "USER", "during", "x"))
     values = [TurnScore(turn, 0.0) for turn in (1, 3, 5)]
     for uses in (True, False):
-        brought(*values, uses_descriptors=uses)
+        brought(*values, inputs=frozenset({Input.DESCRIPTORS}) if uses else frozenset())
         judge_session("mine", session(), None, table, SETTINGS, TOOLS)
         assert (GIVEN["behaviour"] is table) == uses
 
@@ -88,7 +92,7 @@ def test_features_are_given_to_those_who_ask(brought):
     words, numbers = descriptors((1, "USER", "during", "x")), UTTERANCE_FEATURES.arrow.empty_table()
     values = [TurnScore(turn, 0.0) for turn in (1, 3, 5)]
     for uses in (True, False):
-        brought(*values, uses_features=uses)
+        brought(*values, inputs=frozenset({Input.FACE}) if uses else frozenset())
         judge_session("mine", session(), None, words, SETTINGS, TOOLS, numbers)
         assert (GIVEN["behaviour"] is numbers) == uses
 

@@ -1,7 +1,6 @@
 """Credit by playing on: on bundled scenarios that rules check, with scripted partners, against independent sums."""
 
 from dataclasses import replace
-from functools import cache
 from itertools import combinations, permutations
 from random import Random
 
@@ -9,9 +8,10 @@ import numpy as np
 import pytest
 
 from apportion.corpus.session import Episode, Rating, Turn
+from apportion.decompose.method import RolloutMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import apply_constants
-from apportion.decompose.session_methods import episode_score, savoir
+from apportion.decompose.session_methods.baselines import episode_score
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import play
@@ -25,7 +25,7 @@ from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import UnitError
 from tests.decompose.sessions import judgements as table_of
 
-PLAYING = tuple(name for name, method in METHODS.items() if method.simulates)
+PLAYING = tuple(name for name, method in METHODS.items() if isinstance(method, RolloutMethod))
 TASKS = tuple(task for task in bundled_tasks.tasks(pairs=1) if task.scenario.terms and task.scenario.terms.deal)
 
 
@@ -107,35 +107,6 @@ def test_on_bundled_scenarios_values_are_those_of_all_orders(task) -> None:
     assert all(j.rationale.startswith("exact: ") and j.sd == pytest.approx(0, abs=1e-9) for j in found)
 
 
-def test_all_histories_of_ten_acts_are_played_and_it_is_shapiq_s_exact_computer() -> None:
-    from shapiq.game_theory.exact import ExactComputer
-
-    game = Sotopia(next(t for t in TASKS if t.scenario.name == "used_bicycle"), Rules(most_acts=20))
-    game.reset(1)
-    begun = game.clone()
-    agents = dict(zip(game.agents, (Conceding(10), Conceding(11)), strict=True))
-    play(game, agents)
-    assert 19 <= len(game.steps) <= 20
-    reopened = RestoredEpisode("s1", begun, tuple(game.steps), agents)
-    turns = tuple(Turn(i, move.agent, game.said(move)) for i, (move,) in enumerate(game.steps))
-    given = Episode("s1", turns, Rating("environment", game.agents[0], "GOAL", 4.0, 0.0, 10.0))
-    assert len(given.target_turns) == 10
-    for name, value in (("savoir", "play_on"), ("shapley-hindsight", "as_it_stands")):
-
-        @cache
-        def worth(row, value=value):
-            kept = {turn for turn, said in zip(given.target_turns, row, strict=True) if said}
-            if value == "as_it_stands":
-                return reopened.as_it_stands(given.rating.target, kept).scores["GOAL"]
-            return reopened.play_on(given.rating.target, kept, (0,))[0].scores["GOAL"]
-
-        exact = ExactComputer(lambda rows, w=worth: np.array([w(tuple(map(bool, row))) for row in rows]), 10)
-        expected = exact("SV", 1).get_n_order_values(1)
-        found = values(name, given, reopened, budget=1024, rollouts=1)
-        assert np.ptp(found) > 1
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-
-
 def test_an_act_that_partner_and_score_ignore_is_worth_nothing() -> None:
     def partner(view):
         return Conceding().act(view)
@@ -174,7 +145,7 @@ def test_the_two_principles_apart_and_the_baselines() -> None:
     assert values("expected-utility", episode(3), game) == pytest.approx([5, 2, 0])
     assert values("leave-one-out", episode(3), game) == pytest.approx([6, 2, 0])
     assert values("savoir", episode(3), game) == pytest.approx([5.5, 1, 0.5])
-    undivided = episode_score.judge(episode(3), None, DecomposeSettings(), None)
+    undivided = episode_score(episode(3), None, DecomposeSettings(), None)
     assert [judgement.value for judgement in undivided] == [4.0] * 3
 
 
@@ -254,20 +225,6 @@ def test_an_unlucky_draw_is_told_with_its_session() -> None:
             values("savoir", episode(40), Game(lambda kept: 0.0), budget=82, seed=seed)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "said"),
-    [
-        ({"rollouts": 0}, "greater than or equal to 1"),
-        ({"budget": 3}, "greater than or equal to 4"),
-        ({"weights": {}}, "at least 1 item"),
-        ({"weights": {"GOAL": float("nan")}}, "should be a finite number"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(chosen, said) -> None:
-    with pytest.raises(ValueError, match=said):
-        DecomposeSettings(savoir=chosen)
-
-
 def test_the_paper_s_weights_need_a_judge_that_scores_them() -> None:
     reopened, given = social(TASKS[0], 8)
     weights = {"GOAL": 0.5, "REL": 0.3, "KNO": 0.2}
@@ -283,13 +240,6 @@ def test_the_paper_s_weights_need_a_judge_that_scores_them() -> None:
 
     found = values("savoir", given, replace(reopened, judge=AllSeven()), weights=weights)
     assert found == pytest.approx([0.5 * value for value in values("savoir", given, reopened)], abs=1e-9)
-
-
-def test_every_method_is_callable_as_registered() -> None:
-    assert set(PLAYING) == {
-        "savoir", "savoir-paper", "savoir-paper-raw", "shapley-hindsight", "expected-utility", "leave-one-out",
-    }  # fmt: skip
-    assert callable(savoir.savoir) and find_method("episode-score").resolve() is episode_score.judge
 
 
 @pytest.mark.parametrize("name", PLAYING)

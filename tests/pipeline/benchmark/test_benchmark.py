@@ -9,6 +9,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.decompose.method import RolloutMethod, StudentMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
@@ -45,7 +46,7 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     }
     named = DecomposeSettings(intensity={"model": "somewhere"})
     assert voices <= set(choose_methods((), (), [SESSION, RECORDED], named).methods)
-    named_alone = {name for name, m in METHODS.items() if not (m.asks or m.simulates or m.taught_by)}
+    named_alone = {name for name, m in METHODS.items() if not (m.asks or isinstance(m, RolloutMethod | StudentMethod))}
     same = {"rrd-published", "rrd-160", "rrd-160-published"}
     assert set(filmed.methods) == named_alone - {"reaction-llm", "influence", "prior", "episode-score"} - same - voices
     assert filmed.left_out["influence"] == "no model that measures is named (decompose.influence.model)"

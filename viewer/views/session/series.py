@@ -11,6 +11,7 @@ from typing import Any, Literal
 from markupsafe import Markup
 
 from apportion.corpus.session import EpisodeKey
+from apportion.decompose.method import Raw
 from apportion.decompose.methods import METHODS
 from apportion.foundation.html.text import clean, number, signed
 from apportion.foundation.tables.numbers import NOISE
@@ -187,7 +188,7 @@ def _largest(worths: Iterable[TurnValue]) -> float:
 
 
 def _unprojected(name: str) -> bool:
-    return name in METHODS and METHODS[name].unprojected
+    return name in METHODS and isinstance(METHODS[name].scale, Raw)
 
 
 LEAST = 0.6

@@ -53,7 +53,7 @@ def test_stopped_it_says_that_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, f
     def stop(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("apportion.decompose.reactions.load_corpora.read_session", stop)
+    monkeypatch.setattr("apportion.decompose.reactions.transfer.read_session", stop)
     out = folder / "stopped.safetensors"
     code, _, err = learn(monkeypatch, folder, "--out", out)
     assert code == 130 and "stopped. Nothing was written; the same command reads all replies again." in err
