@@ -41,7 +41,7 @@ GOES_ON = "What is finished is kept: run the same command again to go on."
 
 @click.group(
     cls=CommandsInOrder,
-    epilog="Completion in bash, zsh and fish: docs/install.md, or for this bash: eval "
+    epilog="Completion in bash, zsh and fish: docs/guides/install.md, or for this bash: eval "
     '"$(_APPORTION_COMPLETE=bash_source apportion)"',
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

@@ -2,11 +2,11 @@
 
     python -m benchmarks.card_memory [--rows paper,short] [--device cuda] [--shape 7b]
 
-The rows of docs/align.md that one card of 80 GB holds, a step of PPO each: random weights in bfloat16, adapters, the
-reward model on the card, prompts and replies of full length. Told are the most that PyTorch's tensors took at once
-(what the estimate counts), what its allocator had reserved for it (the rest of what the card shows is CUDA's own), and
-the seconds of the step. There is no peer. `--device cpu --shape small` tries the script where there is no card: there
-it measures nothing.
+The rows of docs/evidence/alignment.md that one card of 80 GB holds, a step of PPO each: random weights in bfloat16,
+adapters, the reward model on the card, prompts and replies of full length. Told are the most that PyTorch's tensors
+took at once (what the estimate counts), what its allocator had reserved for it (the rest of what the card shows is
+CUDA's own), and the seconds of the step. There is no peer. `--device cpu --shape small` tries the script where there is
+no card: there it measures nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "paper": {},
     "micro_batch_size": {"gradient_checkpointing": False, "micro_batch_size": 4},
 }
-"""What differs from the preset `paper`, as in the table of docs/align.md."""
+"""What differs from the preset `paper`, as in the table of docs/evidence/alignment.md."""
 SMALL = {"batch_size": 4, "mini_batch_size": 4, "max_context_tokens": 48, "max_new_tokens": 8}
 TINY_READER = Reader(64, 128, 2, 1000, 128 + 2, 128)
 NO_ALARMS = AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, entropy_share=0)

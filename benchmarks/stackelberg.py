@@ -7,8 +7,8 @@ it; the policy is `tiny`, warmed up on what leaders said. Each seed has games, m
     python -m benchmarks.stackelberg learning --work FOLDER --seeds 0,1,2
     python -m benchmarks.stackelberg length --work FOLDER --seeds 0      # the same with a penalty from 10 words on
 
-Killed, the same command goes on. What it prints is in docs/stackelberg.md. The followers' answers are sampled from the
-other model, and, apart, from the game's own rule.
+Killed, the same command goes on. What it prints is in docs/evidence/games.md. The followers' answers are sampled from
+the other model, and, apart, from the game's own rule.
 """
 
 from __future__ import annotations

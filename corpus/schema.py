@@ -1,4 +1,4 @@
-"""The declared schema of every table: its columns, types and key (see docs/tables.md)."""
+"""The declared schema of every table: its columns, types and key (see docs/columns.toml)."""
 
 from __future__ import annotations
 

@@ -2,5 +2,5 @@
 
 From the ground up: `calls` (what both orchestrators call, and the graph's shape), `airflow_dag` (Airflow's DAG),
 `prefect_flow` (Prefect's flow, also as a command). Each orchestrator has an environment of its own
-(docs/orchestration.md).
+(docs/guides/many-machines.md).
 """

@@ -1,7 +1,7 @@
 """Every behaviour feature, declared once: what measures it, its unit, its words, and how it is shown and exported.
 
 A new feature is a row of `FEATURES` and the file that measures it. The order of the rows is that of
-``utterance_features``; docs/features.md says what each one is.
+``utterance_features``; docs/explanations/measurement.md says what each one is.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Count:
     """Words for events that are counted, of a listener and of who is ``speaking``.
 
     Heads go with the own words (Hadar et al., 1983; McClave, 2000), so that of a speaker only the movement is told: of
-    six told in speech in other films one viewer took none for a gesture (docs/described_clips.md).
+    six told in speech in other films one viewer took none for a gesture (docs/evidence/described-clips.md).
     """
 
     listening: str
@@ -215,8 +215,8 @@ _ROWS = (
     _voice("jitter_disvoice", "%", "jitter", _ROUGHNESS, measure=named_jitter),
     # It says again what intensity says, and has no words.
     _voice("log_energy_db", "dB", "energy, dB", digits=1, repeats="intensity_db"),
-    # In the moments of docs/features.md ("Real people") `haar` was never right where it called a gaze away. The others
-    # miss much and are seldom wrong: of 14 moments in which somebody looks away `mesh` calls five so.
+    # In the moments of docs/explanations/measurement.md ("Real people") `haar` was never right where it called a gaze
+    # away. The others miss much and are seldom wrong: of 14 moments in which somebody looks away `mesh` calls five so.
     _share(
         "gaze_on_screen",
         "looks at the screen",

@@ -31,8 +31,8 @@ NEEDED = (
     "openai",
 )
 OPTIONAL = {
-    "apache-airflow": "the Airflow DAG (its own environment: docs/orchestration.md)",
-    "prefect": "the Prefect flow (its own environment: docs/orchestration.md)",
+    "apache-airflow": "the Airflow DAG (its own environment: docs/guides/many-machines.md)",
+    "prefect": "the Prefect flow (its own environment: docs/guides/many-machines.md)",
     "distributed": "Dask (pip install 'apportion[dask]')",
 }
 KEYS = ("OPENAI_API_KEY", "HF_TOKEN")
@@ -115,7 +115,7 @@ def _onnxruntime() -> list[Finding]:
     providers = ", ".join(name.removesuffix("ExecutionProvider") for name in onnxruntime.get_available_providers())
     text = f"{', '.join(installed) or onnxruntime.__version__} ({providers})"
     if len(installed) > 1:
-        advice = "both write the same files: keep one (docs/install.md)"
+        advice = "both write the same files: keep one (docs/guides/install.md)"
         return [Finding("onnxruntime", "warning", f"{text}; {advice}")]
     return [Finding("onnxruntime", "ok", text)]
 

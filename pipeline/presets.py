@@ -1,7 +1,7 @@
 """What a preset has brought, and what stands in the place of what it names.
 
-`python -m apportion.pipeline.presets` prints the table of docs/paper_preset.md, with another preset's name behind it
-that one's.
+`python -m apportion.pipeline.presets` prints the table of docs/explanations/paper-preset.md, with another preset's name
+behind it that one's.
 """
 
 from __future__ import annotations

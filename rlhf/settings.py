@@ -192,7 +192,8 @@ class AlignSettings(PresetSettings):
         "name of one that a package brings",
     )
     partner_settings: dict[str, Any] = Field(
-        default={}, description="settings of that partner, as a table: docs/align.md names the keys"
+        default={},
+        description="settings of that partner, as a table: docs/guides/reward-model-and-alignment.md names the keys",
     )
     environment: str | None = Field(
         default=None,
@@ -201,7 +202,8 @@ class AlignSettings(PresetSettings):
         "the policy split's contexts, until its rules end them; a group is episodes of one task and seat",
     )
     environment_settings: dict[str, Any] = Field(
-        default={}, description="settings of that environment, as a table: docs/align.md names the keys"
+        default={},
+        description="settings of that environment: docs/guides/reward-model-and-alignment.md names the keys",
     )
     reward_placement: Literal["turn", "response"] = Field(
         default="turn", description="where a response of several turns is paid: each turn its score, or all at its end"

@@ -61,7 +61,9 @@ def _session_folders(src: Path) -> list[Path]:
     folders = [folder for folder in folders if _recordings(folder) or _transcripts(folder) or _not_files(folder)]
     if not folders:
         alone = " It holds one session itself: put that into a folder of its own." if _recordings(src) else ""
-        raise InputError(f"{src}: no folder in it has a recording or a transcript.{alone} See docs/corpus.md.")
+        raise InputError(
+            f"{src}: no folder in it has a recording or a transcript.{alone} See docs/guides/recordings.md."
+        )
     return folders
 
 

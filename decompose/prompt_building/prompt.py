@@ -117,7 +117,8 @@ PROMPTS = PromptKind(
     header=HEADER,
     blanks=BLANKS,
     needed=("transcript", "turns"),
-    form="A prompt is a header (title, units, low, high, null), then [system] and [user]; see docs/decompose.md",
+    form="A prompt is a header (title, units, low, high, null), then [system] and [user]; see "
+    "docs/guides/language-model.md",
 )
 
 

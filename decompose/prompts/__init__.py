@@ -1,4 +1,4 @@
-"""The prompts that come with this package, a text file each; docs/decompose.md says what a file holds.
+"""The prompts that come with this package, a text file each; docs/guides/language-model.md says what a file holds.
 
 `shared/`: what several of them put in; `paraphrase/`: the same in other words, for the audit.
 """

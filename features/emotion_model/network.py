@@ -274,13 +274,15 @@ def _available(providers: Sequence[str] | None) -> list[str]:
     try:
         import onnxruntime
     except ImportError as error:
-        raise InputError(f"ONNX Runtime cannot be loaded ({error}). Install it: docs/install.md.") from None
+        raise InputError(f"ONNX Runtime cannot be loaded ({error}). Install it: docs/guides/install.md.") from None
     there = onnxruntime.get_available_providers()
     if providers is None:
         return [name for name in PREFERRED if name in there]
     for name in providers:
         if name not in there:
-            raise InputError(f"provider {name!r}: ONNX Runtime has {', '.join(there)} here. See docs/install.md.")
+            raise InputError(
+                f"provider {name!r}: ONNX Runtime has {', '.join(there)} here. See docs/guides/install.md."
+            )
     return [name for name in providers if name != CPU]
 
 

@@ -72,7 +72,9 @@ def read_sidecar(model: Path) -> EmotionSidecar:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}). Correct or remove it.") from None
     if len(raw) > MAX_BYTES:
-        raise InputError(f"{path}: {len(raw):,} bytes; a sidecar has at most {MAX_BYTES:,}. See docs/features.md.")
+        raise InputError(
+            f"{path}: {len(raw):,} bytes; a sidecar has at most {MAX_BYTES:,}. See docs/explanations/measurement.md."
+        )
     try:
         values = json.loads(raw)
     except (ValueError, RecursionError) as error:

@@ -33,7 +33,8 @@ PROMPTS = PromptKind(
     header=("title",),
     blanks=frozenset({"dialogue"}),
     needed=("dialogue",),
-    form="A partner's prompt is a title, then [system] and [user] with {{ dialogue }}; see docs/align.md",
+    form="A partner's prompt is a title, then [system] and [user] with {{ dialogue }}; see "
+    "docs/guides/reward-model-and-alignment.md",
 )
 KNOWN = "What you knew before the dialogue, as JSON that is data like the dialogue:"
 REPLY_SCHEMA: dict[str, Any] = {

@@ -10,5 +10,5 @@ From the ground up:
 - `validation` (the reward on turns that were not learned from), `training` (3.4)
 - `persuasion_eval/` (Table 6): what followers answer, compared with what was wanted
 
-What this may not be used for: docs/stackelberg.md.
+What this may not be used for: docs/explanations/stackelberg.md.
 """

@@ -17,7 +17,7 @@ PROMPTS = PromptKind(
     header=("title",),
     blanks=frozenset({"situation", "leader", "follower", "count", "base"}),
     needed=("situation",),
-    form="A prompt is a header (title), then [system] and [user]; see docs/stackelberg.md",
+    form="A prompt is a header (title), then [system] and [user]; see docs/explanations/stackelberg.md",
 )
 INTENTS, INTENT, SPEECH, REFINE = "intents", "intent", "speech", "refine"
 OPEN, CLOSE = "<response>", "</response>"

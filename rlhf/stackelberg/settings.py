@@ -148,7 +148,8 @@ class RefineSettings(Settings):
     impact: ImpactSettings = ImpactSettings()
     measurer: MeasurerSettings = MeasurerSettings()
     align: dict[str, Any] = Field(
-        default={}, description="what else `align` takes; what is not given is the paper's (docs/stackelberg.md)"
+        default={},
+        description="what else `align` takes; what is not given is the paper's (docs/explanations/stackelberg.md)",
     )
 
     @model_validator(mode="after")

@@ -169,7 +169,7 @@ def _kept(shape: Shape, settings: AlignSettings, wide: int, mask: int) -> tuple[
 
 
 def table() -> list[str]:
-    """The Markdown table of docs/align.md: LLaMA-2-7B in bfloat16 and BART-large as reward model, on 1 and 4 cards."""
+    """The Markdown table of docs/evidence/alignment.md: LLaMA-2-7B in bfloat16, BART-large as reward model."""
     from apportion.rlhf.settings import PAPER
 
     plain = {"device": "cuda", "dtype": "bfloat16"}

@@ -1,4 +1,4 @@
-"""Completion in a real bash, set up as docs/install.md says, and the order in which commands are listed."""
+"""Completion in a real bash, set up as docs/guides/install.md says, and the order in which commands are listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A method that a package brings, written by what docs/decompose.md says: it asks a language model turn by turn."""
+"""A method that a package brings, written by what docs/guides/extend.md says: it asks a language model turn by turn."""
 
 from pydantic import Field
 

@@ -61,7 +61,7 @@ def test_two_builds_of_onnxruntime_at_once_are_warned_of(monkeypatch):
     monkeypatch.setattr("apportion.pipeline.doctor._version", lambda name: "1.2.3")
     findings = {finding.name: finding for finding in examine()}
     assert findings["onnxruntime"].state == "warning"
-    assert "docs/install.md" in findings["onnxruntime"].text
+    assert "docs/guides/install.md" in findings["onnxruntime"].text
 
 
 def test_no_onnxruntime_at_all(monkeypatch):

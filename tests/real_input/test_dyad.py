@@ -1,4 +1,4 @@
-"""A real recording of two people through the commands that docs/real_input.md names."""
+"""A real recording of two people through the commands that docs/guides/recordings.md names."""
 
 from __future__ import annotations
 

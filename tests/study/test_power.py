@@ -45,7 +45,7 @@ def test_it_grows_with_the_study_and_is_none_of_them_skipped():
     assert told[70].corrected == pytest.approx(0.921, abs=0.01)
 
 
-# What benchmarks/human_study.py counted on 1,000 simulated studies (docs/human_evaluation.md): corrected, alone.
+# What benchmarks/human_study.py counted on 1,000 simulated studies (docs/evidence/people.md): corrected, alone.
 @pytest.mark.parametrize(
     ("base", "difference", "shared", "counted"),
     [

@@ -78,7 +78,7 @@ class CompanionFiles:
     """What is looked at together with a run.
 
     ``overlay``: where labels are kept. ``other``: another run of the same utterances. ``responses``: a table of
-    policies' responses (docs/compare.md).
+    policies' responses (docs/guides/reward-model-and-alignment.md).
     """
 
     overlay: Overlay

@@ -11,7 +11,7 @@ from apportion.viewer.data.index import Index, unpack
 from apportion.viewer.labels.label import Label, said_digest
 
 Rows = tuple[dict[str, Any], ...]
-"""Rows of a table (its columns: docs/tables.md) without ``session_id``."""
+"""Rows of a table (its columns: docs/columns.toml) without ``session_id``."""
 
 
 @dataclass(frozen=True, eq=False)

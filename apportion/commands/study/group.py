@@ -19,7 +19,7 @@ def study_group() -> None:
     """Let people say which policies' responses are better, without knowing whose they are.
 
     Start with `apportion study init` (responses to a folder that says what is asked), then `links` (one for each
-    annotator) and `serve` (their pages). docs/study.md tells all of it.
+    annotator) and `serve` (their pages). docs/guides/people.md tells all of it.
     """
 
 

@@ -33,7 +33,7 @@ def serve_command(
     """Show a study to its annotators, each by a link of their own (`apportion study links`), and keep their answers.
 
     Pages are served to this machine alone; crowd workers come in through a reverse proxy that encrypts
-    (docs/study_pages.md). Whose a response is stands in no page, and key.jsonl is not opened. Ctrl-C ends it; a later
+    (docs/guides/people.md). Whose a response is stands in no page, and key.jsonl is not opened. Ctrl-C ends it; a later
     start goes on.
     """
     try:
@@ -47,7 +47,7 @@ def serve_command(
         if not allow_remote:
             raise InputError(
                 f"--host {host}: other machines could reach this study. Give --allow-remote if that is meant, or leave "
-                "--host out and put a reverse proxy before it (docs/study_pages.md)."
+                "--host out and put a reverse proxy before it (docs/guides/people.md)."
             )
         click.echo(
             f"warning: whoever reaches {host} and has a link can read that annotator's items and answer them. The "

@@ -83,7 +83,8 @@ def find_tree(src: Path, transcript: str) -> Tree:
     if not named and whole_transcript is None:
         raise InputError(
             f"{src}: no conversation folder (<uuid>/transcription, <uuid>/metadata.json) and no "
-            f"transcript_{transcript}.tsv in it. Name the folder that CANDOR was unpacked into; see docs/corpus.md."
+            f"transcript_{transcript}.tsv in it. Name the folder that CANDOR was unpacked into; see "
+            "docs/guides/recordings.md."
         )
     conversations = {id_: Conversation(id_, root, tuple(paths)) for id_, paths in named.items() if SAFE.fullmatch(id_)}
     misnamed = tuple(ascii(name) for name in named if name not in conversations)

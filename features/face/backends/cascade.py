@@ -25,6 +25,6 @@ def cascade(name: str) -> Any:
     if classifier is None or classifier.empty():
         raise InputError(
             f"{path}: OpenCV {cv2.__version__} brought no such cascade. Another OpenCV lies over ours: see "
-            "docs/install.md, or run pip install --force-reinstall 'opencv-python-headless<5'."
+            "docs/guides/install.md, or run pip install --force-reinstall 'opencv-python-headless<5'."
         )
     return classifier

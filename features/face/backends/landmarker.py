@@ -138,7 +138,7 @@ def _opened(model: Path, size: int, modified_ns: int) -> Any:
     except (ImportError, OSError) as error:
         raise InputError(
             f'features.detector = "mediapipe": the package mediapipe cannot be loaded ({_cause(error)}). '
-            "Install the extra: pip install 'apportion[mediapipe]' (docs/install.md says what else it brings), "
+            "Install the extra: pip install 'apportion[mediapipe]' (docs/guides/install.md says what else it brings), "
             'or take detector = "haar".'
         ) from None
     options = vision.FaceLandmarkerOptions(

@@ -22,7 +22,7 @@ from apportion.foundation.arrays import Floats
 
 SMILE_SMOOTH_S = 0.6
 """A smile is decided on the median of so many seconds (three looks): single syllables draw the mouth wide, too, and a
-longer median swallows short smiles. Chosen with `smile_level` on films of other people (docs/features.md)."""
+longer median swallows short smiles. Chosen with `smile_level` on films of other people (docs/evidence/features.md)."""
 EXPRESSION_SMOOTH_S = 1.0
 """The same for brows and an open mouth."""
 LEAST_CONFIDENCE = 0.25

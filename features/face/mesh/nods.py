@@ -16,7 +16,7 @@ from apportion.foundation.arrays import Floats
 SWING, FULL_SWING = 0.35, 0.45
 """Least size of each swing of a nod, and of the ``nod_crossings`` + 1 largest of them, in ``nod_range``: 0.045 face
 heights are about 3 degrees of a head that turns about its neck (70 degrees a face height in a film of a nodding child).
-Heads that speak stay below (docs/features.md)."""
+Heads that speak stay below (docs/evidence/features.md)."""
 LONGEST_SWING_S = 0.45
 """From one half-way to the next, and for a way itself: 1.1 Hz. Nods have 1.5 to 4.5 ways to and fro a second (Hadar et
 al., 1983); what is slower is a look there and back."""
@@ -48,7 +48,7 @@ class Poses:
         """Whether the head turned more along ``axis`` than across in ``span``; None where it hardly turned at all.
 
         A shake has to turn ``ratio`` times as much as it tips: heads that laugh, shout or stress a word are tossed
-        aside and up at once, and few of them mean no (docs/features.md).
+        aside and up at once, and few of them mean no (docs/evidence/features.md).
         """
         inside = (self.times_s >= span[0]) & (self.times_s <= span[1]) & np.isfinite(self.yaw)
         if int(inside.sum()) < FEWEST_LOOKS:

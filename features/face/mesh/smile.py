@@ -33,7 +33,7 @@ def smile_score(face: FacePoints) -> float:
     width, and a shout or teeth bared in anger, whose lower lip sinks and leaves the corners above it, by their distance
     to the nose. Lengths are in space and in distances of the eyes' outer corners, so that a turned head keeps its
     width. `WIDTH` and `LIFT` were measured on drawn faces (a still and a broad smile of two looks) and on
-    `single_face.mp4`, `NEAR` was chosen on films of other people (docs/features.md).
+    `single_face.mp4`, `NEAR` was chosen on films of other people (docs/evidence/features.md).
     """
     across = face.apart(*MOUTH_CORNERS) / face.eye_distance
     corners = face.points[list(MOUTH_CORNERS)].mean(axis=0)

@@ -111,7 +111,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_place(tmp_path, text, pr
     path = written(tmp_path, text)
     with pytest.raises(InputError, match=rf"decompose\.llm\.prompt: .*mine\.txt: .*{problem}") as caught:
         load_prompt(path)
-    assert "see docs/decompose.md" in str(caught.value)
+    assert "see docs/guides/language-model.md" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["no/such.txt", "./", "a\0b.txt", "~nobody_here/x.txt"])

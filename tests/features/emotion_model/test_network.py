@@ -276,7 +276,7 @@ def test_a_provider_that_is_not_there_is_refused(model: Path) -> None:
 
 def test_without_onnxruntime_the_way_to_it_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(InputError, match=r"ONNX Runtime cannot be loaded .*docs/install\.md"):
+    with pytest.raises(InputError, match=r"ONNX Runtime cannot be loaded .*docs/guides/install\.md"):
         EmotionModel.load(model)
 
 

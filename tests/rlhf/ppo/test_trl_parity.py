@@ -1,9 +1,9 @@
 """The same numbers as TRL 1.12.0's PPOTrainer, from its recorded rollouts of a tiny random model.
 
-`record_trl_ppo.py` made the recording. TRL's trainer differs from ours in four places, which docs/align.md explains.
-They are taken over here, so that everything else can be compared to 1e-4: values come from a second model; a reply that
-ends early has one more state after its end mark, which gets the score and a value; whitening divides by the unbiased
-variance; gradients are not clipped.
+`record_trl_ppo.py` made the recording. TRL's trainer differs from ours in four places, which
+docs/explanations/alignment.md explains. They are taken over here, so that everything else can be compared to 1e-4:
+values come from a second model; a reply that ends early has one more state after its end mark, which gets the score and
+a value; whitening divides by the unbiased variance; gradients are not clipped.
 """
 
 from __future__ import annotations

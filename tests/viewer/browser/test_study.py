@@ -1,6 +1,6 @@
 """A whole study in Chromium: three people at once, breaks, two tabs, the back button, keys, a telephone, axe-core.
 
-Where ``STUDY_PICTURES`` names a folder, the pictures of docs/study_pages.md are written there.
+Where ``STUDY_PICTURES`` names a folder, the pictures of docs/guides/people.md are written there.
 """
 
 from __future__ import annotations

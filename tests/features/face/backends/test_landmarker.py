@@ -248,7 +248,7 @@ def test_a_missing_package_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_real_mediapipe_refuses_other_files_in_our_words(tmp_path: Path):
-    pytest.importorskip("mediapipe", reason="mediapipe is an optional extra (docs/install.md)")
+    pytest.importorskip("mediapipe", reason="mediapipe is an optional extra (docs/guides/install.md)")
     (tmp_path / "empty.task").write_bytes(b"")
     (tmp_path / "text.task").write_text("not a model")
     with zipfile.ZipFile(tmp_path / "bundle.task", "w") as bundle:
