@@ -120,8 +120,6 @@ def test_every_comparison_is_a_file_that_leads_to_the_others(compared):
 
 def test_a_long_comparison_is_cut_and_says_so(place, tmp_path, monkeypatch):
     monkeypatch.setattr("apportion.viewer.pages.compare.MOST_LINES", 10)
-    for module in ("compare", "compare_files"):
-        monkeypatch.setattr(f"apportion.viewer.pages.{module}.MOST_LINES", 10)
     write_bundle(place, tmp_path / "out")
     html = (tmp_path / "out" / "compare.html").read_text()
     assert "This copy has the first 10 of 60 sessions." in html and "1–10 of 10" in html
