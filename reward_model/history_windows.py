@@ -20,7 +20,7 @@ _HEAD = re.compile(rf"(?:(?:{'|'.join(MARKS)}): [^\n]*\n)*")
 def known_lines(episode: Episode) -> list[tuple[str, str]]:
     """(mark, text) of what everybody knew, then of what the target alone did; of nobody else's private rows.
 
-    >>> from apportion.corpus.session import Rating
+    >>> from apportion.corpus.session import Background, Rating
     >>> known = (Background(None, "rules", "One offer."), Background("a", "goal", "8"), Background("b", "goal", "9"))
     >>> known_lines(Episode("s", (), Rating("a", "b", "deal", 1.0, 0.0, 1.0), known))
     [('rules', 'One offer.'), ('own goal', '9')]

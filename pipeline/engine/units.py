@@ -58,7 +58,7 @@ class Plan:
         for name in reversed(self.stages):
             declared = self.stages[name]
             if name in wanted:
-                needs = [need for need in self._needs(name) if need not in self.left_out]
+                needs = [need for need in self._needs(name) if need not in {*self.left_out, *declared.shows}]
                 wanted.update(n for n in needs if any(declared.wants(u, n) for u in self.units[name]))
         return [name for name in self.stages if name in wanted]
 

@@ -18,13 +18,10 @@ from apportion.pipeline.config import Config, key_of
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.plugins import asking_of, check_chosen, chosen_identity
 from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
-from apportion.rlhf.launch.launcher import check_config
 from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.policy.loading import check_whole, is_folder_name
 from apportion.rlhf.policy.prompts import read_prompts
 from apportion.rlhf.preflight import check_alignment
-from apportion.rlhf.training.metrics import measured_until
-from apportion.rlhf.training.tracking import check_event_folder, check_tensorboard, check_wandb, event_files, wandb_run
 
 if TYPE_CHECKING:
     from apportion.rlhf.training.job import Job
@@ -35,6 +32,8 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     fix_threads(config)
     from apportion.rlhf.align import align
     from apportion.rlhf.training.job import Job
+    from apportion.rlhf.training.metrics import measured_until
+    from apportion.rlhf.training.tracking import event_files, wandb_run
 
     seed = seed_of(inputs.unit)
     if work.checkpoints is not None:
@@ -121,6 +120,8 @@ def _nothing_to_align(config: Config, sessions: Mapping[str, Session]) -> str | 
 
 def _check(before: BeforeRun) -> Iterator[str]:
     """Before the stages that come first have run for hours."""
+    from apportion.rlhf.training.tracking import check_event_folder, check_tensorboard, check_wandb
+
     config = before.config
     settings = config.align
     _check_place(config)
@@ -133,6 +134,8 @@ def _check(before: BeforeRun) -> Iterator[str]:
     if settings.generation == "vllm":
         check_extra("vllm", "vllm", "align.generation = 'vllm'", "sampling with it")
     if settings.processes > 1:
+        from apportion.rlhf.launch.launcher import check_config
+
         check_config(settings, "align.accelerate")
     # What is finished needs no model any more; of one at the Hub, the network would be asked.
     named = settings.policy != "tiny" and not is_folder_name(settings.policy)

@@ -110,6 +110,7 @@ REPORT = Stage(
     version=4,
     help="Write the report: one self-contained HTML page.",
     settings=lambda config, unit: {"config": shown_config(config)},
+    shows=("embed",),
     spares=("verbalize", "embed", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
     facts=("versions", "quarantine", "warnings", "recordings", "left_out", "unfinished"),
 )

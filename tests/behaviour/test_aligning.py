@@ -99,12 +99,13 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
     histories = [path for path in (folder / "run").rglob("history.parquet") if (path.parent / "policy").is_dir()]
     assert {"reward", "kl", "clip_fraction"} < set(pq.read_table(histories[0])["metric"].to_pylist())
     units = {}
-    for words in (["grpo"], ["sft"], ["ppo"], []):
+    for name in ("grpo", "sft", "ppo", ""):
+        words = ["--algorithm", name] if name else []
         code, out, _ = apportion(
             capsys, "run", "--only", "align", *words, folder / "config.toml", "--dry-run", "--json"
         )
         assert code == 0
-        units[" ".join(words)] = [row for row in json.loads(out)["stages"] if row["stage"] == "align"]
+        units[name] = [row for row in json.loads(out)["stages"] if row["stage"] == "align"]
     # Made already; another algorithm is other work, and the configured one is taken where none is named.
     assert units["grpo"] != units["sft"] == units["ppo"] == units[""]
     calls = [json.loads(line) for line in (folder / "fake" / "calls.jsonl").read_text().splitlines()]
@@ -117,8 +118,8 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
 
 
 def test_an_unknown_algorithm_is_told(folder, capsys):
-    code, _, err = apportion(capsys, "run", "--only", "align", "dpo", folder / "config.toml")
-    assert code == 2 and "'dpo' is none of: ppo, grpo, rloo, sft" in err
+    code, _, err = apportion(capsys, "run", "--only", "align", "--algorithm", "dpo", folder / "config.toml")
+    assert code == 2 and "'dpo' is not one of 'ppo', 'grpo', 'rloo', 'sft'" in err
 
 
 def test_a_configuration_that_does_not_suit_the_algorithm_is_told(folder):

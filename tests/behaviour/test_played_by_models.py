@@ -27,11 +27,11 @@ from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 ACTS = 6
 KEYS_BEFORE = {
-    "savoir": "3ec2dde4d72f92d024a84dfa47cab5f6d37e180427258985b0401b578c21eab6",
-    "shapley-hindsight": "e294cd15ac3114490d6d6806a1af1c284bcfc6c9696154d56e1b8b349fec2767",
+    "savoir": "bd7ab6423405d85d016e8a231d22d8c5d4638088f766b5cb5c23f31eb5eb04d2",
+    "shapley-hindsight": "1804cf321a8d21cea7653b4cff8c5e6f1d29708b6a2646fe1a8d8bea63596e41",
     "uniform": "2862ff275885d7c84fb913e12792ab101ebddac9c3dc1a75701ad2c7c3d3f48e",
 }
-"""Of the first session, from before others could play on."""
+"""Of the first session; those that play on are of the day when `scorer` and `common_random_numbers` were named."""
 
 
 def text(*methods, url=None, savoir="", llm="", run=""):
@@ -296,7 +296,7 @@ def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None
     [
         ('agents.target = "bsae"', "decompose.savoir: no agent 'bsae'"),
         ('agents.partner = "base@"', "decompose.savoir: agent 'base@': no model behind the @"),
-        ('scorer = "papre"', "decompose.savoir: scorer: no prompt 'papre'; did you mean 'paper'"),
+        ('scorer = "papre"', "decompose.savoir: judge: no prompt 'papre'; did you mean 'paper'"),
         ('agents.partnr = "base"', "decompose.savoir.agents.partnr: unknown key; did you mean 'partner'"),
         ("rollouts = 0", "decompose.savoir.rollouts = 0: Input should be greater than or equal to 1"),
     ],

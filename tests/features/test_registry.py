@@ -15,7 +15,7 @@ from apportion.features.verbalization.verbalize import describe_session
 from tests.features.clips import tone, write_wav
 from tests.features.export.sessions import SESSION, table
 
-PAGE = Path(__file__).parents[2] / "docs" / "features.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanations" / "measurement.md"
 
 
 def test_the_emotions_are_affectnets_eight_in_the_order_of_their_columns():

@@ -118,7 +118,7 @@ def test_a_second_export_leaves_equal_files_and_keeps_others(folder, capsys):
         (
             lambda f: (f / "run/rewards.parquet").unlink(),
             (),
-            r"the run has no rewards yet\. Run `apportion run --only decompose",
+            r"the run has no rewards yet\. Run `apportion run CONFIG --only decompose",
         ),
         (lambda f: (f / "run/splits.parquet").unlink(), (), "the run has no splits yet"),
         (lambda f: (f / "run/rewards.parquet").write_text("no"), (), "rewards.parquet: not a readable table"),
