@@ -5,6 +5,7 @@ Lines are those of Python files after the formatter, words those of Markdown fil
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,7 +66,7 @@ def keys() -> int:
     from apportion.pipeline.template import template_for
 
     text, _ = template_for(ROOT / "demo" / "corpus", None)
-    return sum("=" in line and not line.startswith(("# ", "#  ")) for line in text.splitlines())
+    return sum(re.match(r"(# )?[a-z_]+ =( |$)", line) is not None for line in text.splitlines())
 
 
 def _lines(path: Path) -> int:
