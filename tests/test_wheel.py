@@ -75,7 +75,7 @@ def test_it_holds_every_file_of_the_packages_and_nothing_that_made_the_demo(whee
     }
     # How the demo was made, and recorded episodes and games, which no command of ours looks for, stay in the checkout.
     recorded = ("social", "negotiation", "reactions_en", "deduction", "stackelberg")
-    left = tuple(f"apportion/demo/{name}/" for name in ("making", *recorded))
+    left = tuple(f"apportion/demo/{name}/" for name in ("builders", *recorded))
     assert held == {name for name in files if not name.startswith(left)}
 
 
@@ -113,7 +113,7 @@ def test_a_project_with_packages_of_the_same_names_is_not_in_the_way(installed: 
         (empty / name / "__init__.py").write_text("raise SystemExit('the other project was imported')\n")
     code = "from apportion import decompose_dialogue as f, RewardModel; import apportion.pipeline.config; print('ours')"
     assert _run(str(installed / "bin" / "python"), "-c", code, cwd=empty) == "ours\n"
-    assert "plan" in _run(str(installed / "bin" / "apportion"), "demo", "--dry-run", cwd=empty)
+    assert "nothing was done (--dry-run)" in _run(str(installed / "bin" / "apportion"), "demo", "--dry-run", cwd=empty)
 
 
 def test_the_demo_runs_in_an_empty_folder_and_writes_nothing_elsewhere(installed: Path, empty: Path) -> None:
