@@ -37,16 +37,16 @@ KILLED = """
 import os, signal, sys
 import torch
 from apportion.cli import main
-from apportion.reward_model.score_journal import ScoreJournal
+from apportion.reward_model.score_journal import Journal
 
-keep, kept = ScoreJournal.add, []
+keep, kept = Journal.add, []
 
-def killed(self, scores):
+def killed(self, key, value):
     if len(kept) == 5:
         os.kill(os.getpid(), signal.SIGKILL)
-    kept.append(keep(self, scores))
+    kept.append(keep(self, key, value))
 
-ScoreJournal.add = killed
+Journal.add = killed
 torch.set_num_threads(1)
 main(sys.argv[1:])
 """
