@@ -221,7 +221,8 @@ def replace_name(point, name):
 
 def test_what_is_no_simulator_is_told(folder, installed):
     installed[SIMULATORS.group]["haggling"] = EntryPoint("haggling", "math:pi", SIMULATORS.group)
-    with pytest.raises(InputError, match=r"is 3\.14\d*; it must be an apportion\.environments\.\w+\.Simulator"):
+    wanted = r"it must be an apportion\.environments\.episode_restorer\.Simulator"
+    with pytest.raises(InputError, match=rf"is 3\.14\d*; {wanted}"):
         maker_of(Corpus.open(folder / "corpus").session("s0"), folder)
     installed[SIMULATORS.group]["haggling"] = EntryPoint("haggling", "nowhere:x", SIMULATORS.group)
     with pytest.raises(InputError, match=r"cannot be loaded: ModuleNotFoundError"):
