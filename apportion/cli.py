@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import click
 
-from apportion.commands import compare, corpus, export, generate, machine, models, probe, runs, train_agent, train_model
-from apportion.commands.benchmark import benchmark_command
-from apportion.commands.init import init_command
-from apportion.commands.reactions.reactions import learn_command
-from apportion.commands.refine.instances import instances_command
-from apportion.commands.refine.persuasion import persuasion_command
-from apportion.commands.refine.train import refiner_command
-from apportion.commands.score import score_command
 from apportion.commands.shared.in_order import CommandsInOrder
-from apportion.commands.study.group import study_group
-from apportion.commands.view import labels
-from apportion.commands.view.view import view_command
-from apportion.commands.world import deduction
-from apportion.commands.world.annotate import expert_command
-from apportion.commands.world.judge import evaluate_command
-from apportion.commands.world.label_exact import shapley_command
-from apportion.commands.world.leagues import league_command
-from apportion.commands.world.negotiate import play_negotiation_command
-from apportion.commands.world.play import play_group
-from apportion.commands.world.simulate import simulate_group
-from apportion.commands.world.stackelberg_tables import tables_stackelberg_command
-from apportion.commands.world.tables import tables_group
-from apportion.commands.world.task_sets.tasks import tasks_group
-from apportion.commands.world.tournament import tournament_group
-from apportion.commands.world.trained_tables import tables_people_command, tables_savoir_command
 from apportion.foundation.errors import ApportionError, InputError
+from apportion.foundation.lazy import LazyMapping, named
 from apportion.hints import hint_for
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
@@ -55,75 +32,29 @@ def cli() -> None:
     """
 
 
-def _group(name: str, text: str, commands: Iterable[click.Command]) -> CommandsInOrder:
-    group = CommandsInOrder(name, help=text)
-    group.add_section("Commands", tuple(commands))
-    return group
-
-
-play_group.add_command(play_negotiation_command)
-for kind, title in deduction.DEDUCTION.items():
-    simulate_group.add_command(deduction.simulate_command(kind, title))
-    play_group.add_command(deduction.play_command(kind, title))
-    tournament_group.add_command(league_command(kind, title))
-for _command in (tables_savoir_command, tables_people_command, tables_stackelberg_command):
-    tables_group.add_command(_command)
-cli.add_section(
-    "Commands",
-    (
-        machine.doctor_command,
-        runs.demo_command,
-        corpus.import_command,
-        corpus.inspect_command,
-        init_command,
-        runs.run_command,
-        view_command,
-        export.export_command,
-        _group(
-            "policy",
-            "Sample responses of policies, compare them, or merge adapters into a whole model.",
-            (generate.generate_command, compare.compare_command, export.merge_command),
-        ),
-        _group(
-            "world",
-            "Simulate dialogues, take part in them, score them, and make tables of them.",
-            (simulate_group, play_group, tournament_group, tasks_group, evaluate_command, tables_group),
-        ),
-        study_group,
-        _group(
-            "label",
-            "Labels of turns: by people, by an expert whom a training asks, or computed.",
-            (
-                labels.merge_command,
-                labels.export_command,
-                labels.import_command,
-                expert_command,
-                shapley_command,
-            ),
-        ),
-    ),
-)
-cli.add_section(
-    "Further commands",
-    (
-        probe.probe_command,
-        benchmark_command,
-        score_command,
-        _group(
-            "train",
-            "Train what a configuration or a world can use: negotiators, Refiners, models of reactions, voices, texts.",
-            (
-                train_agent.train_negotiation_command,
-                refiner_command,
-                instances_command,
-                persuasion_command,
-                learn_command,
-                *train_model.TRAIN_COMMANDS,
-            ),
-        ),
-        models.models_group,
-    ),
-)
+COMMANDS = {
+    "doctor": "machine:doctor_command",
+    "demo": "runs:demo_command",
+    "import": "corpus:import_command",
+    "inspect": "corpus:inspect_command",
+    "init": "init:init_command",
+    "run": "runs:run_command",
+    "view": "view.view:view_command",
+    "export": "export:export_command",
+    "policy": "groups:policy_group",
+    "world": "groups:world_group",
+    "study": "study.group:study_group",
+    "label": "groups:label_group",
+    "probe": "probe:probe_command",
+    "benchmark": "benchmark:benchmark_command",
+    "score": "score:score_command",
+    "train": "groups:train_group",
+    "models": "models:models_group",
+}
+"""Where each command is, below `apportion.commands`: it is imported when it is asked for, or when all are listed."""
+FURTHER = ("probe", "benchmark", "score", "train", "models")
+cli.commands = LazyMapping(COMMANDS, lambda name: named(f"apportion.commands.{COMMANDS[name]}"))  # type: ignore[assignment]
+cli.sections = {"Commands": [name for name in COMMANDS if name not in FURTHER], "Further commands": [*FURTHER]}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

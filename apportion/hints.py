@@ -4,37 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from apportion.foundation.errors import ApportionError
-from apportion.llm_client.errors import ConsentError, DamagedCacheError, InBatchError, LostBatchError, RouteError
-
-HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
-    ConsentError: {
+HINTS: Mapping[str, Mapping[str, str]] = {
+    "ConsentError": {
         "--preview": "--preview 3 shows what would be sent",
         "--allow-host": "--allow-host HOST agrees to it",
     },
-    RouteError: {"--proxy": "--proxy PROXY takes that proxy, --proxy direct goes straight"},
-    InBatchError: {
+    "RouteError": {"--proxy": "--proxy PROXY takes that proxy, --proxy direct goes straight"},
+    "InBatchError": {
         "--batch": "the same command with --batch collects the batch",
         "--forget-batch": "--forget-batch ID gives it up",
     },
-    LostBatchError: {"--forget-batch": "--forget-batch ID gives it up"},
+    "LostBatchError": {"--forget-batch": "--forget-batch ID gives it up"},
 }
-"""By error, what each option would do about it."""
-
-
-COMMANDS: Mapping[type[ApportionError], str] = {
-    DamagedCacheError: "apportion models cache check FILE says what is left, "
+"""By error of `apportion.llm_client.errors`, what each option would do about it. By name: most commands need no
+language model."""
+COMMANDS: Mapping[str, str] = {
+    "DamagedCacheError": "apportion models cache check FILE says what is left, "
     "apportion models cache repair FILE saves it",
 }
 """By error, the other command that helps, whichever is running."""
 
 
-def hint_for(error: ApportionError, options: Collection[str]) -> str:
+def hint_for(error: Exception, options: Collection[str]) -> str:
     """A line, with its break before it, on what helps: those of the running command's ``options``, or another command.
 
     Nothing where nothing does.
     """
-    helping = next((texts for kind, texts in HINTS.items() if isinstance(error, kind)), {})
-    texts = [text for option, text in helping.items() if option in options]
-    texts += [text for kind, text in COMMANDS.items() if isinstance(error, kind)]
+    kind = type(error).__name__
+    texts = [text for option, text in HINTS.get(kind, {}).items() if option in options]
+    texts += [COMMANDS[kind]] if kind in COMMANDS else []
     return f"\nhint: {'; '.join(texts)}." if texts else ""

@@ -25,7 +25,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import conture, uss
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from apportion.corpus.session import Episode, Session
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.stacked import pretrained_component, sources_of
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.active_selection import choose_sessions

@@ -175,7 +175,8 @@ def _mean_ratings(rows: list[tuple[Any, ...]]) -> tuple[Rating, ...]:
     ratings = []
     for (rater, target, name), group in groupby(rows, key=lambda row: row[:3]):
         annotators = list(group)
-        score = mean([_number(row[4]) for row in annotators])
+        scores = [_number(row[4]) for row in annotators]
+        score = mean(scores) if len(scores) > 1 else scores[0]
         low, high, higher_is_better = annotators[0][5:]
         ratings.append(Rating(rater, target, name, score, _number(low), _number(high), higher_is_better))
     return tuple(ratings)

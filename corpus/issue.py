@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,8 +33,3 @@ class ValidationIssue:
         if self.session_id is not None:
             place.append(f"session {self.session_id}")
         return f"{', '.join(place)}: {self.value}; allowed: {self.allowed}. {self.hint}"
-
-
-def broken_sessions(problems: Iterable[ValidationIssue]) -> frozenset[str]:
-    """The sessions that a fault keeps out of a run."""
-    return frozenset(p.session_id for p in problems if p.severity == "error" and p.session_id is not None)

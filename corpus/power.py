@@ -1,24 +1,20 @@
-"""Whether a corpus can tell methods apart: variance of its scores and the number of test sessions that would do."""
+"""Whether a corpus can tell methods apart: the number of test sessions that would do."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from statistics import NormalDist
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.splits.settings import SplitSettings
 from apportion.corpus.splits.splits import counts_if_enough
+from apportion.corpus.validate import broken_sessions
 
 SMALLEST_GAIN = 0.10
 """The difference that a comparison should be able to show: an MSE 10 % lower than that of the Mean."""
-
-
-def score_variance_warning(scores: Sequence[float]) -> str | None:
-    """A sentence where all of the given session scores (S,) are the same, else None."""
-    if not scores or min(scores) != max(scores):
-        return None
-    many = "the only score is" if len(scores) == 1 else f"all {len(scores)} scores are"
-    return f"{many} {scores[0]:g}: without variance there is nothing to decompose or to learn"
 
 
 def sessions_needed(gain: float = SMALLEST_GAIN, power: float = 0.8, alpha: float = 0.05) -> int:
@@ -68,3 +64,22 @@ def too_few_sessions_warning(sessions: int, settings: SplitSettings) -> str | No
 def _z(power: float, alpha: float) -> float:
     normal = NormalDist()
     return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+
+
+def weak_ratings(corpus: Corpus, problems: Sequence[ValidationIssue]) -> list[str]:
+    """One warning for all ratings with the same number of sessions, at the default shares.
+
+    Only sessions count that a run would use: those with a fault among ``problems`` are no part of any split.
+    """
+    broken = broken_sessions(problems)
+    names, ids = (corpus.ratings.column(name).to_pylist() for name in ("name", "session_id"))
+    sessions_of: dict[str, set[str]] = {name: set() for name in corpus.rating_names()}
+    for name, session_id in zip(names, ids, strict=True):
+        if name is not None and session_id not in broken:
+            sessions_of[name].add(session_id)
+    names_of: dict[str, list[str]] = defaultdict(list)
+    for name, session_ids in sessions_of.items():
+        warning = too_few_sessions_warning(len(session_ids), SplitSettings())
+        if warning:
+            names_of[warning].append(name)
+    return [f"{', '.join(names)}: {warning}" for warning, names in names_of.items()]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
-from apportion.corpus.inspection.inspect import weak_ratings
+from apportion.corpus.power import weak_ratings
 from apportion.corpus.validate import ValidationIssue, validate
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
@@ -56,8 +56,8 @@ class ImportReport:
         counts = ", ".join(f"{many:,} {name.replace('_', ' ')}" for name, many in self.rows.items() if many)
         lines = [f"{self.out}: {counts}", *(f"note: {note}" for note in self.notes)]
         where = f"all are in {self.out / REPORT}"
-        lines += some("left out", [str(item) for item in self.left_out], where=where)
-        lines += some("problem", [str(problem) for problem in self.problems], where=where)
+        for what, found in (("left out", self.left_out), ("problem", self.problems)):
+            lines += some(what, list(map(str, found)), where=where) if found else []
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
 
 

@@ -10,7 +10,7 @@ Airflow parses this file again and again, so that it imports no heavy library; t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -27,7 +27,7 @@ from apportion.pipeline.stages.registry import STAGES
 
 
 def build_dag(
-    stages: Sequence[Stage] = STAGES,
+    stages: Collection[Stage] = tuple(STAGES.values()),
     calls: ShardCalls = pipeline_shards,
     retries: int = 2,
     retry_delay: timedelta = timedelta(seconds=30),

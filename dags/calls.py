@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from apportion.foundation.errors import UnitError
@@ -37,7 +37,7 @@ class ShardCalls(Protocol):
         """Publish the run folder and count what it holds."""
 
 
-def last_stages(stages: Sequence[Stage]) -> list[str]:
+def last_stages(stages: Collection[Stage]) -> list[str]:
     """Names of the stages that no other stage needs: when they have ended, everything has."""
     needed = {need for stage in stages for need in stage.needs}
     return [stage.name for stage in stages if stage.name not in needed]

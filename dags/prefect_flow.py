@@ -11,7 +11,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 # What a run does is nobody else's business unless its owner says so; Prefect reads this when it is imported.
@@ -33,7 +33,7 @@ from apportion.pipeline.stages.registry import STAGES
 
 
 def build_flow(
-    stages: Sequence[Stage] = STAGES,
+    stages: Collection[Stage] = tuple(STAGES.values()),
     calls: ShardCalls = pipeline_shards,
     task_runner: TaskRunner[Any] | None = None,
     retries: int = 2,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from apportion.foundation.arrays import Null
 from apportion.foundation.errors import InputError
-from apportion.foundation.registry import load_named
+from apportion.foundation.lazy import load_named
 from apportion.foundation.settings import Settings
 
 

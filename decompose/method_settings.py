@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -12,7 +11,7 @@ from apportion.decompose.method import SessionMethod
 from apportion.decompose.methods import METHODS
 from apportion.environments.role_assignment import BY_RULES, SELF
 from apportion.foundation.did_you_mean import did_you_mean
-from apportion.foundation.files import model_digest, remembered_digest
+from apportion.foundation.files import found_from, last_name, model_digest, remembered_digest
 from apportion.foundation.settings import Settings
 from apportion.foundation.truncate import listed
 
@@ -209,23 +208,21 @@ class InfluenceSettings(Settings):
     )
     seed: int = Field(default=0, ge=0, description="of what is drawn")
 
-    def found_from(self, base: Path) -> InfluenceSettings:
+    def found_from(self, base: Path) -> Self:
         """A copy whose folders and files are found from ``base``."""
 
         def placed(name: str | None) -> str | None:
-            path = os.path.normpath(base / os.path.expanduser(name)) if name else ""  # noqa: PTH111
-            return path if name and os.path.isdir(path) else name  # noqa: PTH112
+            path = found_from(base, name) if name else None
+            return str(path) if path is not None and path.is_dir() else name
 
-        intents = self.intents and Path(os.path.normpath(base / self.intents.expanduser()))
+        intents = self.intents and found_from(base, self.intents)
         changes = {"model": placed(self.model), "tokenizer": placed(self.tokenizer), "intents": intents}
         return self.model_copy(update=changes)
 
     def shown(self) -> dict[str, Any]:
-        """What of it is a place, by its last name: paths say nothing about results."""
+        """What of it is a place by its last name: paths say nothing about results."""
         given = {"model": self.model, "tokenizer": self.tokenizer, "intents": self.intents}
-        return {
-            name: Path(value).name if Path(value).is_absolute() else value for name, value in given.items() if value
-        }
+        return self.plain() | {name: last_name(value) for name, value in given.items() if value}
 
     def identity(self, *, served: bool) -> dict[str, Any]:
         """What of it decides a value, for an artifact's key: a model and a file count by what they hold."""

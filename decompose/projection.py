@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.method import Attribution, Method, Raw, Scale, ScoreUnits
 from apportion.decompose.prompt_building.reply import LARGEST
 from apportion.foundation.arrays import Floats, filled
@@ -312,7 +312,9 @@ def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) 
     counts = np.array([len(episode.target_turns) for episode in judged], dtype=np.int64)
     index = np.repeat(np.arange(len(judged), dtype=np.int64), counts)
     unjudged = tuple(episode.key for episode in held if episode.key not in valued)
-    return _Table(judged, np.array(rows, dtype=np.int64), index, filled(numbers, index, method.scale.null), unjudged)
+    if np.isnan(numbers).any():
+        numbers = filled(numbers, index, method.scale.null)
+    return _Table(judged, np.array(rows, dtype=np.int64), index, numbers, unjudged)
 
 
 def _check_single(judgements: pa.Table) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -33,8 +33,9 @@ from apportion.decompose.method_settings import (
 )
 from apportion.decompose.methods import METHODS, section_classes, unknown_method
 from apportion.foundation.errors import InputError
-from apportion.foundation.presets import Preset, PresetSettings, PublishedValue
-from apportion.foundation.settings import Settings
+from apportion.foundation.files import found_from
+from apportion.foundation.settings import Preset, PresetSettings, PublishedValue, Settings
+from apportion.llm_client.prompts.prompt_file import is_path
 from apportion.llm_client.settings import LLMSettings
 
 PRESETS: Mapping[str, Preset] = {
@@ -259,6 +260,29 @@ class DecomposeSettings(PresetSettings):
     stacking: MixSettings = MixSettings()
     audit: AuditSettings = AuditSettings()
 
+    def found_from(self, base: Path) -> Self:
+        """A copy whose files and folders are found from ``base``."""
+        voice, learnt, prompt = self.intensity.model, self.reaction.pretrained, self.llm.prompt
+        changes: dict[str, Any] = {}
+        if "influence" in self.model_fields_set:
+            changes["influence"] = self.influence.found_from(base)
+        if voice is not None:
+            changes["intensity"] = self.intensity.model_copy(update={"model": found_from(base, voice)})
+        if learnt is not None:
+            changes["reaction"] = self.reaction.model_copy(update={"pretrained": found_from(base, learnt)})
+        if "llm" in self.model_fields_set and is_path(prompt):
+            changes["llm"] = self.llm.model_copy(update={"prompt": str(found_from(base, prompt))})
+        return self.model_copy(update=changes)
+
+    def shown(self) -> dict[str, Any]:
+        """As plain JSON values, files and folders by their last names."""
+        shown = self.plain() | {"influence": self.influence.shown()}
+        for section, key in (("intensity", "model"), ("reaction", "pretrained"), ("llm", "prompt")):
+            path = shown[section][key]
+            if path is not None and (section != "llm" or is_path(path)):
+                shown[section][key] = Path(path).name
+        return shown
+
     @property
     def judging(self) -> tuple[str, ...]:
         """The methods, and those that they are taught by."""
@@ -296,6 +320,11 @@ class DecomposeSettings(PresetSettings):
         given = getattr(self, name, None)
         section: Any = brought() if given is None and brought is not None else given
         return section.model_copy(update=dict(method.section.fixed)) if method.section.fixed else section
+
+    @classmethod
+    def brought_sections(cls) -> dict[str, type[Settings]]:
+        """The sections of packages' methods, by name."""
+        return section_classes()
 
     @model_validator(mode="wrap")
     @classmethod

@@ -17,6 +17,7 @@ from apportion.cli import cli
 from apportion.corpus.schema import CORPUS_TABLES, RESPONSE_TABLES, RUN_TABLES, TableSchema
 from apportion.pipeline.config import Config
 from apportion.pipeline.presets import table
+from apportion.pipeline.sections import SECTIONS, section_class
 from apportion.pipeline.stages.registry import STAGES
 
 HERE = Path(__file__).parent
@@ -51,7 +52,8 @@ def settings(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[tupl
     for name, field in model.model_fields.items():
         if name in getattr(model, "SET_BY_THE_RUN", ()):
             continue
-        kinds = (field.annotation, *get_args(field.annotation))
+        whole = section_class(name) if model is Config and name in SECTIONS else field.annotation
+        kinds = (whole, *get_args(whole))
         below = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
         if below:
             yield from settings(below[0], f"{prefix}{name}.")
@@ -77,9 +79,9 @@ def settings_page() -> str:
 def stages_page() -> str:
     """Every stage with what it needs, as a picture and as a table."""
     text = "# Stages\n\n`apportion run CONFIG --only STAGE` runs one, and what it needs.\n\n```mermaid\nflowchart LR\n"
-    text += "".join(f"  {need} --> {stage.name}\n" for stage in STAGES for need in stage.needs)
+    text += "".join(f"  {need} --> {stage.name}\n" for stage in STAGES.values() for need in stage.needs)
     text += "```\n\n| stage | needs | what it does |\n|---|---|---|\n"
-    for stage in STAGES:
+    for stage in STAGES.values():
         text += f"| `{stage.name}` | {', '.join(f'`{need}`' for need in stage.needs)} | {_prose(stage.help)} |\n"
     return text
 

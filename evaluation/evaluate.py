@@ -34,7 +34,7 @@ import pyarrow.compute as pc
 
 from apportion.corpus.annotators import peoples_labels
 from apportion.corpus.session import Episode
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Estimate, Missing, paired_difference
 from apportion.evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from apportion.evaluation.figures.consistency import consistency

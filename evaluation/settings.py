@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from apportion.foundation.presets import Preset, PresetSettings, PublishedValue
+from apportion.foundation.settings import Preset, PresetSettings, PublishedValue
 
 PRESETS: Mapping[str, Preset] = {
     "paper": {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from apportion.foundation.presets import Preset, PresetSettings, PublishedValue
-from apportion.foundation.settings import Settings, within
+from apportion.foundation.files import found_from
+from apportion.foundation.settings import Preset, PresetSettings, PublishedValue, Settings, within
 
 PRESETS: Mapping[str, Preset] = {
     "paper": {
@@ -22,6 +22,8 @@ PRESETS: Mapping[str, Preset] = {
 """LLM-GELI. Its code of gaze and nods is not public; its emotions ask for a model of AffectNet's classes."""
 
 
+AUTO: Final = "auto"
+NONE = "none"
 AutoDetector = Literal["haar", "mesh"]
 """What `auto` can be."""
 MESH_SETTINGS = (
@@ -193,6 +195,19 @@ class FeatureSettings(PresetSettings):
                 f"pitch_ceiling_hz = {self.pitch_ceiling_hz:g} must be above pitch_floor_hz = {self.pitch_floor_hz:g}"
             )
         return self
+
+    def found_from(self, base: Path) -> Self:
+        """A copy whose model files are found from ``base``."""
+        paths = {"yunet_model": self.yunet_model, "landmarker_model": self.landmarker_model}
+        changes: dict[str, Any] = {name: found_from(base, path) for name, path in paths.items() if path is not None}
+        if self.emotion_model not in (AUTO, NONE):
+            changes["emotion_model"] = str(found_from(base, self.emotion_model))
+        return self.model_copy(update=changes)
+
+    def shown(self) -> dict[str, Any]:
+        """As plain JSON values, the detector's files by their last names."""
+        paths = {"yunet_model": self.yunet_model, "landmarker_model": self.landmarker_model}
+        return self.plain() | {name: path.name for name, path in paths.items() if path is not None}
 
 
 class DescriptorThresholds(Settings):

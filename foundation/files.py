@@ -65,6 +65,29 @@ def model_digest(name: str) -> str:
     return digest.hexdigest()
 
 
+def found_from(base: Path, path: str | Path) -> Path:
+    """``path`` as it is called from the folder ``base``."""
+    # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
+    return Path(os.path.normpath(base / os.path.expanduser(path)))  # noqa: PTH111
+
+
+def is_folder_name(name: str) -> bool:
+    """Whether ``name`` can be no model's at the Hub: those have one slash at most, and none at an end."""
+    return name.startswith(("/", ".", "~")) or name.count("/") > 1 or name.endswith("/")
+
+
+def model_found_from(base: Path, name: str) -> str:
+    """A model's folder from the folder ``base``; a name at the Hub stays what it is."""
+    path = str(found_from(base, name))
+    # Not Path.is_dir, for which a name that is too long for a file is an error.
+    return path if is_folder_name(name) or os.path.isdir(path) else name  # noqa: PTH112
+
+
+def last_name(place: str | Path) -> str:
+    """The file's or folder's own name where ``place`` is a whole path; what is no path stays what it is."""
+    return Path(place).name if Path(place).is_absolute() else str(place)
+
+
 def check_path(path: Path) -> None:
     """Refuse a path that the system cannot look at, before something else is said of it; one that is missing is fine.
 

@@ -64,19 +64,6 @@ class Registry:
         return load_brought(points_of(self.group)[name], self.fits, self.must_be)
 
 
-def load_named(place: str, called: str, remedy: str) -> Any:
-    """The object that ``place`` names as ``module:attribute``.
-
-    Raises ``InputError``: it cannot be imported; the error begins with what names it, ``called``, and ends with the
-    ``remedy``.
-    """
-    module, _, attribute = place.partition(":")
-    try:
-        return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"{called}: cannot load {place!r} ({error}). {remedy}") from None
-
-
 @cache
 def points_of(group: str) -> Mapping[str, EntryPoint]:
     """The entry points that installed packages name in ``group``, by their name."""

@@ -2,11 +2,11 @@
 
 From the ground up:
 
-- `config`: the configuration, one TOML file; `template`: the commented one that a person starts from; `presets`: what
-  published settings have brought to one.
+- `sections` and `config`: the configuration, one TOML file, read section by section; `template`: the commented one
+  that a person starts from; `presets`: what published settings have brought to one.
 - `report/`: the page that a run ends with.
 - `engine/`: what a stage and a unit of work are, the key that decides whether a unit is done, and the store.
-- `stages/`: the declared stages, a file a group; `stages/declared.py` joins them.
+- `stages/`: the declared stages, a file a group; `stages/registry.py` lists them.
 - `results/`: the run folder, written and read, and files made of it for other programs.
 - `error_slices/`: kinds of turns that cost something, found in a finished run.
 - `assembly`: the engine of one configuration.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from apportion.decompose.language_models import asker_of
+from apportion.corpus.files.tablefile import find_table
+from apportion.corpus.schema import MEDIA
 from apportion.features.emotion_model.choice import missing_emotion
 from apportion.features.face.choice import decided as detector_decided
 from apportion.features.face.choice import missing_mesh
@@ -13,6 +15,7 @@ from apportion.foundation.errors import InputError
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.engine import Engine
 from apportion.pipeline.engine.load_corpus import take_in
+from apportion.pipeline.engine.plan import LeftOut, Plan
 from apportion.pipeline.engine.provenance import (
     has_unmeasured_face,
     has_video,
@@ -21,27 +24,33 @@ from apportion.pipeline.engine.provenance import (
     recording_notes,
     unfinished_curves,
 )
-from apportion.pipeline.engine.stage_selection import left_out
-from apportion.pipeline.engine.units import Plan
 from apportion.pipeline.stages.registry import STAGES
+
+if TYPE_CHECKING:
+    from apportion.llm_client.session import LLMSession
+
+_kept: dict[tuple[str, tuple[tuple[str, int, int], ...]], Engine] = {}
+"""The engine of the last call, by its configuration and the state of its corpus."""
 
 
 def decided(config: Config) -> Config:
     """A copy in which everything is settled that depends on the machine's files, so that all processes of a run agree.
 
-    Whoever hands work on to others hands on this.
+    Whoever hands work on to others hands on this. Where nothing is recorded, nothing is to be settled.
     """
+    if find_table(config.corpus, MEDIA.name) is None:
+        return config
     return config.model_copy(update={"features": detector_decided(config.features)})
 
 
 def open_engine(config: Config) -> Engine:
     """The engine of a configuration, kept for the next call of this process while the corpus stays as it is."""
-    return _engine(decided(config).model_dump_json(), _stamp(config.corpus))
-
-
-@lru_cache(maxsize=1)
-def _engine(config_json: str, _stamp: tuple[tuple[str, int, int], ...]) -> Engine:
-    return assemble(Config.model_validate_json(config_json))
+    config = decided(config)
+    key = (config.fingerprint, _stamp(config.corpus))
+    if key not in _kept:
+        _kept.clear()
+        _kept[key] = assemble(config)
+    return _kept[key]
 
 
 def _stamp(corpus: Path) -> tuple[tuple[str, int, int], ...]:
@@ -63,15 +72,8 @@ def assemble(config: Config) -> Engine:
         config=rated,
         corpus=intake.corpus,
         sessions=intake.sessions,
-        plan=Plan(STAGES, rated, intake.sessions, left_out(STAGES, rated, intake.sessions)),
-        tools=asker_of(
-            rated.decompose,
-            cache=rated.llm_cache,
-            recorded=rated.run.recorded,
-            record=rated.run.record,
-            prices=rated.run.prices,
-            budget_usd=rated.run.budget_usd,
-        ),
+        plan=Plan(STAGES, rated, intake.sessions, LeftOut(STAGES, rated, intake.sessions)),
+        make_tools=partial(_asker, rated),
         facts={
             "versions": lambda engine: package_versions(),
             "quarantine": lambda engine: [*intake_rows, *quarantine_rows(engine)],
@@ -80,6 +82,19 @@ def assemble(config: Config) -> Engine:
             "left_out": lambda engine: dict(engine.plan.left_out),
             "unfinished": unfinished_curves,
         },
+    )
+
+
+def _asker(config: Config) -> LLMSession:
+    from apportion.decompose.language_models import asker_of
+
+    return asker_of(
+        config.decompose,
+        cache=config.llm_cache,
+        recorded=config.run.recorded,
+        record=config.run.record,
+        prices=config.run.prices,
+        budget_usd=config.run.budget_usd,
     )
 
 

@@ -7,28 +7,22 @@ import os
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
-from apportion.corpus.splits.settings import SplitSettings
-from apportion.decompose.methods import section_classes
-from apportion.decompose.settings import DecomposeSettings
-from apportion.evaluation.settings import EvaluationSettings
-from apportion.features.emotion_model.choice import AUTO, NONE, shown_emotion_model
-from apportion.features.face.choice import chosen_detector
-from apportion.features.settings import DescriptorSettings, FeatureSettings
-from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import check_path
-from apportion.foundation.presets import PresetSettings
-from apportion.foundation.settings import Place, Settings, problems
-from apportion.llm_client.prompts.prompt_file import is_path
-from apportion.reward_model.settings import MINILM, RewardModelSettings
-from apportion.rlhf.policy.loading import is_folder_name
-from apportion.rlhf.resolve_paths import consented, found_from
-from apportion.rlhf.resolve_paths import shown as shown_choices
-from apportion.rlhf.settings import AlignSettings
+from apportion.foundation.files import canonical_json, check_path, found_from
+from apportion.foundation.settings import PresetSettings, Settings, problems
+from apportion.pipeline.sections import SECTIONS, Section, cannot_be_used, section_class
+
+if TYPE_CHECKING:
+    from apportion.corpus.splits.settings import SplitSettings
+    from apportion.decompose.settings import DecomposeSettings
+    from apportion.evaluation.settings import EvaluationSettings
+    from apportion.features.settings import DescriptorSettings, FeatureSettings
+    from apportion.reward_model.settings import RewardModelSettings
+    from apportion.rlhf.settings import AlignSettings
 
 PresetName = Literal["paper", "savoir"]
 PRESET_NAMES: tuple[str, ...] = get_args(PresetName)
@@ -85,7 +79,11 @@ class RunSettings(Settings):
 
 
 class Config(Settings):
-    """Everything a run depends on. Relative paths are relative to the configuration file."""
+    """Everything a run depends on. Relative paths are relative to the configuration file.
+
+    A section is read when it is first asked for, so that a run of one stage imports what that stage needs. It is
+    checked as soon as the configuration is made; the context ``{"checked": names}`` checks those sections alone.
+    """
 
     corpus: Path = Field(description="the corpus folder, made by `apportion import`")
     output: Path = Field(Path("runs/default"), description="the run folder; its store/ keeps finished work")
@@ -98,24 +96,37 @@ class Config(Settings):
     seeds: tuple[int, ...] = Field((0,), min_length=1, description="seeds of everything that is trained")
     notes: tuple[str, ...] = Field((), description="sentences that the report shows, e.g. that the data is synthetic")
     run: RunSettings = RunSettings()
-    split: SplitSettings = SplitSettings()
-    features: FeatureSettings = FeatureSettings()
-    verbalize: DescriptorSettings = DescriptorSettings()
-    decompose: DecomposeSettings = DecomposeSettings()
-    train_reward: RewardModelSettings = RewardModelSettings()
-    evaluate: EvaluationSettings = EvaluationSettings()
-    align: AlignSettings = AlignSettings()
+    if TYPE_CHECKING:
+        split: SplitSettings
+        features: FeatureSettings
+        verbalize: DescriptorSettings
+        decompose: DecomposeSettings
+        train_reward: RewardModelSettings
+        evaluate: EvaluationSettings
+        align: AlignSettings
+    else:
+        split: Any = Field({}, validate_default=True)
+        features: Any = Field({}, validate_default=True)
+        verbalize: Any = Field({}, validate_default=True)
+        decompose: Any = Field({}, validate_default=True)
+        train_reward: Any = Field({}, validate_default=True)
+        evaluate: Any = Field({}, validate_default=True)
+        align: Any = Field({}, validate_default=True)
 
-    @model_validator(mode="before")
+        def __getattribute__(self, name: str) -> Any:
+            value = super().__getattribute__(name)
+            return value.settings if isinstance(value, Section) else value
+
+    @field_validator(*SECTIONS, mode="plain")
     @classmethod
-    def _preset_of_sections(cls, values: Any) -> Any:
-        name = values.get("preset") if isinstance(values, Mapping) else None
-        if name not in PRESET_NAMES:
+    def _section(cls, values: Any, info: ValidationInfo) -> Any:
+        if isinstance(values, Settings | Section):
             return values
-        given = {section: values.get(section, {}) for section in sections_with(str(name))}
-        # A section that is no table is a mistake that its field will tell; one made whole has its values.
-        named = {section: {"preset": name, **own} for section, own in given.items() if isinstance(own, Mapping)}
-        return {**values, **named}
+        context, name = info.context or {}, str(info.field_name)
+        section = Section(name, values, info.data.get("preset"), context.get("base"), context.get("source", ""))
+        if name in context.get("checked", SECTIONS):
+            section.check()
+        return section
 
     @field_validator("seeds")
     @classmethod
@@ -138,6 +149,13 @@ class Config(Settings):
     def workers(self) -> int:
         """Worker processes: as configured, or one a core that this process may use."""
         return self.run.workers or len(os.sched_getaffinity(0))
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that is the same for equal configurations; no section is read for it."""
+        held = {name: self.__dict__[name] for name in type(self).model_fields}
+        plain = {name: v.given if isinstance(v, Section) else v for name, v in held.items()}
+        return canonical_json({n: v.plain() if isinstance(v, Settings) else repr(v) for n, v in plain.items()})
 
     def changed(self, section: str, **changes: Any) -> Config:
         """A copy with these values in a section, e.g. ``align`` or ``decompose.llm``; they are not checked again."""
@@ -162,8 +180,10 @@ class Config(Settings):
     def with_llm(self, **changes: Any) -> Config:
         """A copy with other settings of the language model (the command line's --allow-host, --pseudonyms)."""
         given = {name: value for name, value in changes.items() if value is not None}
-        align = consented(self.align, given.get("allow_host"))
-        return self.changed("decompose.llm", **given).model_copy(update={"align": align})
+        if not given:
+            return self
+        config = self.changed("decompose.llm", **given)
+        return config.model_copy(update={"align": self.align.consented(given.get("allow_host"))})
 
     def with_audit(self, sessions: int | None = None) -> Config:
         """A copy that audits: ``sessions`` sessions, or as many as configured, or ``AUDITED_SESSIONS``.
@@ -191,7 +211,7 @@ class Config(Settings):
         """
         values = {**self.align.model_dump(exclude_unset=True), "algorithm": algorithm}
         try:
-            align = AlignSettings.model_validate(values)
+            align = type(self.align).model_validate(values)
         except ValidationError as error:
             raise InputError(f"align {algorithm}: {'; '.join(problems(error))}.") from None
         return self.model_copy(update={"align": align})
@@ -212,68 +232,28 @@ class Config(Settings):
         try:
             # What the preset brought is not the user's: beside other keys it may bring something else.
             own = self.align.model_dump(exclude_unset=True, exclude=set(self.align.brought))
-            align = AlignSettings.model_validate({**own, **given})
+            align = type(self.align).model_validate({**own, **given})
         except ValidationError as error:
             raise InputError(f"align: {'; '.join(problems(error, called))}.") from None
-        changed = self.model_copy(update={"align": align})
-        if "reward_model" in given:
-            changed = changed.with_reward_model(base)
-        return changed.with_policy(base) if "policy" in given else changed
+        found = align.found_from(base)
+        return self.model_copy(update={"align": align.model_copy(update={n: getattr(found, n) for n in given})})
 
     def with_emotion_model(self, setting: str, base: Path) -> Config:
         """A copy with another emotion model: ``auto``, ``none`` or a path relative to ``base``."""
-        if setting not in (AUTO, NONE):
-            # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
-            setting = os.path.normpath(base / os.path.expanduser(setting))  # noqa: PTH111
-        return self.changed("features", emotion_model=setting)
-
-    def with_policy(self, base: Path) -> Config:
-        """A copy whose policy, where it is a folder, is found from ``base``."""
-        path = _model_folder(self.align.policy, base, bundled="tiny")
-        return self if path is None else self.changed("align", policy=path)
-
-    def with_backbone(self, base: Path) -> Config:
-        """A copy whose reward model's backbone, where it is a folder, is found from ``base``."""
-        path = _model_folder(self.train_reward.backbone, base, bundled=MINILM)
-        return self if path is None else self.changed("train_reward", backbone=path)
-
-    def with_reward_model(self, base: Path) -> Config:
-        """A copy whose reward model of another run is found from ``base``."""
-        folder = self.align.reward_model
-        if folder is None:
-            return self
-        path = Path(os.path.normpath(base / os.path.expanduser(folder)))  # noqa: PTH111
-        return self.changed("align", reward_model=path)
-
-    def with_prompt_file(self, base: Path) -> Config:
-        """A copy whose prompt, where it is a file of the user's own, is found from ``base``."""
-        name = self.decompose.llm.prompt
-        if not is_path(name):
-            return self
-        path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        return self.changed("decompose.llm", prompt=path)
-
-
-def _model_folder(name: str, base: Path, bundled: str) -> str | None:
-    """The folder of a model, found from ``base``; None where it is ``bundled``, or a name at the Hub."""
-    path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-    # Not Path.is_dir, for which a name that is too long for a file is an error.
-    folder = name != bundled and (is_folder_name(name) or os.path.isdir(path))  # noqa: PTH112
-    return path if folder else None
+        features = self.features.model_copy(update={"emotion_model": setting}).found_from(base)
+        return self.model_copy(update={"features": features})
 
 
 def sections_with(preset: str) -> dict[str, type[PresetSettings]]:
     """The sections of a configuration that have this preset, in their order."""
-    kinds = {name: field.annotation for name, field in Config.model_fields.items()}
-    return {
-        name: kind
-        for name, kind in kinds.items()
-        if isinstance(kind, type) and issubclass(kind, PresetSettings) and preset in kind.PRESETS
-    }
+    kinds = {name: section_class(name) for name in SECTIONS}
+    return {name: k for name, k in kinds.items() if issubclass(k, PresetSettings) and preset in k.PRESETS}
 
 
-def load_config(path: str | Path, preset: str | None = None) -> Config:
-    """Read and check a TOML configuration; ``preset`` goes before the one that it names.
+def load_config(path: str | Path, preset: str | None = None, checked: Collection[str] = SECTIONS) -> Config:
+    """Read a TOML configuration; ``preset`` goes before the one that it names.
+
+    The sections ``checked`` are checked at once, the others when they are first asked for.
 
     Raises
     ------
@@ -301,7 +281,9 @@ def load_config(path: str | Path, preset: str | None = None) -> Config:
     _check_texts(values, str(path))
     if preset is not None:
         values["preset"] = preset
-    config = _anchored(_checked(values, str(path)), path.resolve().parent)
+    base = path.resolve().parent
+    context = {"source": str(path), "base": base, "checked": checked}
+    config = _anchored(_checked(values, context), base)
     for named in (config.corpus, config.output):
         check_path(named)
     return config
@@ -316,89 +298,36 @@ def _check_texts(value: Any, source: str, place: str = "") -> None:
         _check_texts(item, source, f"{place}.{name}" if place else str(name))
 
 
-def _checked(values: Mapping[str, Any], source: str) -> Config:
+def _checked(values: Mapping[str, Any], context: Mapping[str, Any]) -> Config:
     try:
-        return Config.model_validate(values)
+        return Config.model_validate(values, context=dict(context))
     except ValidationError as error:
-        lines = "\n".join(f"  {problem.rstrip('.')}." for problem in problems(error, unknown=_unknown))
-        raise InputError(f"{source}: the configuration cannot be used.\n{lines}") from None
-
-
-def _unknown(place: Place) -> str:
-    allowed = _keys_at(place[:-1])
-    return f"{did_you_mean(str(place[-1]), allowed, 'remove it.')} Allowed: {', '.join(allowed)}."
-
-
-def _keys_at(loc: tuple[Any, ...]) -> list[str]:
-    model: type[BaseModel] = Config
-    for part in loc:
-        inner = _keys_of(model)[str(part)]
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            return []
-        model = inner
-    return sorted(_keys_of(model))
-
-
-def _keys_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The type of each key; packages' methods have sections among those of ours."""
-    keys = {name: field.annotation for name, field in model.model_fields.items()}
-    return {**keys, **section_classes()} if model is DecomposeSettings else keys
+        raise cannot_be_used(error, context["source"], top=Config) from None
 
 
 def _anchored(config: Config, base: Path) -> Config:
-    def absolute(path: Path | None) -> Path | None:
-        return None if path is None else Path(os.path.normpath(base / path.expanduser()))
-
     paths = ("recorded", "record", "llm_cache", "prices", "tensorboard")
-    config = config.changed("run", **{name: absolute(getattr(config.run, name)) for name in paths})
-    config = config.with_emotion_model(config.features.emotion_model, base)
-    models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}
-    config = config.changed("features", **models)
-    decompose = config.decompose
-    config = config.changed("decompose.intensity", model=absolute(decompose.intensity.model))
-    config = config.changed("decompose.reaction", pretrained=absolute(decompose.reaction.pretrained))
-    config = config.changed("decompose", influence=decompose.influence.found_from(base))
-    config = config.with_prompt_file(base).with_policy(base).with_backbone(base).with_reward_model(base)
-    places = {"corpus": absolute(config.corpus), "output": absolute(config.output)}
-    return config.model_copy(update={"align": found_from(config.align, base), **places})
-
-
-def settings_of(model: BaseModel) -> dict[str, Any]:
-    """A settings model as plain JSON values, for a key or a report."""
-    plain: dict[str, Any] = json.loads(model.model_dump_json())
-    return plain
-
-
-def key_of(settings: Settings) -> dict[str, Any]:
-    """A settings model as plain JSON values for a key, without the fields that its ``NOT_IN_KEY`` names."""
-    return {name: value for name, value in settings_of(settings).items() if name not in settings.NOT_IN_KEY}
+    run = {name: found_from(base, path) for name in paths if (path := getattr(config.run, name)) is not None}
+    places = {"corpus": found_from(base, config.corpus), "output": found_from(base, config.output)}
+    return config.changed("run", **run).model_copy(update=places)
 
 
 def shown_config(config: Config) -> dict[str, Any]:
     """The configuration without paths and worker counts, which say nothing about the results."""
-    shown = settings_of(config)
-    for name in ("corpus", "output"):
-        shown.pop(name)
-    shown["features"]["detector"] = chosen_detector(config.features)
-    shown["features"].pop("auto_detector")
-    shown["features"]["emotion_model"] = shown_emotion_model(config.features.emotion_model)
-    for name in ("yunet_model", "landmarker_model"):
-        shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
-    if config.decompose.intensity.model is not None:
-        shown["decompose"]["intensity"]["model"] = config.decompose.intensity.model.name
-    if config.decompose.reaction.pretrained is not None:
-        shown["decompose"]["reaction"]["pretrained"] = config.decompose.reaction.pretrained.name
-    shown["decompose"]["influence"] |= config.decompose.influence.shown()
-    if is_path(config.decompose.llm.prompt):
-        shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
-    if config.align.reward_model is not None:
-        shown["align"]["reward_model"] = config.align.reward_model.name
-    shown["align"] |= shown_choices(config.align)
-    for section, key in (("align", "policy"), ("train_reward", "backbone")):
-        if Path(name := shown[section][key]).is_absolute():
-            shown[section][key] = Path(name).name
+    shown: dict[str, Any] = json.loads(config.model_dump_json(exclude={"corpus", "output", *SECTIONS}))
+    shown |= {name: getattr(config, name).shown() for name in SECTIONS}
+    shown["features"] = _shown_features(config.features)
     chosen = {"last_stage": config.run.last_stage, "skip_stages": list(config.run.skip_stages)}
     if config.run.sessions is not None:
         chosen["sessions"] = list(config.run.sessions)
     shown["run"] = {"threads": config.run.threads, "limit": config.run.limit, **chosen}
     return shown
+
+
+def _shown_features(settings: FeatureSettings) -> dict[str, Any]:
+    from apportion.features.emotion_model.choice import shown_emotion_model
+    from apportion.features.face.choice import chosen_detector
+
+    shown = {name: value for name, value in settings.shown().items() if name not in settings.SET_BY_THE_RUN}
+    model = shown_emotion_model(settings.emotion_model)
+    return {**shown, "detector": chosen_detector(settings), "emotion_model": model}

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Literal
 
 import apportion
-from apportion.features.emotion_model.choice import AUTO, resolve_emotion_model
+from apportion.features.emotion_model.choice import resolve_emotion_model
 from apportion.features.model_hub.mesh import find_mesh, mesh_state
+from apportion.features.settings import AUTO
 from apportion.llm_client.transport.proxy import environment_proxies
 
 State = Literal["ok", "missing", "warning"]

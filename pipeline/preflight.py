@@ -10,8 +10,8 @@ from apportion.features.emotion_model.choice import resolve_emotion_model
 from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config
+from apportion.pipeline.engine.plan import check_choice
 from apportion.pipeline.engine.stage import BeforeRun
-from apportion.pipeline.engine.stage_selection import check_choice
 
 if TYPE_CHECKING:
     from apportion.pipeline.engine.engine import Engine
@@ -46,14 +46,14 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     names = plan.leading_to(wanted)
     check_choice(plan, names)
     warnings: list[str] = [*engine.facts["warnings"](engine)]
-    for name, stage in plan.stages.items():
-        if name in names:
-            # As it was given, not the engine's copy: of that, every setting counts as set.
-            before = BeforeRun(
-                config, engine.corpus.root, engine.sessions, plan.units[name], engine.tools, sends,
-                rating=engine.config.rating, finished=partial(_is_finished, engine, name),
-            )  # fmt: skip
-            warnings += stage.check(before)
+    for name in names:
+        stage = plan.stages[name]
+        tools = engine.tools if stage.asks else None
+        before = BeforeRun(
+            config, engine.corpus.root, engine.sessions, plan.units[name], tools, sends,
+            rating=engine.config.rating, finished=partial(_is_finished, engine, name),
+        )  # fmt: skip
+        warnings += stage.check(before)
     # Two stages can say the same: both ask the model.
     return tuple(dict.fromkeys(warnings))
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from apportion.foundation.presets import PresetSettings, items
+from apportion.foundation.settings import PresetSettings, items
 from apportion.foundation.truncate import listed
 from apportion.pipeline.config import Config, sections_with
 from apportion.reward_model.settings import MINILM

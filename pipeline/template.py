@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from apportion.corpus.corpus import Corpus
-from apportion.decompose.methods import section_classes
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import Settings
 from apportion.foundation.toml_text import toml_text
 from apportion.pipeline.config import Config
+from apportion.pipeline.sections import SECTIONS
 
 NEWCOMER: Mapping[str, tuple[str, ...]] = {
     "": ("corpus", "output", "rating", "preset", "seeds"),
@@ -106,9 +106,8 @@ def render_template(values: Mapping[str, Any]) -> str:
     """
     lines, shown = _begun(values, "remove the # to change it.")
     lines += _fields(Config, values)
-    for name, field in Config.model_fields.items():
-        if isinstance(field.default, BaseModel):
-            lines += ["", f"[{name}]", *_nested(name, getattr(shown, name), values.get(name, {}))]
+    for name in ("run", *SECTIONS):
+        lines += ["", f"[{name}]", *_nested(name, getattr(shown, name), values.get(name, {}))]
     return "\n".join(lines) + "\n"
 
 
@@ -146,7 +145,7 @@ def _nested(prefix: str, model: BaseModel, values: Mapping[str, Any]) -> list[st
         if isinstance(value, BaseModel):
             lines += ["", f"[{prefix}.{name}]", *_nested(f"{prefix}.{name}", value, {})]
     if isinstance(model, DecomposeSettings):
-        for name, brought in section_classes().items():
+        for name, brought in model.brought_sections().items():
             lines += ["", f"[{prefix}.{name}]", *_nested(f"{prefix}.{name}", brought(), {})]
     return lines
 
@@ -161,7 +160,11 @@ def _fields(
     for name in model.model_fields if only is None else only:
         field = model.model_fields[name]
         default = field.default if instance is None else getattr(instance, name)
-        if isinstance(default, BaseModel) or (issubclass(model, Settings) and name in model.SET_BY_THE_RUN):
+        if (
+            (model is Config and name in SECTIONS)
+            or isinstance(default, BaseModel)
+            or (issubclass(model, Settings) and name in model.SET_BY_THE_RUN)
+        ):
             continue
         text = field.description or name
         if only is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from apportion.foundation.presets import Preset, PresetSettings, PublishedValue
+from apportion.foundation.files import last_name, model_found_from
+from apportion.foundation.settings import Preset, PresetSettings, PublishedValue
 
 _E = "appendix E, reward function training"
 _D = "appendix D, reward model training"
@@ -186,3 +188,13 @@ class RewardModelSettings(PresetSettings):
         if values.get("backbone") != MINILM:
             return preset
         return {name: given for name, given in preset.items() if name in BESIDE_MINILM[str(values["preset"])]}
+
+    def found_from(self, base: Path) -> Self:
+        """A copy whose backbone, where it is a folder, is found from ``base``."""
+        if self.backbone == MINILM:
+            return self
+        return self.model_copy(update={"backbone": model_found_from(base, self.backbone)})
+
+    def shown(self) -> dict[str, Any]:
+        """As plain JSON values, a folder by its last name."""
+        return self.plain() | {"backbone": last_name(self.backbone)}

@@ -14,8 +14,8 @@ from apportion.corpus.session import Episode
 from apportion.corpus.splits.settings import SPLITS
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
+from apportion.foundation.lazy import load_named
 from apportion.foundation.progress import Progress, silent
-from apportion.foundation.registry import load_named
 from apportion.rlhf.policy.card import PolicyFacts, policy_card
 from apportion.rlhf.policy.contexts import (
     ContextSet,

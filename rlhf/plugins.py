@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.registry import Registry, load_named
+from apportion.foundation.lazy import load_named
+from apportion.foundation.registry import Registry
 from apportion.foundation.settings import Settings, problems
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from apportion.foundation.presets import Preset, PublishedValue
+from apportion.foundation.settings import Preset, PublishedValue
 
 PAPER_LR = 1.4e-5
 PAPER_KL = 0.05

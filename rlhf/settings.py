@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.presets import Preset, PresetSettings
+from apportion.foundation.files import found_from, last_name, model_found_from
+from apportion.foundation.settings import Preset, PresetSettings
 from apportion.rlhf.algorithms import ALGORITHMS, Algorithm, AlgorithmName, listed, readers, unrewarded
 from apportion.rlhf.plugins import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin
 from apportion.rlhf.policy_settings import (
@@ -27,6 +28,7 @@ from apportion.rlhf.policy_settings import (
     Window,
 )
 from apportion.rlhf.presets import PAPER_KL, PAPER_LR, PRESETS
+from apportion.rlhf.resolve_paths import tables_placed
 
 TINY_LR = 3e-3
 TINY_KL = 0.3
@@ -314,6 +316,36 @@ class AlignSettings(PresetSettings):
             raise ValueError("generation = 'vllm' needs device = 'cuda' and a named policy, not tiny")
         if self.max_turns > 1:
             raise ValueError(f"generation = 'vllm' samples single turns; max_turns is {self.max_turns}")
+
+    def found_from(self, base: Path) -> Self:
+        """A copy whose policy, reward model, prompts and tables of settings are found from ``base``."""
+        paths = {"prompts": self.prompts, "reward_model": self.reward_model}
+        changes: dict[str, Any] = {name: found_from(base, path) for name, path in paths.items() if path is not None}
+        if self.policy != "tiny":
+            changes["policy"] = model_found_from(base, self.policy)
+        return self.model_copy(update=changes | self._tables(lambda path: str(found_from(base, path))))
+
+    def shown(self) -> dict[str, Any]:
+        """As plain JSON values, files and folders by their last names."""
+        paths = {"prompts": self.prompts, "reward_model": self.reward_model}
+        names = {name: path.name for name, path in paths.items() if path is not None}
+        return self.plain() | names | {"policy": last_name(self.policy)} | self._tables(last_name)
+
+    def _tables(self, place: Callable[[str], str]) -> dict[str, Any]:
+        tables = {"partner_settings": self.partner_settings, "environment_settings": self.environment_settings}
+        return dict(tables_placed(tables, place))
+
+    def consented(self, host: str | None) -> Self:
+        """A copy whose partner may send text to ``host``, where it asks a language model and nothing else is said."""
+        if host is None:
+            return self
+        changes: dict[str, Any] = {}
+        if self.partner_by.asks and self.partner_settings.get("allow_host") is None:
+            changes["partner_settings"] = {**self.partner_settings, "allow_host": host}
+        asked = self.environment_settings.get("llm")
+        if isinstance(asked, dict) and asked.get("allow_host") is None:
+            changes["environment_settings"] = {**self.environment_settings, "llm": {**asked, "allow_host": host}}
+        return self.model_copy(update=changes)
 
     @property
     def trainer(self) -> Algorithm:

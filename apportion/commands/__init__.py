@@ -9,5 +9,6 @@ From the ground up:
 - `probe`: one recording; `benchmark`: all methods on one corpus; `export`: a run's tables and policy
   for other programs; `view`: a run in the browser; `reactions`: what some corpora teach others
 - `train_agent`: agents of simulated environments; `refine`: a Refiner of their speeches
+- `groups`: the commands that are groups of these
 - `score`: a reward model on a corpus; `generate` and `compare`: policies side by side; `study`: studies with people
 """

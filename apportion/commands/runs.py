@@ -18,19 +18,19 @@ from apportion.commands.shared.running import run, with_llm_options, with_run_op
 from apportion.commands.shared.session_choice import SessionChoice
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import Config, load_config
-from apportion.pipeline.engine.stage_selection import last_stages, stages_called
+from apportion.pipeline.engine.plan import last_stages
 from apportion.pipeline.stages.registry import STAGES
 
 DEMO_CONFIG = Path(__file__).parents[1] / "demo" / "demo.toml"
 AUDIT = "audit"
-CALLED = tuple(dict.fromkeys(stage.cli for stage in STAGES))
+CALLED = tuple(dict.fromkeys(map(STAGES.group, STAGES)))
 
 
 def _stage(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
     """Find out whether each name is a stage's before the corpus is read."""
     for name in (given,) if isinstance(given, str) else given or ():
         try:
-            stages_called(name, STAGES)
+            STAGES.called(name)
         except InputError as error:
             raise InputError(f"{parameter.opts[0]} {error}") from None
     return given
@@ -63,7 +63,8 @@ def run_command(
     Options go before the configuration's keys. `--only` takes split, features, verbalize, embed, select-sessions,
     decompose, audit, train-reward, evaluate, align or report.
     """
-    loaded = load_config(config, preset)
+    # What a single stage does not read is not checked: a film is measured whatever [align] says.
+    loaded = load_config(config, preset) if only is None else load_config(config, preset, checked=())
     source = f"{config}{preset_given(preset)}"
     if only is None:
         loaded, options["given"] = aligned_as_asked(loaded, options)
@@ -98,7 +99,7 @@ def _run_all(config: Config, source: str, until: str | None, skip: Sequence[str]
 
 def _run_one(config: Config, source: str, only: str, sessions: SessionChoice | None, **options: Any) -> None:
     # Whoever asks for a stage wants it, whatever a whole run leaves out.
-    stages = [stage.name for stage in STAGES if stage.cli == only] or list(stages_called(only, STAGES))
+    stages = [name for name in STAGES if STAGES.group(name) == only] or list(STAGES.called(only))
     config = config.with_stages([*stages, only])
     if AUDIT in stages:
         sessions = sessions and sessions.of_audit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,6 @@ from apportion.corpus.annotators import COMPUTED, is_badly_computed
 from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
-from apportion.corpus.power import score_variance_warning
 from apportion.corpus.schema import EPISODE_KEY, RATINGS, TURN_LABELS
 from apportion.corpus.session import ENVIRONMENT
 
@@ -200,3 +199,11 @@ _NO_VARIANCE_HINT = "Add sessions with other scores, or choose another rating."
 
 def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(table.column(name).to_pylist() for name in columns), strict=True)
+
+
+def score_variance_warning(scores: Sequence[float]) -> str | None:
+    """A sentence where all of the given session scores (S,) are the same, else None."""
+    if not scores or min(scores) != max(scores):
+        return None
+    many = "the only score is" if len(scores) == 1 else f"all {len(scores)} scores are"
+    return f"{many} {scores[0]:g}: without variance there is nothing to decompose or to learn"

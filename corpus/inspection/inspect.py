@@ -15,11 +15,9 @@ import pyarrow.compute as pc
 from apportion.corpus.annotators import is_computed
 from apportion.corpus.checks.scores import outside_scale
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.issue import ValidationIssue, broken_sessions
 from apportion.corpus.mean_std import mean, spread, total
-from apportion.corpus.power import too_few_sessions_warning
+from apportion.corpus.power import weak_ratings
 from apportion.corpus.session import Rating, Session
-from apportion.corpus.splits.settings import SplitSettings
 from apportion.corpus.validate import validate
 from apportion.foundation.truncate import listed, some
 
@@ -68,25 +66,6 @@ def draw(bins: Sequence[Bin]) -> list[str]:
 def _bar(share: float) -> str:
     eighths = math.ceil(share * BAR * 8)
     return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).strip().ljust(BAR)
-
-
-def weak_ratings(corpus: Corpus, problems: Sequence[ValidationIssue]) -> list[str]:
-    """One warning for all ratings with the same number of sessions, at the default shares.
-
-    Only sessions count that a run would use: those with a fault among ``problems`` are no part of any split.
-    """
-    broken = broken_sessions(problems)
-    names, ids = (corpus.ratings.column(name).to_pylist() for name in ("name", "session_id"))
-    sessions_of: dict[str, set[str]] = {name: set() for name in corpus.rating_names()}
-    for name, session_id in zip(names, ids, strict=True):
-        if name is not None and session_id not in broken:
-            sessions_of[name].add(session_id)
-    names_of: dict[str, list[str]] = defaultdict(list)
-    for name, session_ids in sessions_of.items():
-        warning = too_few_sessions_warning(len(session_ids), SplitSettings())
-        if warning:
-            names_of[warning].append(name)
-    return [f"{', '.join(names)}: {warning}" for warning, names in names_of.items()]
 
 
 EXAMPLES = 3

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from apportion.foundation.presets import Preset, PresetSettings, PublishedValue
+from apportion.foundation.settings import Preset, PresetSettings, PublishedValue
 
 _E = "appendix E"
 

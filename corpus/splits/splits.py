@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import SPLITS as SPLITS_TABLE
-from apportion.corpus.session import Session
+from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.personsplit import assign_by_person, check_persons, join_by_person, persons
 from apportion.corpus.splits.settings import SplitSettings
 from apportion.foundation.errors import InputError
@@ -173,3 +173,29 @@ def _dropped_note(sessions: Sequence[str], kept: Mapping[str, str], kind: str) -
         f"split by person: {len(sessions) - len(kept)} of {len(sessions)} {kind} sessions join persons of two splits "
         f"and are left out ({len(kept) / len(sessions):.0%} are kept)",
     )
+
+
+@dataclass(frozen=True, eq=False)
+class SplitEpisodes:
+    """All episodes of one rating in the order of their sessions, and the table of the splits (schema SPLITS).
+
+    >>> from apportion.corpus.schema import SPLITS
+    >>> from apportion.corpus.session import Rating, Turn
+    >>> liking = Rating("ann", "bob", "liking", 3.0, 1.0, 5.0)
+    >>> both = [Episode(name, (Turn(0, "bob", "Hello."),), liking) for name in ("s1", "s2")]
+    >>> episodes = SplitEpisodes(both, pa.table([["s1", "s2"], ["train", "test"]], schema=SPLITS.arrow))
+    >>> [episode.session_id for episode in episodes.of("train")]
+    ['s1']
+    """
+
+    all: Sequence[Episode]
+    splits: pa.Table
+
+    def sessions(self, split: str) -> frozenset[str]:
+        """The ids of the sessions in ``split``, rated or not."""
+        return sessions_in(self.splits, split)
+
+    def of(self, split: str) -> list[Episode]:
+        """The episodes of the sessions in ``split``; none where there is no such split."""
+        sessions = self.sessions(split)
+        return [episode for episode in self.all if episode.session_id in sessions]

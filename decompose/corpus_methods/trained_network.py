@@ -12,7 +12,7 @@ import pyarrow as pa
 import torch
 
 from apportion.corpus.session import Episode
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.local_values import local_values
 from apportion.decompose.corpus_methods.objectives import Task, network_of, rewards_of
 from apportion.decompose.method import CorpusMethod, Method, MixedObjective

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from apportion.corpus.schema import HISTORY, SOURCES
 from apportion.corpus.session import Episode
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.ensembling.component import Component, agreement, standardised
 from apportion.decompose.ensembling.predictiveness import FEWEST, SAMPLING, CrossValidatedR2, cross_validate
 from apportion.decompose.reactions.model import FittedReactionModel, judged_turns

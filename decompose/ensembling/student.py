@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from apportion.corpus.schema import HISTORY
 from apportion.corpus.session import EpisodeKey
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.ensembling.component import Component, turn_opinions
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import FittedReactionModel, judged_turns, standardised_features, standardising

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from apportion.corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import Floats

@@ -12,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.issue import broken_sessions
 from apportion.corpus.schema import HISTORY
 from apportion.corpus.session import Episode, Session
-from apportion.corpus.splits.episodes import SplitEpisodes
-from apportion.corpus.validate import validate
+from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.corpus.validate import broken_sessions, validate
 from apportion.decompose.reactions.cues import CUES
 from apportion.decompose.reactions.extract import Reactions, arrange, read_session
 from apportion.decompose.reactions.model import FittedReactionModel, judged_turns, learn

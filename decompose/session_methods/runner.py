@@ -101,7 +101,8 @@ def judge_session(
     # Where plays wait for a server, all speakers are credited at once.
     at_once = len(episodes) if getattr(played, "waits", False) else 1
     judge = partial(judge_episode, declared, behaviour=behaviour, settings=settings, asker=asker, played=played)
-    for episode, judged in zip(episodes, mapped(judge, episodes, at_once), strict=True):
+    found = mapped(judge, episodes, at_once) if at_once > 1 else map(judge, episodes)
+    for episode, judged in zip(episodes, found, strict=True):
         for judgement in judged:
             key = {**dict(zip(EPISODE_KEY, episode.key, strict=True)), "turn": judgement.turn, "method": method}
             sampled += [{**key, "sample": i, "value": value} for i, value in enumerate(judgement.samples)]

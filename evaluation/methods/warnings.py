@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from apportion.corpus.power import score_variance_warning
+from apportion.corpus.checks.scores import score_variance_warning
 from apportion.evaluation.confidence_intervals.bootstrap import (
     BootstrapResult,
     estimate,

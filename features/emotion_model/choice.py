@@ -7,10 +7,9 @@ from pathlib import Path
 
 from apportion.features.emotion_model.published import MODELS, PinnedModel, find, place
 from apportion.features.emotion_model.sidecar import sidecar_path
+from apportion.features.settings import AUTO, NONE
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_file, remembered_digest
-
-AUTO, NONE = "auto", "none"
 
 
 def resolve_emotion_model(setting: str) -> Path | None:

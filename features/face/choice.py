@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 from apportion.features.model_hub.mesh import MESH, find_mesh
-from apportion.features.settings import FeatureSettings
+from apportion.features.settings import AUTO, FeatureSettings
 
-AUTO: Final = "auto"
 Backend = Literal["haar", "yunet", "mesh", "mediapipe"]
 
 

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -22,10 +22,9 @@ from apportion.foundation.files import canonical_json, digest, write_atomically
 from apportion.foundation.progress import Progress
 from apportion.foundation.truncate import listed
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.inputs import InputHashes
+from apportion.pipeline.engine.plan import Plan
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.engine.store import Artifact, Store
-from apportion.pipeline.engine.units import Plan
+from apportion.pipeline.engine.store import Artifact, InputHashes, Store
 
 Status = Literal["done", "reused", "failed", "blocked", "stopped"]
 
@@ -57,14 +56,14 @@ class BlockedError(UnitError):
 class Engine:
     """Runs units of ``plan`` for one configuration, in this process.
 
-    ``tools`` makes what outlives a unit (the LLM client) on first use, so that a run without it never needs it.
+    ``make_tools`` makes what outlives a unit (the LLM client) for the first stage that asks.
     """
 
     config: Config
     corpus: Corpus
     sessions: Mapping[str, Session]
     plan: Plan
-    tools: Any = None
+    make_tools: Callable[[], Any] = lambda: None
     facts: Mapping[str, Callable[[Engine], Any]] = field(default_factory=dict)
     looks_only: bool = False
     """Whether nothing may be written: not even the hash of a recording, for the next time."""
@@ -73,6 +72,11 @@ class Engine:
         self.store = Store(self.config.store)
         self._hashes = InputHashes(self.corpus.root, self.config.store, remembers=not self.looks_only)
         self._keys: dict[tuple[str, Unit], str] = {}
+
+    @cached_property
+    def tools(self) -> Any:
+        """What stages that ask a language model are lent."""
+        return self.make_tools()
 
     def run(self, stage: Stage, unit: Unit, progress: Progress) -> Outcome:
         """Make one unit's artifact unless it is there; a failure is recorded, never raised.
@@ -199,12 +203,12 @@ class Engine:
     def failures(self) -> list[Outcome]:
         """Every recorded failure of the planned units, in the order of the stages; none of a stage that is left out."""
         outcomes = []
-        for name, units in self.plan.units.items():
-            if name in self.plan.left_out:
-                continue
+        for name in self.plan.stages:
             folder = self._failure_folder(name)
-            recorded = {path.name for path in folder.glob("*.json")} if folder.is_dir() else set()
-            for unit in units:
+            if not folder.is_dir() or name in self.plan.left_out:
+                continue
+            recorded = {path.name for path in folder.glob("*.json")}
+            for unit in self.plan.units[name]:
                 if f"{_unit_id(unit)}.json" in recorded:
                     note = json.loads((folder / f"{_unit_id(unit)}.json").read_text())
                     measured = tuple((step, metric, value) for step, metric, value in note.get("measured", ()))
@@ -217,7 +221,7 @@ class Engine:
         inputs = self.inputs(stage, unit)
         out = self.store.scratch()
         try:
-            work = Work(out, progress, self.tools, self.store.checkpoints(stage.name, key), measured)
+            work = Work(out, progress, lambda: self.tools, self.store.checkpoints(stage.name, key), measured)
             outputs: Outputs = stage.fn(inputs, self.config, work)
             self.store.commit(stage.name, key, out, outputs.tables, outputs.documents)
             self.store.drop_checkpoints(stage.name, key)

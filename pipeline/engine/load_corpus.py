@@ -6,19 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.issue import broken_sessions
 from apportion.corpus.power import too_few_sessions_warning
 from apportion.corpus.session import Session
 from apportion.corpus.splits.settings import SplitSettings
 from apportion.corpus.targets import as_if_rated, in_order
-from apportion.corpus.validate import ValidationIssue, validate
-from apportion.decompose.method import PretrainedReactions
-from apportion.decompose.methods import METHODS
+from apportion.corpus.validate import ValidationIssue, broken_sessions, validate
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.truncate import first_few, indented, listed
 from apportion.pipeline.config import Config
-from apportion.rlhf.algorithms import unrewarded
 
 MOST_PROBLEMS = 20
 REWARDS_WITHOUT = (
@@ -26,10 +22,6 @@ REWARDS_WITHOUT = (
     "`apportion train reactions` made of other corpora."
 )
 """What a person who has no scores is told who asked for turn rewards."""
-WITHOUT_SCORES = (
-    "A policy can do without: set align.reward_model to the folder of a reward model that another run has trained "
-    f"(RUN/reward_models/METHOD-seed0), or align.algorithm = {unrewarded()!r}, which needs no reward."
-)
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,7 @@ def take_in(config: Config) -> LoadedCorpus:
     if not rated and rating is not None and not _does_without_scores(config):
         raise InputError(
             f"{config.corpus}: none of the {len(sessions.keys() & named)} sessions used has a rating {rating!r}. "
-            f"{WITHOUT_SCORES}"
+            f"{_without_scores()}"
         )
     weak = _power_warning(rated, config.split) if config.run.sessions is None else _few_warning(named, sessions)
     return LoadedCorpus(corpus, sessions, rating, tuple(faults), (*_odd(problems), *([weak] if weak else [])))
@@ -116,6 +108,16 @@ def _unscored(
     return LoadedCorpus(corpus, judged, None, faults, (*odd, told))
 
 
+def _without_scores() -> str:
+    """What a person who has no scores is told of policies."""
+    from apportion.rlhf.algorithms import unrewarded
+
+    return (
+        "A policy can do without: set align.reward_model to the folder of a reward model that another run has trained "
+        f"(RUN/reward_models/METHOD-seed0), or align.algorithm = {unrewarded()!r}, which needs no reward."
+    )
+
+
 def _judges_unscored(config: Config) -> bool:
     """Whether turns are to be judged by what was learnt elsewhere, which needs no score of this corpus.
 
@@ -124,6 +126,9 @@ def _judges_unscored(config: Config) -> bool:
     InputError
         Other methods, which need one, are to judge them too.
     """
+    from apportion.decompose.method import PretrainedReactions
+    from apportion.decompose.methods import METHODS
+
     methods = config.decompose.methods
     others = [name for name in methods if not isinstance(METHODS[name], PretrainedReactions)]
     if len(others) == len(methods):
@@ -188,7 +193,7 @@ def _rating(config: Config, corpus: Corpus) -> str | None:
     if not names:
         raise InputError(
             f"{config.corpus}: no ratings, so there is no score to turn into rewards. Add a ratings table. "
-            f"{REWARDS_WITHOUT} {WITHOUT_SCORES}"
+            f"{REWARDS_WITHOUT} {_without_scores()}"
         )
     if config.rating is None:
         if len(names) == 1:

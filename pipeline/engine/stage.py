@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from apportion.foundation.errors import UnitError
+from apportion.foundation.did_you_mean import did_you_mean
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.lazy import LazyMapping
 from apportion.foundation.progress import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from apportion.corpus.session import Episode, Session
-    from apportion.corpus.splits.episodes import SplitEpisodes
+    from apportion.corpus.splits.splits import SplitEpisodes
     from apportion.pipeline.config import Config
     from apportion.pipeline.engine.store import Artifact
 
@@ -47,9 +50,14 @@ class Work:
 
     out: Path
     progress: Progress
-    tools: Any = None
+    make_tools: Callable[[], Any] = lambda: None
     checkpoints: Path | None = None
     measured: dict[tuple[int, str], float] = field(default_factory=dict)
+
+    @property
+    def tools(self) -> Any:
+        """What asks a language model."""
+        return self.make_tools()
 
     @property
     def training_state(self) -> Path | None:
@@ -84,7 +92,7 @@ class Inputs:
 
     def split_episodes(self, name: str | None) -> SplitEpisodes:
         """The same with their splits; raises UnitError where the stage `split` has made none."""
-        from apportion.corpus.splits.episodes import SplitEpisodes
+        from apportion.corpus.splits.splits import SplitEpisodes
 
         return SplitEpisodes(self.episodes(name), self.required("split", "splits"))
 
@@ -157,7 +165,6 @@ class Stage:
     over: tuple[Axis, ...] = ()
     version: int = 1
     help: str = ""
-    command: str = ""
     reads: tuple[str, ...] = ("turns", "ratings", "backgrounds")
     settings: Callable[[Config, Unit], Mapping[str, Any]] = lambda config, unit: {}
     session_settings: Callable[[Config, Unit, Session, Path], Mapping[str, Any]] = lambda *given: {}
@@ -169,6 +176,8 @@ class Stage:
     wants: Callable[[Unit, str], bool] = lambda unit, need: True
     without: Callable[[Config], Collection[str]] = lambda config: ()
     """The needs that a configuration does without, so that they are not made for this stage."""
+    perturbations: Callable[[], Iterable[str]] = tuple
+    """What a stage over perturbations has units of."""
     scored: bool = False
     """Whether it works on scores: where no session has one, it has no units."""
     shows: tuple[str, ...] = ()
@@ -202,10 +211,43 @@ class Stage:
         """
         return self.per == "corpus" and bool(self.needs) and not self.asks
 
-    @property
-    def cli(self) -> str:
-        """The command that runs this stage."""
-        return self.command or self.name
+
+class Stages(LazyMapping[Stage]):
+    """The declared stages by name, in the order of the chain; each is loaded when it is first asked for.
+
+    ``groups`` names those that are run together by another name than their own.
+    """
+
+    def __init__(
+        self, names: Iterable[str], load: Callable[[str], Stage], groups: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        super().__init__(names, load)
+        self._groups = groups
+
+    @classmethod
+    def of(cls, *stages: Stage) -> Stages:
+        """Stages that are there already."""
+        return cls([stage.name for stage in stages], {stage.name: stage for stage in stages}.__getitem__)
+
+    def group(self, name: str) -> str:
+        """What a person calls the stage by: the name of its group, or its own."""
+        return self._groups.get(name, name)
+
+    def called(self, name: str) -> tuple[str, ...]:
+        """The stages that ``name`` means: the one of that name, or those of a group.
+
+        Raises
+        ------
+        InputError
+            Nothing is called so; the message begins with the name.
+        """
+        if name in self:
+            return (name,)
+        together = tuple(each for each in self if self.group(each) == name)
+        if not together:
+            hint = did_you_mean(name, [*self, *set(self._groups.values())], "check the name.")
+            raise InputError(f"{name!r}: no stage; {hint} The stages are: {', '.join(self)}.")
+        return together
 
 
 def _unit_order(unit: Unit) -> tuple[str, str, int, str]:

@@ -1,7 +1,8 @@
-"""The content-addressed artifact store: one folder an artifact, written whole or not at all."""
+"""The content-addressed artifact store, one folder an artifact, written whole or not at all; hashes of what is read."""
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import hashlib
 import json
@@ -9,7 +10,7 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +19,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from apportion.corpus.session import Media, Session
 from apportion.foundation.errors import UnitError
-from apportion.foundation.files import canonical_json, digest, file_digest, sync, sync_folder
+from apportion.foundation.files import canonical_json, digest, file_digest, sync, sync_folder, write_atomically
 
 MANIFEST = "manifest.json"
 
@@ -172,3 +174,57 @@ def _is_alive(process: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+class InputHashes:
+    """Hashes of sessions and files.
+
+    A file's hash is remembered in the store by its size and modification time, where ``remembers`` says so.
+    """
+
+    def __init__(self, root: Path, store: Path, *, remembers: bool = True) -> None:
+        self.root = root
+        self.remembers = remembers
+        self._remembered = store / "inputs"
+        self._sessions: dict[tuple[str, tuple[str, ...]], str] = {}
+
+    def session(self, session: Session, reads: Sequence[str]) -> str:
+        """sha256 of the parts of a session named in ``reads`` ("turns", "ratings", "media", "backgrounds")."""
+        key = (session.session_id, tuple(reads))
+        if key not in self._sessions:
+            # Without backgrounds the hash is that of the time before there were any.
+            reads = [part for part in reads if part != "backgrounds" or session.backgrounds]
+            parts: list[list[Any]] = [[_plain(value) for value in getattr(session, part)] for part in reads]
+            if "media" in reads:
+                parts.append([self.file(self._recording(media)) for media in session.media])
+            text = canonical_json([session.session_id, parts])
+            self._sessions[key] = hashlib.sha256(text.encode()).hexdigest()
+        return self._sessions[key]
+
+    def file(self, path: Path) -> str:
+        """sha256 of a file's content; read again only when its size or modification time changed."""
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise UnitError(
+                f"{path}: cannot be read ({error.strerror}). Put the file there or remove its row."
+            ) from None
+        stamp = [status.st_size, status.st_mtime_ns]
+        note = self._remembered / f"{hashlib.sha256(str(path.resolve()).encode()).hexdigest()}.json"
+        try:
+            remembered = json.loads(note.read_text())
+            if remembered["stamp"] == stamp:
+                return str(remembered["sha256"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        sha256 = file_digest(path)
+        if self.remembers:
+            write_atomically(note, canonical_json({"stamp": stamp, "sha256": sha256}))
+        return sha256
+
+    def _recording(self, media: Media) -> Path:
+        return self.root / media.path
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    return dataclasses.asdict(value)

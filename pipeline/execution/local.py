@@ -19,19 +19,15 @@ from apportion.pipeline.engine.progress import StageProgress
 from apportion.pipeline.engine.provenance import has_video
 from apportion.pipeline.execution.runner import RunResult, run_stages
 from apportion.pipeline.execution.summary import RunSummary, left_out_lines
-from apportion.pipeline.llm_requests.batching import BatchStatus, advance_batches, check_batch
-from apportion.pipeline.llm_requests.partner import partner_text, preview_partner, price_partner
-from apportion.pipeline.llm_requests.pricing import asking_units, price_requests
-from apportion.pipeline.llm_requests.recording import check_record, complete_recording
-from apportion.pipeline.llm_requests.rollouts import playing_units, price_plays
-from apportion.pipeline.llm_requests.spend import Spending, newest_reply, spending_since
 from apportion.pipeline.preflight import check, check_output
 from apportion.pipeline.results.publish import publish
-from apportion.pipeline.stages.registry import ASKING
+from apportion.pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
     from apportion.evaluation.figures.consistency import Consistency
     from apportion.pipeline.engine.engine import Engine
+    from apportion.pipeline.llm_requests.batching import BatchStatus
+    from apportion.pipeline.llm_requests.spend import Spending
 
 
 def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, batch: bool = False) -> RunSummary:
@@ -47,31 +43,57 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
     UnitError
         A server failed that batches are handed in to or collected from.
     """
-    if batch:
-        check_batch(config)
-    check_record(config)
+    if batch or config.run.record is not None:
+        _check_requests(config, batch=batch)
     check_output(config)  # before the lock, which makes the folder
     config = decided(config)
     with _output_lock(config.output), StageProgress(quiet=quiet) as progress:
         warnings = check(config, stages)
         for warning in warnings:
             progress.warn(warning)
-        mark = newest_reply(config)
+        mark = _newest_reply(config)
         status = None
         if batch:
             described, status = _batched(config, stages, progress)
             if not status.report.finished:
-                return _summary(config, stages, described, warnings, spending_since(config, mark), status)
+                return _summary(config, stages, described, warnings, _spent(config, mark), status)
         result = run_stages(config, stages, progress)
         publish(open_engine(config))
         recording = _recorded(config, stages, progress)
-        return _summary(config, stages, result, warnings, spending_since(config, mark), status, recording)
+        return _summary(config, stages, result, warnings, _spent(config, mark), status, recording)
+
+
+def _check_requests(config: Config, *, batch: bool) -> None:
+    from apportion.pipeline.llm_requests.batching import check_batch
+    from apportion.pipeline.llm_requests.recording import check_record
+
+    if batch:
+        check_batch(config)
+    check_record(config)
+
+
+def _newest_reply(config: Config) -> int:
+    if not config.llm_cache.exists():
+        return 0
+    from apportion.pipeline.llm_requests.spend import newest_reply
+
+    return newest_reply(config)
+
+
+def _spent(config: Config, mark: int) -> Spending | None:
+    if not config.llm_cache.exists():
+        return None
+    from apportion.pipeline.llm_requests.spend import spending_since
+
+    return spending_since(config, mark)
 
 
 def _batched(config: Config, stages: Sequence[str], progress: StageProgress) -> tuple[RunResult, BatchStatus]:
+    from apportion.pipeline.llm_requests.batching import advance_batches
+
     plan = open_engine(config).plan
-    asking = [name for name in _names(config, stages) if name in ASKING]
-    before = [name for stage in asking for name in plan.upstream(stage) if name not in ASKING]
+    asking = [name for name in _names(config, stages) if STAGES[name].asks]
+    before = [name for stage in asking for name in plan.upstream(stage) if not STAGES[name].asks]
     described = run_stages(config, before, progress) if before else RunResult(())
     return described, advance_batches(open_engine(config), asking)
 
@@ -85,7 +107,7 @@ def _left_out(config: Config, stages: Sequence[str]) -> dict[str, str]:
     """Those of ``stages``, and of what they could read, that are left out, and why."""
     plan = open_engine(config).plan
     read = set(stages)
-    for name in reversed(plan.stages):
+    for name in reversed(list(plan.stages)):
         if name in read:
             read.update(plan.stages[name].needs)
     return {name: why for name, why in plan.left_out.items() if name in read}
@@ -94,6 +116,8 @@ def _left_out(config: Config, stages: Sequence[str]) -> dict[str, str]:
 def _recorded(config: Config, stages: Sequence[str], progress: StageProgress) -> str | None:
     if config.run.record is None:
         return None
+    from apportion.pipeline.llm_requests.recording import complete_recording
+
     covered, missing = complete_recording(open_engine(config), _names(config, stages))
     if missing:
         progress.warn(
@@ -108,6 +132,10 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch:
 
     No key and no consent is needed for that; what the run itself would lack is among the warnings.
     """
+    from apportion.pipeline.llm_requests.partner import partner_text, price_partner
+    from apportion.pipeline.llm_requests.pricing import price_requests
+    from apportion.pipeline.llm_requests.rollouts import price_plays
+
     warnings = check(config, stages, sends=False)
     engine = replace(open_engine(config), looks_only=True)
     names = _names(config, stages)
@@ -142,7 +170,10 @@ def preview_text(config: Config, stages: Sequence[str], count: int, as_json: boo
     InputError
         See ``apportion.pipeline.llm_requests.preview.preview``.
     """
+    from apportion.pipeline.llm_requests.partner import preview_partner
     from apportion.pipeline.llm_requests.preview import preview
+    from apportion.pipeline.llm_requests.pricing import asking_units
+    from apportion.pipeline.llm_requests.rollouts import playing_units
 
     engine = replace(open_engine(config), looks_only=True)
     partner = preview_partner(engine, stages, count)

@@ -10,8 +10,7 @@ import json
 from pathlib import Path
 from typing import get_args
 
-from apportion.features.face.choice import AUTO
-from apportion.features.settings import AutoDetector
+from apportion.features.settings import AUTO, AutoDetector
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
 from apportion.pipeline.assembly import decided

@@ -24,9 +24,8 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.engine import Engine, Outcome
+from apportion.pipeline.engine.plan import REPORT, Plan
 from apportion.pipeline.engine.progress import StageProgress
-from apportion.pipeline.engine.stage_selection import REPORT
-from apportion.pipeline.engine.units import Plan
 from apportion.pipeline.execution.shards import run_units, shard_sizes, stop_text
 from apportion.pipeline.execution.worker_errors import WorkerLostError, lost_text
 
@@ -205,7 +204,7 @@ def _usable(outcomes: list[Outcome], names: list[str]) -> list[Outcome]:
 def _builds_on(plan: Plan, name: str, stopped: str) -> bool:
     """Whether a stage would have to be done again once the stopped one goes on; those of its own command just gather
     what is there."""
-    return stopped in plan.upstream(name) and plan.stages[name].cli != plan.stages[stopped].cli
+    return stopped in plan.upstream(name) and plan.stages.group(name) != plan.stages.group(stopped)
 
 
 def _summary(outcomes: list[Outcome]) -> str:

@@ -19,10 +19,9 @@ from apportion.foundation.truncate import listed
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config, load_config
 from apportion.pipeline.engine.engine import Outcome
+from apportion.pipeline.engine.plan import last_stages
 from apportion.pipeline.engine.stage import Stage, Unit
-from apportion.pipeline.engine.stage_selection import last_stages
 from apportion.pipeline.execution.orchestrator_state import as_decided, decide
-from apportion.pipeline.execution.time_limit import asked_time_s, grace_s
 from apportion.pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ def time_limit_s(config: str, stage: str) -> float | None:
 
     It ends by itself before that, between two units, so that no reply under way is lost that would be paid again.
     """
+    from apportion.pipeline.execution.time_limit import asked_time_s, grace_s
+
     engine = open_engine(_loaded(config))
     asked_s = asked_time_s(engine, _stage(stage))
     return None if asked_s is None else asked_s + grace_s(engine)
@@ -88,8 +89,11 @@ def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int
         A limit that a person has set ended it, so that nothing should be built on what is there; `BatchPendingError`
         where the next attempt goes on.
     """
-    loaded = _loaded(config)
-    limit_s = asked_time_s(open_engine(loaded), _stage(stage))
+    loaded, limit_s = _loaded(config), None
+    if _stage(stage).asks:
+        from apportion.pipeline.execution.time_limit import asked_time_s
+
+        limit_s = asked_time_s(open_engine(loaded), _stage(stage))
     asking = loaded.run.llm_shard_count
     outcomes = run_units(loaded, stage, shard, shards, lambda *told: None, asking=asking, limit_s=limit_s)
     if stopped := stop_text(outcomes, RAISE_IN_CONFIG):
@@ -112,7 +116,7 @@ def finish(config: str) -> dict[str, int]:
 
 def _loaded(config: str) -> Config:
     """The configuration with what `prepare` has decided, on whatever machine."""
-    return as_decided(load_config(config))
+    return as_decided(load_config(config, checked=()))
 
 
 def run_units(
@@ -191,10 +195,9 @@ def shard_sizes(config: Config, stage: str, shards: int) -> list[int]:
 
 
 def _stage(name: str) -> Stage:
-    for stage in STAGES:
-        if stage.name == name:
-            return stage
-    raise InputError(f"no stage {name!r}. The stages are: {', '.join(stage.name for stage in STAGES)}.")
+    if name in STAGES:
+        return STAGES[name]
+    raise InputError(f"no stage {name!r}. The stages are: {', '.join(STAGES)}.")
 
 
 def _split(engine: Engine, stage: Stage, shards: int, asking: int = 1) -> list[list[Unit]]:

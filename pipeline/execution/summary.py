@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from apportion.foundation.truncate import indented
 from apportion.pipeline.config import Config
 from apportion.pipeline.execution.runner import RunResult
-from apportion.pipeline.llm_requests.batching import BatchStatus
-from apportion.pipeline.llm_requests.spend import Spending
 from apportion.pipeline.presets import preset_notes
 
 if TYPE_CHECKING:
     from apportion.evaluation.figures.consistency import Consistency
     from apportion.pipeline.engine.engine import Outcome
     from apportion.pipeline.engine.stage import Unit
+    from apportion.pipeline.llm_requests.batching import BatchStatus
+    from apportion.pipeline.llm_requests.spend import Spending
 
 SHOWN_FAILURES = 10
 STAGE_OF = {"report": "report", "evaluation": "evaluate", "policy": "align"}

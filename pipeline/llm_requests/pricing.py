@@ -19,7 +19,7 @@ from apportion.llm_client.errors import prefixed
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.pipeline.llm_requests.spend import budget_so_far
 from apportion.pipeline.stages.choose import chosen_sessions
-from apportion.pipeline.stages.registry import ASKING
+from apportion.pipeline.stages.registry import STAGES
 from apportion.pipeline.stages.rollout_context import played_session
 from apportion.pipeline.stages.shared import method_of, session_method_of
 
@@ -130,8 +130,8 @@ def is_limited(engine: Engine, stage: str, unit: Unit) -> bool:
 def _all_asking(engine: Engine, stages: Collection[str]) -> list[tuple[str, Unit]]:
     return [
         (stage, unit)
-        for stage in ASKING
-        if stage in stages
+        for stage in STAGES
+        if stage in stages and STAGES[stage].asks
         for unit in engine.plan.units[stage]
         if method_of(unit).asks
     ]

@@ -82,7 +82,7 @@ def complete_recording(engine: Engine, stages: Collection[str]) -> tuple[int, li
 def _replayed(engine: Engine, name: str, unit: Unit, asker: ReplayAsker) -> bool:
     stage = engine.plan.stages[name]
     with tempfile.TemporaryDirectory() as scratch:
-        work = Work(Path(scratch), lambda done, total, text: None, asker)
+        work = Work(Path(scratch), lambda done, total, text: None, lambda: asker)
         try:
             stage.fn(engine.inputs(stage, unit), engine.config, work)
         except UnitError:

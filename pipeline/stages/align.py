@@ -12,14 +12,14 @@ from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import SUFFIX, taught_by
 from apportion.foundation.errors import InputError, errors_called
-from apportion.foundation.files import model_digest
+from apportion.foundation.files import is_folder_name, model_digest
 from apportion.foundation.optional_packages import check_extra
-from apportion.pipeline.config import Config, key_of
+from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.plugins import asking_of, check_chosen, chosen_identity
 from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
 from apportion.rlhf.plugins import REWARD_MODEL
-from apportion.rlhf.policy.loading import check_whole, is_folder_name
+from apportion.rlhf.policy.loading import check_whole
 from apportion.rlhf.policy.prompts import read_prompts
 from apportion.rlhf.preflight import check_alignment
 
@@ -94,7 +94,7 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     scores = config.align.reward_model
     files |= {"reward_model_files": model_digest(str(scores))} if scores is not None else {}
     files |= chosen_identity(config)
-    return {"rating": config.rating, "align": key_of(config.align), "threads": config.run.threads, **files}
+    return {"rating": config.rating, "align": config.align.in_key(), "threads": config.run.threads, **files}
 
 
 def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:

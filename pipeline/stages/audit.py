@@ -14,7 +14,7 @@ from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.foundation.arrays import Null
-from apportion.pipeline.config import Config, key_of, settings_of
+from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.shared import (
     check_asking,
@@ -41,7 +41,7 @@ def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     settings = config.decompose
     paraphrase = paraphrase_of(settings.llm.prompt, str(config.rating))
     return {
-        **key_of(settings.audit),
+        **settings.audit.in_key(),
         "rating": config.rating,
         "own": settings_identity(method_of(unit), settings),
         "paraphrase": load_prompt(paraphrase).identity() if paraphrase else None,
@@ -108,8 +108,8 @@ def _stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _stability_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     return {
-        "audit": settings_of(config.decompose.audit),
-        "evaluate": key_of(config.evaluate),
+        "audit": config.decompose.audit.plain(),
+        "evaluate": config.evaluate.in_key(),
         "notes": list(_notes(config)),
         "null": _null(config),
     }
@@ -157,8 +157,8 @@ AUDIT = Stage(
     needs=("verbalize",),
     per="session",
     over=("method", "perturbation"),
+    perturbations=lambda: PERTURBATIONS,
     help="Ask the language model the same in several ways: does its order of the turns hold?",
-    command="audit",
     settings=_audit_settings,
     chosen=_audited_sessions,
     applies=_is_audited,
@@ -173,7 +173,6 @@ STABILITY = Stage(
     _stability,
     needs=("audit",),
     per="corpus",
-    command="audit",
     settings=_stability_settings,
     applies=_has_audit,
     check=_check_stability,

@@ -9,15 +9,12 @@ from apportion.corpus.session import Session
 from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.methods import METHODS
 from apportion.foundation.errors import UnitError
-from apportion.pipeline.config import Config, settings_of
+from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.stages.shared import fix_threads, recorded_digest
+from apportion.pipeline.stages.shared import CHOSEN, fix_threads, recorded_digest
 
 if TYPE_CHECKING:
     from apportion.pipeline.engine.engine import Engine
-
-CHOSEN = "chosen"
-"""The document with the ids of the sessions, sorted."""
 
 
 def _choose(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -68,21 +65,9 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "threads": config.run.threads,
         "sessions": llm.max_sessions,
         "seed": llm.selection_seed,
-        "reaction": settings_of(config.decompose.reaction),
+        "reaction": config.decompose.reaction.plain(),
         "recorded": recorded and [recorded, asked],
     }
-
-
-def is_chosen(inputs: Inputs) -> bool:
-    """Whether the unit's session is to be judged: it is where nothing was chosen."""
-    chosen = inputs.artifacts("select-sessions")
-    return not chosen or inputs.session.session_id in chosen[0].document(CHOSEN)
-
-
-def chosen_count(inputs: Inputs) -> int | None:
-    """How many sessions are to be judged for all; None where all are."""
-    chosen = inputs.artifacts("select-sessions")
-    return len(chosen[0].document(CHOSEN)) if chosen else None
 
 
 def chosen_sessions(engine: Engine) -> frozenset[str] | None:

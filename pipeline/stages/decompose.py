@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from apportion.corpus.session import Session
@@ -17,6 +18,7 @@ from apportion.decompose.method import (
     PretrainedReactions,
     Raw,
     ReactionMethod,
+    RolloutMethod,
     ScoreUnits,
     SessionMethod,
     StackedMethod,
@@ -31,13 +33,14 @@ from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.provenance import has_face, has_sound
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.stages.choose import chosen_count, is_chosen
 from apportion.pipeline.stages.reward_model import check_reward_model, training_settings
 from apportion.pipeline.stages.rollout_context import check_simulators, played_session, simulator_settings
 from apportion.pipeline.stages.shared import (
     check_asking,
+    chosen_count,
     fix_threads,
     has_episode,
+    is_chosen,
     method_of,
     name_of,
     recorded_digest,
@@ -82,15 +85,18 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
         reply: ChatReply = work.tools.complete(request)
         return reply
 
+    method = method_of(inputs.unit)
+    plays = isinstance(method, RolloutMethod)
+    asker: Any = work.tools if method.asks else None
     judged = judge_session(
         name_of(inputs.unit),
         inputs.session,
         config.rating,
         inputs.table("verbalize", "descriptors"),
         config.decompose,
-        work.tools,
+        asker,
         inputs.table("features", "utterance_features"),
-        played_session(method_of(inputs.unit), inputs.session, inputs.root, config.decompose, complete),
+        played_session(method, inputs.session, inputs.root, config.decompose, complete) if plays else None,
     )
     sampled = {"samples": judged.samples} if judged.samples.num_rows else {}
     return Outputs({"judgements": judged.judgements, **sampled})
@@ -107,6 +113,11 @@ def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     recorded = recorded_digest(config) if method.asks else None
     computed = {"threads": config.run.threads} if method.name == INFLUENCE else {}
     return {"rating": config.rating, "own": identity, "recorded": recorded, **computed}
+
+
+def _played_settings(config: Config, unit: Unit, session: Session, root: Path) -> Mapping[str, Any]:
+    plays = isinstance(method_of(unit), RolloutMethod)
+    return simulator_settings(config, unit, session, root) if plays else {}
 
 
 def _is_judged(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -304,7 +315,6 @@ REACT = Stage(
     needs=(),
     per="session",
     version=2,
-    command="decompose",
     settings=_react_settings,
     applies=_is_reacted_to,
     scored=True,
@@ -316,9 +326,8 @@ JUDGE = Stage(
     per="session",
     over=("method",),
     help="Turn each session's score into turn rewards, by every configured method.",
-    command="decompose",
     settings=_judge_settings,
-    session_settings=simulator_settings,
+    session_settings=_played_settings,
     applies=_is_judged,
     wants=_judge_wants,
     without=lambda config: () if config.decompose.some_judge else ("select-sessions",),
@@ -334,7 +343,6 @@ FIT = Stage(
     needs=("split", "select-sessions", "features", "embed", "react", "judge"),
     per="corpus",
     over=("method", "seed"),
-    command="decompose",
     settings=_fit_settings,
     wants=_fit_wants,
     read_as=_fit_reads,
@@ -349,7 +357,6 @@ REWARDS = Stage(
     needs=("split", "judge", "fit"),
     per="corpus",
     over=("method", "seed"),
-    command="decompose",
     version=2,
     settings=_rewards_settings,
     wants=_rewards_wants,

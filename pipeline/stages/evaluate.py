@@ -10,15 +10,15 @@ from apportion.corpus.targets import is_anyone_rated
 from apportion.decompose.method import MixedObjective
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import direct_notes, taught_by
-from apportion.pipeline.config import Config, key_of
+from apportion.pipeline.config import Config
+from apportion.pipeline.engine.plan import NO_SCORE
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.engine.stage_selection import NO_SCORE
 from apportion.pipeline.stages.shared import name_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from apportion.corpus.splits.episodes import SplitEpisodes
+    from apportion.corpus.splits.splits import SplitEpisodes
     from apportion.evaluation.figures.global_loss import Residuals
     from apportion.evaluation.inputs import Unjudged
 
@@ -54,7 +54,7 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _asked_for(episodes: SplitEpisodes, config: Config) -> SplitEpisodes:
     """The same without test sessions that the run is not about: nobody lacks them. All where none of its own is one."""
-    from apportion.corpus.splits.episodes import SplitEpisodes
+    from apportion.corpus.splits.splits import SplitEpisodes
 
     test, named = episodes.sessions("test"), frozenset(config.run.sessions or ())
     if not test & named:
@@ -135,7 +135,7 @@ def _nothing_held_out(config: Config, sessions: Mapping[str, Session]) -> str | 
 def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """The figures' settings, and the sessions that the run is about where it names some."""
     named = {} if config.run.sessions is None else {"sessions": sorted(config.run.sessions)}
-    return {"rating": config.rating, "evaluate": key_of(config.evaluate), **named}
+    return {"rating": config.rating, "evaluate": config.evaluate.in_key(), **named}
 
 
 EVALUATE = Stage(

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from apportion.corpus.session import Session
 from apportion.features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
 from apportion.features.face.choice import chosen_detector, named
 from apportion.features.model_hub.mesh import mesh_files
 from apportion.features.settings import MESH_DEFINITIONS, MESH_SETTINGS
-from apportion.pipeline.config import Config, key_of, settings_of
+from apportion.pipeline.config import Config
 from apportion.pipeline.engine.provenance import RECORDING_NOTES, has_unmeasured_face, has_video
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.stages.shared import has_media
+
+
+def _is_recorded(config: Config, unit: Unit, session: Session | None) -> bool:
+    return session is not None and bool(session.media)
 
 
 def _features(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -29,7 +33,7 @@ def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """Model files enter by their content: another file at the same path is other work. The back-end enters by its
     name, whether it was named or taken."""
     settings = named(config.features)
-    plain = key_of(settings)
+    plain = settings.in_key()
     if settings.detector != "mesh":
         # What was measured before there was a mesh stays what it is.
         plain = {name: value for name, value in plain.items() if name not in MESH_SETTINGS}
@@ -74,7 +78,7 @@ def _describe(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _describe_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {**settings_of(config.verbalize), "detector": chosen_detector(config.features)}
+    return {**config.verbalize.plain(), "detector": chosen_detector(config.features)}
 
 
 FEATURES = Stage(
@@ -86,7 +90,7 @@ FEATURES = Stage(
     version=3,
     reads=("turns", "media"),
     settings=_features_settings,
-    applies=has_media,
+    applies=_is_recorded,
     check=_check_models,
 )
 DESCRIBE = Stage(
@@ -98,5 +102,5 @@ DESCRIBE = Stage(
     version=3,
     reads=("turns", "ratings", "media"),
     settings=_describe_settings,
-    applies=has_media,
+    applies=_is_recorded,
 )

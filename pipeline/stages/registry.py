@@ -1,38 +1,39 @@
-"""The declared stages: ONE tuple, from which commands, runners, DAGs and the diagram in the docs are derived.
+"""The declared stages: ONE table, from which commands, runners, DAGs and the diagram in the docs are derived.
 
-Reading it has to be cheap: each stage imports the packages that do its work when it is called.
+A stage's module is imported when the stage is first asked for, so that a run imports what its own stages need.
 """
 
 from __future__ import annotations
 
-from apportion.pipeline.engine.stage import Stage
-from apportion.pipeline.stages.align import ALIGN
-from apportion.pipeline.stages.audit import AUDIT, STABILITY
-from apportion.pipeline.stages.choose import CHOOSE
-from apportion.pipeline.stages.decompose import FIT, JUDGE, REACT, REWARDS
-from apportion.pipeline.stages.evaluate import EVALUATE
-from apportion.pipeline.stages.features import DESCRIBE, FEATURES
-from apportion.pipeline.stages.report import REPORT
-from apportion.pipeline.stages.reward_model import EMBED, TRAIN_REWARD
-from apportion.pipeline.stages.split import SPLIT
+from collections.abc import Mapping
 
-STAGES: tuple[Stage, ...] = (
-    SPLIT,
-    FEATURES,
-    DESCRIBE,
-    EMBED,
-    REACT,
-    CHOOSE,
-    JUDGE,
-    AUDIT,
-    STABILITY,
-    FIT,
-    REWARDS,
-    TRAIN_REWARD,
-    EVALUATE,
-    ALIGN,
-    REPORT,
-)
+from apportion.foundation.lazy import named
+from apportion.pipeline.engine.stage import Stage, Stages
 
-ASKING = tuple(stage.name for stage in STAGES if stage.asks)
-"""Those whose units may ask a language model."""
+HOMES: Mapping[str, str] = {
+    "split": "split:SPLIT",
+    "features": "features:FEATURES",
+    "verbalize": "features:DESCRIBE",
+    "embed": "reward_model:EMBED",
+    "react": "decompose:REACT",
+    "select-sessions": "choose:CHOOSE",
+    "judge": "decompose:JUDGE",
+    "audit": "audit:AUDIT",
+    "stability": "audit:STABILITY",
+    "fit": "decompose:FIT",
+    "rewards": "decompose:REWARDS",
+    "train-reward": "reward_model:TRAIN_REWARD",
+    "evaluate": "evaluate:EVALUATE",
+    "align": "align:ALIGN",
+    "report": "report:REPORT",
+}
+GROUPS = {"react": "decompose", "judge": "decompose", "fit": "decompose", "rewards": "decompose", "stability": "audit"}
+"""Stages that `apportion run --only` runs together, and by what name."""
+
+
+def _load(name: str) -> Stage:
+    stage: Stage = named(f"apportion.pipeline.stages.{HOMES[name]}")
+    return stage
+
+
+STAGES = Stages(HOMES, _load, GROUPS)

@@ -10,7 +10,7 @@ from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import taught_by
-from apportion.pipeline.config import Config, key_of, settings_of
+from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models
 from apportion.reward_model.network.preflight import check_backbone
@@ -28,7 +28,7 @@ def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {"rating": config.rating, "threads": config.run.threads, **key_of(config.train_reward)}
+    return {"rating": config.rating, "threads": config.run.threads, **config.train_reward.in_key()}
 
 
 def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -84,7 +84,7 @@ def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
 
     Which reward models there are is said by their units.
     """
-    model = settings_of(config.train_reward)
+    model = config.train_reward.plain()
     del model["objective"], model["preset"]  # A name; what it brought is here.
     if model["batch_turns"] is None:
         del model["batch_turns"]  # Models from before there was a choice stay finished.

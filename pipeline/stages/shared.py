@@ -16,7 +16,10 @@ from apportion.environments.registry import asked_of
 from apportion.foundation.errors import InputError, errors_called
 from apportion.llm_client.transport.consent import who_reads
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.stage import BeforeRun, Unit
+from apportion.pipeline.engine.stage import BeforeRun, Inputs, Unit
+
+CHOSEN = "chosen"
+"""The document of the stage `select-sessions` with the ids of the sessions, sorted."""
 
 
 def method_of(unit: Unit) -> Method:
@@ -48,14 +51,21 @@ def seed_of(unit: Unit) -> int:
     return unit.seed
 
 
-def has_media(config: Config, unit: Unit, session: Session | None) -> bool:
-    """Whether anything was recorded in the unit's session."""
-    return session is not None and bool(session.media)
-
-
 def has_episode(config: Config, unit: Unit, session: Session | None) -> bool:
     """Whether the unit's session has a score."""
     return session is not None and bool(session.episodes(config.rating))
+
+
+def is_chosen(inputs: Inputs) -> bool:
+    """Whether the unit's session is to be judged: it is where nothing was chosen."""
+    chosen = inputs.artifacts("select-sessions")
+    return not chosen or inputs.session.session_id in chosen[0].document(CHOSEN)
+
+
+def chosen_count(inputs: Inputs) -> int | None:
+    """How many sessions are to be judged for all; None where all are."""
+    chosen = inputs.artifacts("select-sessions")
+    return len(chosen[0].document(CHOSEN)) if chosen else None
 
 
 def fix_threads(config: Config) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apportion.pipeline.config import Config, key_of
+from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 
 
@@ -26,7 +26,7 @@ def _check(before: BeforeRun) -> tuple[str, ...]:
 def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     # By person an unrated session has not always gone where its persons are.
     joined = {"unrated": "joined"} if config.split.by == "person" else {}
-    return {"rating": config.rating, "split": key_of(config.split), **joined}
+    return {"rating": config.rating, "split": config.split.in_key(), **joined}
 
 
 SPLIT = Stage(

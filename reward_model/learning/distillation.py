@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from apportion.corpus.session import EpisodeKey
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.history_windows import HistoryWindows

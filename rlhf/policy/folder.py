@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import check_path, place_folder, temporary_name
-from apportion.rlhf.policy.loading import ADAPTER, Policy, check_model, is_folder_name, load_policy, load_tokenizer
+from apportion.foundation.files import check_path, is_folder_name, place_folder, temporary_name
+from apportion.rlhf.policy.loading import ADAPTER, Policy, check_model, load_policy, load_tokenizer
 from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.files import check_path
+from apportion.foundation.files import check_path, is_folder_name
 from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
@@ -173,11 +173,6 @@ def on_device(model: Any, placement: Placement) -> Any:
     import torch
 
     return model.to(torch.device(placement.device))
-
-
-def is_folder_name(name: str) -> bool:
-    """Whether ``name`` can be no model's at the Hub: those have one slash at most, and none at an end."""
-    return name.startswith(("/", ".", "~")) or name.count("/") > 1 or name.endswith("/")
 
 
 def check_whole(name: str) -> None:

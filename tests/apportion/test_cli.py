@@ -10,7 +10,6 @@ import click
 import pytest
 
 from apportion.cli import cli, main
-from apportion.pipeline.engine.stage_selection import stages_called
 from apportion.pipeline.stages.registry import STAGES
 from tests.behaviour.command import ROOT, environment
 from tests.behaviour.small import write_small_corpus
@@ -56,14 +55,14 @@ def test_commands_named_in_help_exist(capsys):
             assert known.issuperset(word for word in line.split() if word.startswith("--")), f"{words}: {line}"
 
 
-@pytest.mark.parametrize("name", [*dict.fromkeys(stage.cli for stage in STAGES), "judge", "rewards"])
+@pytest.mark.parametrize("name", [*dict.fromkeys(map(STAGES.group, STAGES)), "judge", "rewards"])
 def test_each_stage_runs_alone(tmp_path, capsys, name):
     write_small_corpus(tmp_path / "corpus", sessions=6)
     text = '[decompose]\nmethods = ["uniform", "llm"]\n[decompose.llm]\nmodel = "m"\nbase_url = "http://localhost:1"\n'
     (tmp_path / "a.toml").write_text(f'corpus = "corpus"\noutput = "run"\n{text}')
     code, out, err = run(capsys, "run", tmp_path / "a.toml", "--only", name, "--dry-run", "--json")
     stages = [row["stage"] for row in json.loads(out)["stages"]] if code == 0 else err
-    assert set(stages_called(name, STAGES)) <= set(stages)
+    assert set(STAGES.called(name)) <= set(stages)
 
 
 def test_help_loads_no_heavy_library():

@@ -58,7 +58,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch, *arguments: object, **changes: s
         patched.setattr("apportion.pipeline.execution.runner._process_pool", threads)
         for name, value in changes.items():
             patched.setenv(name, value)
-        assembly._engine.cache_clear()
+        assembly._kept.clear()
         try:
             main([str(argument) for argument in arguments])
         except SystemExit as end:

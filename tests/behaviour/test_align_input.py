@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from apportion.cli import main
-from apportion.pipeline.assembly import _engine
+from apportion.pipeline.assembly import _kept
 from apportion.pipeline.execution import runner
 from apportion.rlhf.training.reward import ModelReward
 from tests.behaviour.command import apportion, in_process
@@ -97,7 +97,7 @@ def test_a_policy_in_a_folder_is_found_from_the_configuration_and_known_by_its_c
     before = (trained / "run" / "policy" / "adapter_model.safetensors").read_bytes()
     save_model(trained / "model", seed=1)
     # What one process has read of its input it does not read again.
-    _engine.cache_clear()
+    _kept.clear()
     code, told = align(Path("model"))
     save_model(trained / "model")
     assert code == 0 and aligned(told) == "align: 1 done"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apportion.corpus.session import Episode
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.cache_key import configured
 from apportion.decompose.corpus_methods.objectives import IRCR
 from apportion.decompose.corpus_methods.rudder import RUDDER

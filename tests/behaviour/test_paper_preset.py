@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import BartModel, LlamaConfig, LlamaForCausalLM
 
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.reward_model.learning.distillation import train_reward_model
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings

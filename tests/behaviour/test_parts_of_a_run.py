@@ -215,7 +215,7 @@ def test_orchestrators_give_no_shards_to_a_stage_that_is_left_out(folder, caplog
 def test_orchestrators_give_no_shards_to_a_stage_that_nothing_that_runs_would_read(folder):
     path = str(config(folder, TEXT.replace("[run]", '[run]\nlast_stage = "decompose"')))
     shards.prepare(path)
-    given = [stage.name for stage in STAGES if shards.list_shards(path, stage.name, 4)]
+    given = [stage.name for stage in STAGES.values() if shards.list_shards(path, stage.name, 4)]
     assert given == ["split", "judge", "rewards", "report"]
 
 

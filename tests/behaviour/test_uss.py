@@ -4,7 +4,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.uss import import_corpus
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate
 from apportion.evaluation.evaluate import evaluate
 from apportion.evaluation.inputs import Evidence, MethodValues

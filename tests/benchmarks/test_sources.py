@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from apportion.corpus.schema import SPLITS
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.settings import DecomposeSettings
 from apportion.reward_model.settings import RewardModelSettings

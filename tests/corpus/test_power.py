@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from apportion.corpus.power import score_variance_warning, sessions_needed, smallest_gain, too_few_sessions_warning
+from apportion.corpus.checks.scores import score_variance_warning
+from apportion.corpus.power import sessions_needed, smallest_gain, too_few_sessions_warning
 from apportion.corpus.splits.settings import SPLITS, SplitSettings
 from apportion.corpus.splits.splits import counts_if_enough
 

@@ -46,21 +46,21 @@ def test_folder_loads_without_errors_and_holds_one_dag(bag: DagBag) -> None:
 
 
 def test_tasks_are_those_of_the_stages(dag: DAG) -> None:
-    of_stages = {f"{stage.name}.{task}" for stage in STAGES for task in ("list_shards", "run_shard")}
+    of_stages = {f"{stage.name}.{task}" for stage in STAGES.values() for task in ("list_shards", "run_shard")}
     assert set(dag.task_ids) == {"prepare", "finish"} | of_stages
 
 
 def test_edges_are_those_of_the_stages(dag: DAG) -> None:
-    for stage in STAGES:
+    for stage in STAGES.values():
         assert dag.get_task(f"{stage.name}.list_shards").upstream_task_ids == {"prepare"}
         needed = {f"{need}.run_shard" for need in stage.needs}
         assert dag.get_task(f"{stage.name}.run_shard").upstream_task_ids == needed | {f"{stage.name}.list_shards"}
-        readers = {f"{other.name}.run_shard" for other in STAGES if stage.name in other.needs}
+        readers = {f"{other.name}.run_shard" for other in STAGES.values() if stage.name in other.needs}
         assert dag.get_task(f"{stage.name}.run_shard").downstream_task_ids == (readers or {"finish"})
 
 
 def test_every_stage_is_mapped_over_its_shards(dag: DAG) -> None:
-    for stage in STAGES:
+    for stage in STAGES.values():
         assert dag.get_task(f"{stage.name}.run_shard").is_mapped
         assert not dag.get_task(f"{stage.name}.list_shards").is_mapped
 
@@ -155,7 +155,7 @@ def test_quarantine_fails_the_run_unless_allowed(database: None, tmp_path: Path,
 def test_real_run_leaves_the_artifacts_of_a_local_run(dag: DAG, database: None, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus")
     write_replies(tmp_path)
-    run_locally(load_config(write_config(tmp_path, "local")), [stage.name for stage in STAGES], quiet=True)
+    run_locally(load_config(write_config(tmp_path, "local")), list(STAGES), quiet=True)
     run = dag.test(run_conf={"config": str(write_config(tmp_path, "airflow")), "shards": 3})
     assert run.state == "success"
     assert run.get_task_instance("finish").xcom_pull("finish")["quarantined"] == 0

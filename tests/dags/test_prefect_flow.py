@@ -65,22 +65,22 @@ def _task_name(run: TaskRun) -> str:
 
 
 def test_tasks_are_those_of_the_stages(task_runs: list[TaskRun]) -> None:
-    of_stages = {f"{stage.name}.{task}" for stage in STAGES for task in ("list_shards", "run_shard")}
+    of_stages = {f"{stage.name}.{task}" for stage in STAGES.values() for task in ("list_shards", "run_shard")}
     assert {_task_name(run) for run in task_runs} == {"prepare", "finish"} | of_stages
 
 
 def test_edges_are_those_of_the_stages(task_runs: list[TaskRun]) -> None:
     upstream = _upstream(task_runs)
-    for stage in STAGES:
+    for stage in STAGES.values():
         assert upstream[f"{stage.name}.list_shards"] == {"prepare"}
         needed = {f"{need}.run_shard" for need in stage.needs}
         assert upstream[f"{stage.name}.run_shard"] == needed | {f"{stage.name}.list_shards"}
-    needed = {need for stage in STAGES for need in stage.needs}
-    assert upstream["finish"] == {f"{stage.name}.run_shard" for stage in STAGES if stage.name not in needed}
+    needed = {need for stage in STAGES.values() for need in stage.needs}
+    assert upstream["finish"] == {f"{stage.name}.run_shard" for stage in STAGES.values() if stage.name not in needed}
 
 
 def test_every_stage_is_mapped_over_its_shards(task_runs: list[TaskRun]) -> None:
-    for stage in STAGES:
+    for stage in STAGES.values():
         names = {run.name for run in task_runs if _task_name(run) == f"{stage.name}.run_shard"}
         assert names == {f"{stage.name}.run_shard 0", f"{stage.name}.run_shard 1"}
 
@@ -156,7 +156,7 @@ def test_command_says_what_is_wrong_with_its_input(tmp_path: Path, capsys: pytes
 def test_real_run_leaves_the_artifacts_of_a_local_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(tmp_path / "corpus")
     write_replies(tmp_path)
-    run_locally(load_config(write_config(tmp_path, "local")), [stage.name for stage in STAGES], quiet=True)
+    run_locally(load_config(write_config(tmp_path, "local")), list(STAGES), quiet=True)
     assert prefect_flow.main([str(write_config(tmp_path, "prefect")), "--shards", "3", "--workers", "2"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["quarantined"] == 0
     assert artifacts(tmp_path / "prefect") == artifacts(tmp_path / "local")

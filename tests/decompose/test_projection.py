@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.method import Attribution, Projected, ScoreUnits, SessionMethod
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import project

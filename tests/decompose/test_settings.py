@@ -67,7 +67,7 @@ def test_folders_and_files_are_found_from_the_configuration(tmp_path):
     assert found.model == str(tmp_path / "model") and found.tokenizer == "some/name"
     assert found.intents == tmp_path / "in.jsonl"
     assert InfluenceSettings().found_from(tmp_path) == InfluenceSettings()
-    assert found.shown() == {"model": "model", "tokenizer": "some/name", "intents": "in.jsonl"}
+    assert {"model": "model", "tokenizer": "some/name", "intents": "in.jsonl"}.items() <= found.shown().items()
 
 
 def test_a_model_and_a_file_count_by_what_they_hold(tmp_path):

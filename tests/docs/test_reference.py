@@ -48,8 +48,8 @@ def test_every_value_of_a_preset_is_there(reference, preset):
 
 def test_every_stage_is_there_and_in_the_picture(reference):
     drawn = set(re.findall(r"^  (\S+) --> (\S+)$", reference["stages"], re.MULTILINE))
-    assert drawn == {(need, stage.name) for stage in STAGES for need in stage.needs}
-    assert all(f"\n| `{stage.name}` | " in reference["stages"] for stage in STAGES)
+    assert drawn == {(need, stage.name) for stage in STAGES.values() for need in stage.needs}
+    assert all(f"\n| `{stage.name}` | " in reference["stages"] for stage in STAGES.values())
 
 
 def test_every_public_name_is_there(reference):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from apportion.corpus.schema import REWARDS, SPLITS, TURN_LABELS, UTTERANCE_FEATURES
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.evaluation.evaluate import evaluate
 from apportion.evaluation.evaluation import Evaluation
 from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from apportion.foundation.presets import Preset, PresetSettings, PublishedValue, items
-from apportion.foundation.settings import Settings
+from apportion.foundation.settings import Preset, PresetSettings, PublishedValue, Settings, items
 
 
 class Shoes(Settings):

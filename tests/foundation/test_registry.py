@@ -7,7 +7,8 @@ import pytest
 
 from apportion.foundation import registry
 from apportion.foundation.errors import InputError
-from apportion.foundation.registry import Registry, load_named
+from apportion.foundation.lazy import load_named
+from apportion.foundation.registry import Registry
 
 OURS = {"root": "math:sqrt"}
 

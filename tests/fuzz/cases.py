@@ -169,7 +169,7 @@ def configurations(numbers: Iterable[int], seed: int) -> Outcome:
                 outcome.cases += 1
                 case = f"seed {seed}, case {number}:\n{path.read_bytes()[:1500]!r}"
                 run(["run", str(path), "--dry-run", *chance.choice(([], ["--json"]))], case, outcome)
-                assembly._engine.cache_clear()
+                assembly._kept.clear()
         finally:
             os.chdir(before)
     return outcome

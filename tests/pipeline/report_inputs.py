@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from apportion.corpus.schema import DESCRIPTORS, REWARDS, SOURCES, SPLITS
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.evaluation.evaluate import evaluate
 from apportion.evaluation.inputs import Evidence, MethodValues
 from apportion.evaluation.settings import EvaluationSettings

@@ -4,7 +4,7 @@ import pytest
 
 from apportion.decompose.settings import AuditSettings, ReactionSettings
 from apportion.foundation.errors import InputError
-from apportion.pipeline.config import Config, key_of, load_config, shown_config
+from apportion.pipeline.config import Config, load_config, shown_config
 from apportion.pipeline.template import render_template
 from apportion.reward_model.settings import RewardModelSettings
 
@@ -139,14 +139,14 @@ def test_overrides_leave_the_rest_alone(tmp_path):
 def test_a_key_holds_every_field_but_those_that_are_left_out_by_name(settings):
     fields = set(type(settings).model_fields)
     assert fields > settings.NOT_IN_KEY
-    assert key_of(settings).keys() == fields - settings.NOT_IN_KEY
+    assert settings.in_key().keys() == fields - settings.NOT_IN_KEY
 
 
 def test_a_field_that_is_added_to_the_settings_is_part_of_the_key():
     class WithMore(ReactionSettings):
         more: int = 1
 
-    assert key_of(WithMore(recency_weights=(1.0,))) == {**key_of(ReactionSettings()), "more": 1}
+    assert WithMore(recency_weights=(1.0,)).in_key() == {**ReactionSettings().in_key(), "more": 1}
 
 
 def _models(model):

@@ -11,6 +11,7 @@ from apportion.foundation.errors import InputError
 from apportion.pipeline import assembly
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.provenance import has_sound
+from apportion.pipeline.engine.stage import Stages
 from apportion.pipeline.preflight import check
 from apportion.pipeline.stages.registry import STAGES
 from tests.behaviour.small import write_small_corpus
@@ -35,10 +36,10 @@ def test_only_the_stages_that_would_run_are_checked_and_equal_warnings_are_given
 
         return replace(stage, check=look)
 
-    monkeypatch.setattr(assembly, "STAGES", tuple(map(noting, STAGES)))
-    assembly._engine.cache_clear()
+    monkeypatch.setattr(assembly, "STAGES", Stages.of(*map(noting, STAGES.values())))
+    assembly._kept.clear()
     warnings = check(config(corpus, decompose={"methods": ["uniform"]}), ["rewards"], sends=False)
-    assembly._engine.cache_clear()
+    assembly._kept.clear()
     assert asked == [("split", 1, False), ("judge", 6, False), ("rewards", 1, False)]
     assert warnings.count("the same") == 1
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.presets import items
+from apportion.foundation.settings import items
 from apportion.pipeline.config import Config, load_config, sections_with, shown_config
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.preflight import check

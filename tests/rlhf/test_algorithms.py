@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.registry import load_named
+from apportion.foundation.lazy import load_named
 from apportion.rlhf.algorithms import ALGORITHMS, Algorithm, listed, readers, unrewarded
 from apportion.rlhf.align import align
 from apportion.rlhf.policy.lora import attach_adapter

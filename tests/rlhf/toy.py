@@ -11,7 +11,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalL
 
 from apportion.corpus.schema import SPLITS
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.foundation.registry import load_named
+from apportion.foundation.lazy import load_named
 from apportion.rlhf.policy.contexts import DialogueContext, make_contexts
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings

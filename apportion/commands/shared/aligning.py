@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import option_names
+from apportion.commands.shared.options import LazyChoice, option_names
 from apportion.pipeline.config import Config
-from apportion.rlhf.algorithms import ALGORITHMS
 
 ALIGN_OPTIONS = (
-    click.option("--algorithm", type=click.Choice(ALGORITHMS), help="How the policy is fine-tuned."),
+    click.option(
+        "--algorithm", type=LazyChoice("apportion.rlhf.algorithms:ALGORITHMS"), help="How the policy is fine-tuned."
+    ),
     click.option("--policy", metavar="NAME", help="tiny, or a causal language model by folder or Hugging Face name."),
     click.option("--reward-method", metavar="METHOD", help="The method whose reward model is used."),
     click.option("--reward-model", metavar="FOLDER", help="A reward model that another run has trained."),

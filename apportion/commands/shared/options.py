@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
+
+from apportion.foundation.lazy import named
 
 _Command = TypeVar("_Command", bound=Callable[..., Any] | click.Command)
 
@@ -40,6 +44,31 @@ class JSONObject(click.ParamType[Any]):
         if not isinstance(values, dict):
             self.fail(f"{value[:80]!r} is no JSON object such as '{{\"top_k\": 20}}'.", param, ctx)
         return values
+
+
+class LazyChoice(click.ParamType[str]):
+    """One of the names in ``place`` (``module:attribute``), whose package is imported when they are asked for."""
+
+    name = "choice"
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    @cached_property
+    def _choice(self) -> click.Choice[str]:
+        return click.Choice(list(named(self._place)))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, if it is one."""
+        return self._choice.convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """All names, for the help."""
+        return self._choice.get_metavar(param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so."""
+        return self._choice.shell_complete(ctx, param, incomplete)
 
 
 def model_options(flag: str, texts: str, max_tokens: int, cache: str, *also: str) -> tuple[Any, ...]:

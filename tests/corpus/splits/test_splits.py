@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from apportion.corpus.session import Rating, Session, Turn
-from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.corpus.splits.personsplit import persons
 from apportion.corpus.splits.settings import SplitSettings
-from apportion.corpus.splits.splits import counts, sessions_in, split, split_sessions
+from apportion.corpus.splits.splits import SplitEpisodes, counts, sessions_in, split, split_sessions
 from apportion.foundation.errors import InputError
 from tests.corpus.tables import corpus_of, rating, session, turns
 from tests.decompose.sessions import of_length, splits

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import DirectModel, fit_decomposer, train_directly
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.method import ObjectiveMethod

@@ -11,7 +11,7 @@ import pytest
 
 from apportion.corpus.schema import REWARDS
 from apportion.corpus.session import Episode, Turn
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.method import ObjectiveMethod

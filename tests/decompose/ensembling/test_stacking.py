@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from apportion.corpus.schema import HISTORY, REWARDS, SOURCES, SPLITS
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.ensembling import stacking
 from apportion.decompose.ensembling.component import Component
 from apportion.decompose.ensembling.predictiveness import left_out_scores

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from apportion.corpus.schema import HISTORY, REWARDS
 from apportion.corpus.session import Episode
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.reactions.extract import arrange

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.method_settings import AffectSettings
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project

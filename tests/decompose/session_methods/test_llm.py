@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from apportion.corpus.session import Rating
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.cache_key import configured
 from apportion.decompose.language_models import asker_of
 from apportion.decompose.methods import METHODS

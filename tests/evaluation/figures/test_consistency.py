@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from apportion.corpus.schema import SAMPLES
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.evaluation.evaluate import evaluate
 from apportion.evaluation.evaluation import Evaluation
 from apportion.evaluation.figures.consistency import (

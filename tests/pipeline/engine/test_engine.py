@@ -13,8 +13,8 @@ from apportion.corpus.schema import TURN_LABELS
 from apportion.corpus.session import Rating, Session, Turn
 from apportion.foundation.errors import InputError, UnitError
 from apportion.pipeline.engine.engine import Engine
-from apportion.pipeline.engine.stage import Outputs, Stage, Unit
-from apportion.pipeline.engine.units import Plan
+from apportion.pipeline.engine.plan import Plan
+from apportion.pipeline.engine.stage import Outputs, Stage, Stages, Unit
 
 CALLS: Counter[str] = Counter()
 
@@ -55,7 +55,7 @@ def engine(tmp_path, sessions, stages=STAGES, gain=1) -> Engine:
     config = SimpleNamespace(store=tmp_path, gain=gain, seeds=(0,), **chosen)
     corpus = Corpus.of(tmp_path, {})
     by_id = {s.session_id: s for s in sessions}
-    return Engine(config, corpus, by_id, Plan(stages, config, by_id))
+    return Engine(config, corpus, by_id, Plan(Stages.of(*stages), config, by_id))
 
 
 def run_all(engine: Engine) -> dict[str, str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from apportion.corpus.session import Rating, Session, Turn
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.engine import Engine
-from apportion.pipeline.engine.units import Plan
+from apportion.pipeline.engine.plan import Plan
 from apportion.pipeline.execution.time_limit import asked_time_s, grace_s
 from apportion.pipeline.stages.registry import STAGES
 from tests.pipeline.stages.planned import BY_NAME

@@ -5,7 +5,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.pipeline.assembly import _engine
+from apportion.pipeline.assembly import _kept
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import dry_run_text, run_locally
 from apportion.pipeline.execution.shards import finish, run_shard
@@ -49,7 +49,7 @@ def test_a_shard_run_again_reuses_everything(folder):
 def test_a_damaged_artifact_is_made_again(folder):
     victim = next((folder / "run" / "store" / "judge").glob("*/*/judgements.parquet"))
     victim.write_bytes(b"damaged")
-    _engine.cache_clear()
+    _kept.clear()
     summary = run_locally(load_config(folder / "config.toml"), ["rewards"], quiet=True)
     assert summary.result.counts()["judge"] == {"done": 1, "reused": 11}
 

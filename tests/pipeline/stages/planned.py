@@ -2,10 +2,10 @@
 
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.units import Plan
+from apportion.pipeline.engine.plan import Plan
 from apportion.pipeline.stages.registry import STAGES
 
-BY_NAME = {stage.name: stage for stage in STAGES}
+BY_NAME = {stage.name: stage for stage in STAGES.values()}
 
 
 def session(name: str, recorded: bool = False, rated: bool = True) -> Session:

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 
 from apportion.corpus.schema import FRAMES, SPLITS
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.pipeline.engine.stage import Inputs, Unit
 from apportion.pipeline.stages.evaluate import _asked_for, _emotions, _residuals, _unjudged
 from apportion.pipeline.stages.registry import STAGES
@@ -11,8 +11,8 @@ from tests.evaluation.made_up import episode
 
 
 def test_people_s_turn_labels_are_shown_to_the_evaluation_alone():
-    assert [stage.name for stage in STAGES if stage.turn_labels] == ["evaluate"]
-    assert not any("turn_labels" in stage.reads for stage in STAGES)
+    assert [stage.name for stage in STAGES.values() if stage.turn_labels] == ["evaluate"]
+    assert not any("turn_labels" in stage.reads for stage in STAGES.values())
 
 
 def test_of_the_frames_it_reads_the_emotions_of_held_out_sessions():

@@ -1,14 +1,13 @@
 from apportion.pipeline.config import Config
+from apportion.pipeline.engine.plan import NO_SCORE, LeftOut, Plan
 from apportion.pipeline.engine.stage import Unit
-from apportion.pipeline.engine.stage_selection import NO_SCORE, left_out
-from apportion.pipeline.engine.units import Plan
 from apportion.pipeline.stages.registry import STAGES
 from tests.pipeline.stages.planned import plan, session
 
 
 def test_every_need_is_a_stage_declared_before():
     seen: set[str] = set()
-    for stage in STAGES:
+    for stage in STAGES.values():
         assert set(stage.needs) <= seen
         seen.add(stage.name)
 
@@ -27,7 +26,7 @@ def test_units_are_those_that_apply():
 def test_where_nobody_scored_what_works_on_scores_has_no_units():
     config = Config.model_validate({"corpus": "c", "decompose": {"methods": ("uniform", "rrd")}})
     sessions = {"c": session("c", rated=False)}
-    reasons = left_out(STAGES, config, sessions)
+    reasons = LeftOut(STAGES, config, sessions)
     bare = Plan(STAGES, config, sessions, reasons)
     assert {name for name, units in bare.units.items() if units} == {"split", "align", "report"}
     assert {name for name, why in reasons.items() if why == NO_SCORE} == {

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from apportion.corpus.schema import REWARDS
-from apportion.corpus.splits.episodes import SplitEpisodes
+from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.learning.distillation import mean_and_scale, train_reward_model
 from apportion.reward_model.model import RewardModel

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from apportion.foundation.errors import InputError
 from apportion.rlhf.alignment import align_here
 from apportion.rlhf.plugins import ENVIRONMENTS
-from apportion.rlhf.resolve_paths import consented, found_from, shown
 from apportion.rlhf.sampling.sotopia_reset import SotopiaStarts, starts_of
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.job import Asking, Job
@@ -119,14 +118,14 @@ def test_what_is_played_enters_the_key_by_what_it_is_and_only_where_something_is
 
 def test_files_are_found_from_the_configuration_and_shown_by_their_names(tmp_path):
     given = {"tasks": "t.toml", "other": "policy@./mine"}
-    found = found_from(made(environment_settings=given), tmp_path)
+    found = made(environment_settings=given).found_from(tmp_path)
     assert found.environment_settings["tasks"] == str(tmp_path / "t.toml")
     assert found.environment_settings["other"] == f"policy@{tmp_path / 'mine'}"
-    assert shown(found)["environment_settings"] == {"tasks": "t.toml", "other": "policy@mine"}
-    assert found_from(made(), tmp_path) == made() and "environment_settings" not in shown(made())
-    asked = consented(made(environment_settings={"other": "base", "llm": {"model": "m"}}), "host")
+    assert found.shown()["environment_settings"] == {"tasks": "t.toml", "other": "policy@mine"}
+    assert made().found_from(tmp_path) == made() and made().shown() == made().plain()
+    asked = made(environment_settings={"other": "base", "llm": {"model": "m"}}).consented("host")
     assert asked.environment_settings["llm"] == {"model": "m", "allow_host": "host"}
-    assert consented(made(), "host") == made() == consented(made(), None)
+    assert made().consented("host") == made() == made().consented(None)
 
 
 def small(other: str, **settings) -> AlignSettings:
