@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from apportion.foundation.truncate import indented
 from apportion.pipeline.config import Config
 from apportion.pipeline.execution.runner import RunResult
-from apportion.pipeline.presets import preset_notes
 
 if TYPE_CHECKING:
     from apportion.evaluation.figures.consistency import Consistency
@@ -90,8 +89,12 @@ class RunSummary:
 
         ``warnings`` are not said again: whoever reads this has heard them before the work began.
         """
-        # A table says first whose settings it is made by, and what stands in for what.
-        lines = [*preset_notes(self.config), self.evaluation, ""] if self.evaluation else []
+        lines = []
+        if self.evaluation:
+            from apportion.pipeline.presets import preset_notes
+
+            # A table says first whose settings it is made by, and what stands in for what.
+            lines = [*preset_notes(self.config), self.evaluation, ""]
         lines += [self.audit] if self.audit else []
         lines += [f"warning: {text}" for text in self.chosen]
         lines += [f"{'faces':<14} by {self.detector}"] if self.detector is not None else []

@@ -72,7 +72,7 @@ def test_a_film_is_described_without_decomposition_training_or_language_models(t
     assert outcomes == ["features done", "verbalize done"]
     loaded = set(packages.split())
     assert {"features", "corpus", "pipeline"} <= loaded
-    assert not loaded & {"decompose", "rlhf", "llm_client", "environments", "evaluation"}
+    assert not loaded & {"decompose", "rlhf", "llm_client", "environments", "evaluation", "reward_model"}
 
 
 def test_a_chat_message_enters_few_files_on_its_way_to_a_reward(tmp_path):
