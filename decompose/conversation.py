@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
-from apportion.decompose.cache_key import configured
 from apportion.decompose.language_models import asker_of
 from apportion.decompose.method import Attribution, CorpusMethod, Method, Projected, Raw, RolloutMethod, ScoreUnits
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import Projection, apply_constants
 from apportion.decompose.session_methods.runner import judge_session, nothing_to_play
 from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings_key import configured
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession
 

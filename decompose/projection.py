@@ -15,7 +15,7 @@ from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.episodes import SplitEpisodes
 from apportion.decompose.method import Attribution, Method, Raw, Scale, ScoreUnits
-from apportion.decompose.prompt_building.reply import LARGEST
+from apportion.decompose.reply_parsing import LARGEST
 from apportion.foundation.arrays import Floats, filled
 from apportion.foundation.errors import InputError, UnitError
 
@@ -153,7 +153,7 @@ def project(
         ``relative``: score_offset is the mean of the training scores, of attributions the lower end of the scale;
         ``score``: it is 0, as in the paper.
     method : Method
-        As configured (`apportion.decompose.cache_key.configured`): its scale says what values and nulls mean.
+        As configured (`apportion.decompose.settings_key.configured`): its scale says what values and nulls mean.
     constraint : str
         ``exact``: the rewards of an episode sum to R~; ``soft``: they are the method's own numbers.
 

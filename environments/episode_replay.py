@@ -22,7 +22,7 @@ from apportion.environments.restored_episode import MissingAgent, RestoredEpisod
 from apportion.environments.role_assignment import SELF, RoleAssignment
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import canonical_json
-from apportion.foundation.text_checks import IN_TABLES, whole_text
+from apportion.foundation.safe_text import IN_TABLES, whole_text
 from apportion.llm_client.prompt_style import StyledModel
 from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings

@@ -76,14 +76,14 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "grpo",
             "GRPO by TRL: several replies to one context are compared.",
-            "apportion.rlhf.trainers.groups:train_grpo",
+            "apportion.rlhf.trainers.grpo_rloo:train_grpo",
             _REWARDED | _MULTI_TURN | _GROUPS | _ENVIRONMENT,
             paper="Shao et al., 2024",
         ),
         Algorithm(
             "rloo",
             "RLOO by TRL: each reply is compared with the others' mean.",
-            "apportion.rlhf.trainers.groups:train_rloo",
+            "apportion.rlhf.trainers.grpo_rloo:train_rloo",
             _REWARDED | _GROUPS,
             paper="Ahmadian et al., 2024",
         ),

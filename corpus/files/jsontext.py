@@ -15,7 +15,7 @@ import reprlib
 from typing import Any, TypeGuard
 
 from apportion.foundation.errors import UnitError
-from apportion.foundation.text_checks import IN_TABLES, whole_text
+from apportion.foundation.safe_text import IN_TABLES, whole_text
 
 MOST_DIGITS = 300
 """An integer of more is read as infinite, which every reader of numbers refuses: a float ends at 308 digits."""

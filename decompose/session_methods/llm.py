@@ -18,7 +18,7 @@ from apportion.decompose.method import TurnScore
 from apportion.decompose.prompt_building.chunks import averaged, parts_of, reconcile
 from apportion.decompose.prompt_building.prompt import Prompt, prompt_for
 from apportion.decompose.prompt_building.pseudonymize import AnonymizedEpisode, anonymize
-from apportion.decompose.prompt_building.reply import REPLY_SCHEMA, TurnAnswer, parse_reply
+from apportion.decompose.reply_parsing import REPLY_SCHEMA, TurnAnswer, parse_reply
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings, LLMMethodSettings
 from apportion.foundation.errors import UnitError

@@ -14,7 +14,7 @@ from apportion.corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
 from apportion.corpus.session import Episode, Session
 from apportion.decompose.method import Method, RolloutMethod, SessionMethod, TurnScore
 from apportion.decompose.methods import find_method
-from apportion.decompose.prompt_building.reply import LARGEST
+from apportion.decompose.reply_parsing import LARGEST
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.concurrent_rollouts import mapped
 from apportion.environments.episode_restorer import Rollable

@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from apportion.environments.agents.agent import ReplayAgent
 from apportion.environments.agents.registry import AgentRegistry, agents_by_name
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Deal
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.environment import Environment
 from apportion.environments.simulation.rule_scored import GameSimulator

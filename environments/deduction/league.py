@@ -11,8 +11,8 @@ from typing import Any
 
 from apportion.environments.agents.agent import SILENT, Agent
 from apportion.environments.collect_episodes import EpisodePlan
+from apportion.environments.deduction.base_game import WIN, Deduction
 from apportion.environments.deduction.events import SPEAK, VOTE
-from apportion.environments.deduction.game import WIN, Deduction
 from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.simulation import DeductionChoice, in_time
 from apportion.environments.environment import InvalidActionError, Step

@@ -11,7 +11,7 @@ from typing import Any
 from apportion.environments.agents.agent import Agent, TimeLimitedAgent
 from apportion.environments.agents.language_model import TEMPERATURE
 from apportion.environments.collect_episodes import EpisodePlan
-from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.games import GameKind
 from apportion.environments.environment import Environment
 from apportion.environments.simulation import Players, Simulation

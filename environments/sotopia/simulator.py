@@ -47,6 +47,11 @@ from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
 
 
+def _configured(field: str) -> str:
+    """What a run's configuration calls it."""
+    return "scorer" if field == "judges" else field
+
+
 def _unnamed(about: Mapping[str, Any]) -> Environment:
     raise AssertionError("a social episode is made of its log, which names who plays")
 
@@ -107,7 +112,9 @@ class SotopiaSimulator(GameSimulator):
 
     @property
     def _judge(self) -> ModelJudge | None:
-        return None if self.cast.judge == RULES else ModelJudge.of(self.cast.judge, self.cast.chosen)
+        if self.cast.judge == RULES:
+            return None
+        return ModelJudge.of(self.cast.judge, self.cast.chosen, called=_configured)
 
     def _environment(self, logged: LoggedEpisode) -> Environment:
         return Sotopia(task_in(logged), Rules(**logged.opening["about"]["rules"]))

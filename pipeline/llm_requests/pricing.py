@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from apportion.decompose.audit.query import audit_cases, case_requests
 from apportion.decompose.method import Method, RolloutMethod
-from apportion.decompose.prompt_building.reply import TOKENS_A_REPLY, TOKENS_A_TURN
+from apportion.decompose.reply_parsing import TOKENS_A_REPLY, TOKENS_A_TURN
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.cache.recorded import kept_replies

@@ -296,7 +296,7 @@ def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None
     [
         ('agents.target = "bsae"', "decompose.savoir: no agent 'bsae'"),
         ('agents.partner = "base@"', "decompose.savoir: agent 'base@': no model behind the @"),
-        ('scorer = "papre"', "decompose.savoir: judge: no prompt 'papre'; did you mean 'paper'"),
+        ('scorer = "papre"', "decompose.savoir: scorer: no prompt 'papre'; did you mean 'paper'"),
         ('agents.partnr = "base"', "decompose.savoir.agents.partnr: unknown key; did you mean 'partner'"),
         ("rollouts = 0", "decompose.savoir.rollouts = 0: Input should be greater than or equal to 1"),
     ],

@@ -47,8 +47,8 @@ from apportion.environments.deduction.avalon.rules import (
     Options,
 )
 from apportion.environments.deduction.avalon.rules import SHOT as LAST
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Aim, Stage
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.foundation.errors import InputError

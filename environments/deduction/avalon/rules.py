@@ -1,4 +1,4 @@
-"""The rules of Avalon alone, on seats from 0 and plain values: no names, no words, no log (Appendix A.2).
+"""The rules of Avalon: which acts are legal and who wins, on seats from 0 (Appendix A.2): no names, no words, no log.
 
 A leader proposes a team; all vote for or against it at once. An approved team goes on the quest, and each of its
 members plays a card unseen: good ones can only let it pass, evil ones may fail it. Three passed quests: the Assassin

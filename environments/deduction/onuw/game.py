@@ -11,8 +11,8 @@ from functools import lru_cache
 from random import Random
 from typing import ClassVar
 
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import VOTE, Aim, Deal, Stage, called
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.onuw.observation import (

@@ -1,4 +1,4 @@
-"""The rules of One Night Ultimate Werewolf alone, on seats and roles (Stackelberg Speaker, Appendix A.3).
+"""The rules of One Night Ultimate Werewolf: which acts are legal and who wins (Stackelberg Speaker, Appendix A.3).
 
 Places are numbered from 0: the seats 0 to 4, then both cards of the centre, 5 and 6. Cards move from place to place at
 night; who has which card at its end decides the teams. How to use it::

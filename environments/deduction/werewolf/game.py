@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Aim, Deal, Stage, called
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.werewolf.role_assignments import possible_deals

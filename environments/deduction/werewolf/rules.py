@@ -1,4 +1,4 @@
-"""The rules of Werewolf alone, on numbers of seats (Stackelberg Speaker, appendix A.1): no words, no log.
+"""The rules of Werewolf: which acts are legal and who wins, on numbers of seats (Stackelberg Speaker, appendix A.1).
 
 How to use it::
 

@@ -86,11 +86,6 @@ class Question:
             game.do(act)
         return game
 
-    @property
-    def selects(self) -> bool:
-        """Whether it is asked what the seat takes, and not what it does."""
-        return self.game.over
-
     def problem(self, answer: int) -> str | None:
         """Why a number is no answer, in words; None: it is one."""
         game = self.game

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.sotopia.evaluation.episodes import Person, ReadEpisode
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, CharacterScores, DimensionScore, off_range
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.model_spec import Called, ModelSpec
 from apportion.llm_client.prompt_style import StyledModel, style_and_model
 from apportion.llm_client.prompts.prompt_file import PromptKind
@@ -111,7 +111,7 @@ Calls = Literal["episode", "agent"]
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",
     entry_points="apportion.social_judge_prompts",
-    setting="judge",
+    setting="judges",
     header=("title",),
     blanks=frozenset({"episode", "judged"}),
     needed=("episode", "judged"),
@@ -160,7 +160,7 @@ class ModelJudge:
                 f"already. Judges by a model: {', '.join(PROMPTS.names())}"
             )
         model = StyledModel.of("judge", name, chosen, called, TEMPERATURE)
-        PROMPTS.messages(model.style, {"episode": "", "judged": ""})
+        replace(PROMPTS, setting=called("judges")).messages(model.style, {"episode": "", "judged": ""})
         annotator = model.called if calls == "episode" else f"{model.stem}-each@{model.settings.model}"
         return cls(annotator, model.style, model.settings, calls)
 

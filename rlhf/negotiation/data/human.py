@@ -10,9 +10,9 @@ import numpy as np
 
 from apportion.corpus.importers.dealornodeal import Row, read_rows
 from apportion.environments.negotiation.act_parser import UNKNOWN as NO_KNOWN_ACT
+from apportion.environments.negotiation.act_parser import acts_of
 from apportion.environments.negotiation.action_encoding import END, act_code
 from apportion.environments.negotiation.contexts import Context, broken, read_contexts
-from apportion.environments.negotiation.dialogue_acts import acts_of
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.data.dialogues import NOT_TAKEN, OTHERS, OWN, UNKNOWN, Dialogues
 
