@@ -25,21 +25,11 @@ INSTEAD = {
 def to_corpus(simulated: CollectionResult, *, judge: str = RULES, language: str | None = "en") -> CorpusBuild:
     """The tables of a corpus; not checked, not written.
 
-    Parameters
-    ----------
-    simulated : Simulated
-        Episodes at their ends. Acts that nobody hears are no utterances; what was known before the first step goes
-        to ``backgrounds``; every known value of the outcome is a rating. An agent that said nothing has neither, and
-        an episode in which nobody did is no session: both are counted.
-    judge : str
-        Who has scored: the ratings' annotator.
-    language : str, optional
-        Of all sessions.
-
-    Returns
-    -------
-    corpus : CorpusBuild
-        ``source`` of every session names the environment, the agents and the judge, and says that it is simulated.
+    ``simulated``: Episodes at their ends. Acts that nobody hears are no utterances; what was known before the first
+    step goes to ``backgrounds``; every known value of the outcome is a rating. An agent that said nothing has neither,
+    and an episode in which nobody did is no session: both are counted. ``judge``: Who has scored: the ratings'
+    annotator. ``language``: Of all sessions. Returns: ``source`` of every session names the environment, the agents and
+    the judge, and says that it is simulated.
     """
     rows = CorpusRows()
     unknown: Counter[str] = Counter()

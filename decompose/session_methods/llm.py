@@ -37,12 +37,8 @@ def requests_for(
 
     ``descriptors`` is None for the method ``llm``. An episode whose target says nothing needs no request.
 
-    Raises
-    ------
-    InputError
-        The prompt cannot be used.
-    UnitError
-        The model's context is too short for any part of the session.
+    Raises InputError: The prompt cannot be used. Raises UnitError: The model's context is too short for any part of the
+    session.
     """
     listed: list[tuple[ChatRequest, RequestMeta]] = []
     for episode in session.episodes(rating_name):

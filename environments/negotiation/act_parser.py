@@ -63,16 +63,9 @@ _BEFORE_IMPERATIVE = _words("ok okay then deal fine please")
 def parse(text: str, counts: Counts, standing: int | None = None, own: int | None = None) -> Parsed:
     """The act of a sentence.
 
-    Parameters
-    ----------
-    text : str
-        As it was said, by anybody; nothing in it is obeyed.
-    counts : tuple of int, (3,)
-        The pool.
-    standing : int, optional
-        What the OTHER keeps by its standing proposal, so that naming what it leaves is agreeing.
-    own : int, optional
-        The split of the speaker's own last proposal: what ``insist`` without items repeats.
+    ``text``: As it was said, by anybody; nothing in it is obeyed. ``counts``: The pool. ``standing``: What the OTHER
+    keeps by its standing proposal, so that naming what it leaves is agreeing. ``own``: The split of the speaker's own
+    last proposal: what ``insist`` without items repeats.
 
     >>> parse("You can have the hats, I take the ball and 1 book.", (2, 3, 1))
     Parsed(kind='propose', split=26)

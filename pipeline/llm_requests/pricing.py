@@ -142,10 +142,7 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
 
     What is sent again after a mistake is not foreseen. ``batch`` takes the Batch API's prices.
 
-    Raises
-    ------
-    InputError
-        A price table or the file of recorded replies cannot be read.
+    Raises InputError: A price table or the file of recorded replies cannot be read.
     """
     asking = _all_asking(engine, stages)
     if not asking:
@@ -238,10 +235,7 @@ def _taken(
 def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
     """The unit's requests with the output to expect, and whether it will have behaviour that is not made yet.
 
-    Raises
-    ------
-    UnitError
-        Nothing can be asked about its session.
+    Raises UnitError: Nothing can be asked about its session.
     """
     config = engine.config
     method = session_method_of(unit)

@@ -63,17 +63,8 @@ _EVIL_CARDS: Mapping[str, tuple[Aim, ...]] = {PASS: (), FAIL: ()}
 class Avalon(Deduction):
     """One game. A proposal's ``data`` is the list of who goes; the last shot's who is named.
 
-    Parameters
-    ----------
-    rules : Options
-        What is played.
-    deal : tuple of str, optional
-        The roles by seat; drawn without it. Who leads first is always drawn.
-
-    Raises
-    ------
-    InputError
-        The deal is no order of the options' roles.
+    ``rules``: What is played. ``deal``: The roles by seat; drawn without it. Who leads first is always drawn. Raises
+    InputError: The deal is no order of the options' roles.
     """
 
     kind: ClassVar[str] = "avalon"

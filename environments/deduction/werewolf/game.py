@@ -42,17 +42,8 @@ _NOT_DONE = {PROPOSE: "proposed nobody", KILL: "chose to kill nobody", VOTE: "ab
 class Werewolf(Deduction):
     """One game.
 
-    Parameters
-    ----------
-    options : Options, optional
-        By which rules.
-    deal : tuple of str, optional
-        Who has which role; None: drawn when the game begins.
-
-    Raises
-    ------
-    InputError
-        A deal of other roles than the options have.
+    ``options``: By which rules. ``deal``: Who has which role; None: drawn when the game begins. Raises InputError: A
+    deal of other roles than the options have.
     """
 
     kind: ClassVar[str] = "werewolf"

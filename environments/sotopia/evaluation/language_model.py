@@ -128,16 +128,9 @@ RULES = "rules"
 class ModelJudge:
     """A model and its prompt.
 
-    Parameters
-    ----------
-    called : str
-        The ratings' annotator: ``paper@MODEL``, with ``paper-each@MODEL`` for one question a person.
-    style : str
-        A prompt by name, or the path of one's own.
-    settings : LLMSettings
-        The model; its temperature is `TEMPERATURE`.
-    calls : str
-        ``episode`` asks about all persons at once, ``agent`` about each alone.
+    ``called``: The ratings' annotator: ``paper@MODEL``, with ``paper-each@MODEL`` for one question a person. ``style``:
+    A prompt by name, or the path of one's own. ``settings``: The model; its temperature is `TEMPERATURE`. ``calls``:
+    ``episode`` asks about all persons at once, ``agent`` about each alone.
     """
 
     called: str
@@ -149,10 +142,8 @@ class ModelJudge:
     def of(cls, name: str, chosen: ModelSpec, calls: Calls = "episode", called: Called = str) -> ModelJudge:
         """The judge that a name means: ``STYLE`` or ``STYLE@MODEL``.
 
-        Raises
-        ------
-        InputError
-            There is no such prompt, or it cannot be used; no model was chosen; or a setting cannot be used.
+        Raises InputError: There is no such prompt, or it cannot be used; no model was chosen; or a setting cannot be
+        used.
         """
         if style_and_model(name)[0] == RULES:
             raise InputError(
@@ -197,12 +188,8 @@ class Question:
     def ask(self, complete: Complete) -> list[CharacterScores]:
         """A verdict on each person; what the model gave no usable score for has none, with why.
 
-        Raises
-        ------
-        InputError
-            No request can succeed until a person changes something.
-        StoppedError
-            The budget is used up.
+        Raises InputError: No request can succeed until a person changes something. Raises StoppedError: The budget is
+        used up.
         """
         try:
             answer = ask_until_usable(
