@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from apportion.corpus.writer import ImportReport
 from apportion.environments import episode_log
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import TEMPERATURE
 from apportion.environments.collect_episodes import EpisodePlan
 from apportion.environments.environment import Environment
-from apportion.environments.simulation import Players, Simulation, write_corpus
+from apportion.environments.simulation import Players, Simulation
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources.serialization import is_bundled, task_record
@@ -175,14 +174,3 @@ def plans_of(choice: SimulationChoice, agents: Mapping[str, Agent]) -> list[Epis
         make = partial(Sotopia, task, choice.rules)
         plans.append(EpisodePlan(name, make, seats, seed_of(choice, name, seating), about))
     return plans
-
-
-def simulate_sotopia(
-    choice: SimulationChoice,
-    out: Path,
-    *,
-    overwrite: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> ImportReport:
-    """Play, and write the corpus with its log; as `apportion.environments.simulation.write_corpus`."""
-    return write_corpus(choice, out, overwrite=overwrite, progress=progress)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from apportion.evaluation.holm import holm
 from apportion.evaluation.human_agreement.answers import Answers
 from apportion.evaluation.human_agreement.mixed_model import MixedMean, mixed_mean
-from apportion.evaluation.human_agreement.paired import McNemar, holm, item_bootstrap, mcnemar, unpaired_bootstrap
+from apportion.evaluation.human_agreement.paired import McNemar, item_bootstrap, mcnemar, unpaired_bootstrap
 from apportion.evaluation.human_agreement.two_way_anova import MeanOfAnswers, difference_of_means, mean_of_answers
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling

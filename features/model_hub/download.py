@@ -37,7 +37,11 @@ def download(
     done, total = 0, 0
     too_large = _failed(url, f"more than {most_bytes / 2**20:,.0f} MiB, which the file cannot have", advice)
     # Nothing of ~/.netrc is sent along, and nothing comes packed, so that bytes can be counted.
-    options = {"auth": lambda request: request, "headers": {"Accept-Encoding": "identity"}, "timeout": timeout_s}
+    options: dict[str, Any] = {
+        "auth": lambda request: request,
+        "headers": {"Accept-Encoding": "identity"},
+        "timeout": timeout_s,
+    }
     try:
         with target.open("wb") as file, requests.get(url, stream=True, **options) as reply:
             reply.raise_for_status()

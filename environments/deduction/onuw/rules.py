@@ -26,7 +26,7 @@ WEREWOLF, VILLAGER, SEER, ROBBER, TROUBLEMAKER, INSOMNIAC = ROLES = (
 )  # fmt: skip
 CARDS = (WEREWOLF, VILLAGER, VILLAGER, SEER, ROBBER, TROUBLEMAKER, INSOMNIAC)
 """A.3: one Werewolf, two Villagers, one of each other role."""
-VILLAGE, WEREWOLVES = TEAMS = ("village", "werewolf")
+VILLAGE, WEREWOLVES = ("village", "werewolf")
 CHOOSING = (SEER, ROBBER, TROUBLEMAKER)
 """Who chooses something at night, in the order of the night; the Werewolf before them finds no other, the Insomniac
 after them sees its own card."""

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from apportion.evaluation.holm import holm
 from apportion.evaluation.human_agreement.answers import Answers
 from apportion.evaluation.human_agreement.comparison import compare_to
 from apportion.evaluation.human_agreement.mixed_model import mixed_mean
-from apportion.evaluation.human_agreement.paired import holm
 from apportion.foundation.errors import InputError
 
 
