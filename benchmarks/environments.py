@@ -27,8 +27,9 @@ from apportion.environments.collect_episodes import EpisodePlan, simulate
 from apportion.environments.environment import Action
 from apportion.environments.negotiation.scripts import ConcedingAgent
 from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.llm_client.model_spec import ModelSpec
 from benchmarks.measure import tell
@@ -87,7 +88,7 @@ def at_once(latency_s: float, episodes: int = 64) -> float:
         chosen = ModelSpec("m", base_url=server.url, concurrency=episodes)
         choice = SimulationChoice(("base",), (scenario,), pairs=1, repeats=episodes, chosen=chosen)
         start = time.perf_counter()
-        simulate_sotopia(choice, Path(folder) / "play")
+        write_corpus(choice, Path(folder) / "play")
         return (time.perf_counter() - start) / (20 * latency_s)
 
 

@@ -33,9 +33,9 @@ from apportion.decompose.ensembling.component import Component
 from apportion.decompose.ensembling.stacking import StackingWeights, mixed, weigh
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import tells_quality
-from apportion.decompose.prompt_building.reply import parse_reply
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.pretrained import read_prior
+from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.session_methods.sentiment import judge as sentiment
 from apportion.decompose.settings import DecomposeSettings

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.schema import CORPUS_TABLES
-from apportion.foundation.text_checks import IN_TABLES, whole_text
+from apportion.foundation.safe_text import IN_TABLES, whole_text
 
 COLUMNS = {schema.name: schema.arrow for schema in CORPUS_TABLES}
 

@@ -45,10 +45,7 @@ def as_if_rated(session: Session, target: str) -> Session:
     So its turns can be judged by what the other side replies, who is `ENVIRONMENT` where several speak. A session in
     which ``target`` means nobody, or in which nobody else speaks, stays as it is.
 
-    Parameters
-    ----------
-    target : str
-        A speaker's name, or ``first`` or ``second``.
+    ``target``: A speaker's name, or ``first`` or ``second``.
 
     >>> session = Session("s1", (Turn(0, "ann", "Hi."), Turn(1, "bob", "Hello.")))
     >>> [(e.rating.rater, e.rating.target, e.is_rated) for e in as_if_rated(session, "second").episodes()]

@@ -34,17 +34,9 @@ def build_dag(
 ) -> DAG:
     """Build the DAG: ``prepare``, a task group a stage (list the shards, run each), ``finish``.
 
-    Parameters
-    ----------
-    stages
-        The stages, each after those it needs.
-    calls
-        Where the work is done.
-    retries
-        Further attempts after a task was lost (a killed worker, a full disk) or has taken too long; repeating a shard
-        does no unit twice.
-    retry_delay
-        Time before a further attempt.
+    ``stages``: The stages, each after those it needs. ``calls``: Where the work is done. ``retries``: Further attempts
+    after a task was lost (a killed worker, a full disk) or has taken too long; repeating a shard does no unit twice.
+    ``retry_delay``: Time before a further attempt.
     """
     with DAG(
         "apportion",

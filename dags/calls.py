@@ -27,10 +27,8 @@ class ShardCalls(Protocol):
     def run_shard(self, config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
         """Run one shard and count its units by what became of them.
 
-        Raises
-        ------
-        StoppedError
-            A limit that a person has set ended it; where that is not ``same_again``, trying again changes nothing.
+        Raises StoppedError: A limit that a person has set ended it; where that is not ``same_again``, trying again
+        changes nothing.
         """
 
     def finish(self, config: str) -> dict[str, int]:

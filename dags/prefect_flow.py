@@ -41,19 +41,10 @@ def build_flow(
 ) -> Flow[[str, int, bool], dict[str, int]]:
     """Build the flow: ``prepare``; a list of the shards and a mapped task for each stage; ``finish``.
 
-    Parameters
-    ----------
-    stages
-        The stages, each after those it needs.
-    calls
-        Where the work is done.
-    task_runner
-        Where tasks run; by default a pool of processes, one a core. Threads would share torch's random numbers, and
-        with them results would depend on what runs at the same time.
-    retries
-        Further attempts after a task was lost or has taken too long; repeating a shard does no unit twice.
-    retry_delay_s
-        Time before a further attempt.
+    ``stages``: The stages, each after those it needs. ``calls``: Where the work is done. ``task_runner``: Where tasks
+    run; by default a pool of processes, one a core. Threads would share torch's random numbers, and with them results
+    would depend on what runs at the same time. ``retries``: Further attempts after a task was lost or has taken too
+    long; repeating a shard does no unit twice. ``retry_delay_s``: Time before a further attempt.
     """
     # The store knows what is done already; a second cache could only contradict it.
     options: dict[str, Any] = {"retries": retries, "retry_delay_seconds": retry_delay_s, "cache_policy": NO_CACHE}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from apportion.corpus.session import Episode
-from apportion.decompose.cache_key import configured
 from apportion.decompose.method import MixedObjective, Projected, Raw
 from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings_key import configured
 
 
 def longest_episode(episodes: Iterable[Episode]) -> int:

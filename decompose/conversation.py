@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
-from apportion.decompose.cache_key import configured
 from apportion.decompose.language_models import asker_of
 from apportion.decompose.method import Attribution, CorpusMethod, Method, Projected, Raw, RolloutMethod, ScoreUnits
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import Projection, apply_constants
 from apportion.decompose.session_methods.runner import judge_session, nothing_to_play
 from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings_key import configured
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession
 
@@ -89,40 +89,21 @@ def decompose_dialogue(
     the method's own numbers, and ``residual`` tells what is missing; a prompt that hands out the score itself has
     that as its total.
 
-    Parameters
-    ----------
-    messages : sequence of mapping
-        N messages in order, each with ``content`` (text) and ``role`` or ``speaker``.
-    score : float
-        What the rater gave, on ``scale`` = (low, high).
-    rater, target : str, optional
-        Who gave the score (``environment``: rules or a judge did), and who is credited. By default ``user`` and
-        ``assistant``; where one of two speakers is named, the other one follows.
-    method : str
-        One that needs no other conversations: ``uniform``, ``sentiment``, ``llm``, or a package's.
-    rating : str
-        What the score is called; prompts are worded by it (``satisfaction``, ``goal``, ``overall``, …).
-    higher_is_better : bool
-        False where the low end of the scale is the good one; the score is turned round then.
-    mean_score : float
-        The mean score of your conversations (turned round, if that is): rewards are then relative to an ordinary
-        one. 0 shares out the score itself, as the paper does. Attributions share out what is above the lower end of the
-        scale or below it, so that they take no mean.
-    spread : float, optional
-        s, e.g. a run's from ``projections/``. By default the whole width of the method's scale is worth the width of
-        the score's, divided by T.
-    settings : DecomposeSettings, optional
-        Of the method, e.g. ``DecomposeSettings(llm={"model": …, "base_url": …})``.
-    asker : Asker, optional
-        Lends the language model with its cache and budget, for many calls; made from ``settings`` where it is None.
-
-    Raises
-    ------
-    InputError
-        Messages, score, scale or speakers that cannot be used, no such method, a method that is learned on a corpus,
-        or a language model that cannot be asked (no key, no consent).
-    UnitError
-        The language model gave no usable reply; ``evidence`` holds what it did reply.
+    ``messages``: N messages in order, each with ``content`` (text) and ``role`` or ``speaker``. ``score``: What the
+    rater gave, on ``scale`` = (low, high). ``rater``, ``target``: Who gave the score (``environment``: rules or a judge
+    did), and who is credited. By default ``user`` and ``assistant``; where one of two speakers is named, the other one
+    follows. ``method``: One that needs no other conversations: ``uniform``, ``sentiment``, ``llm``, or a package's.
+    ``rating``: What the score is called; prompts are worded by it (``satisfaction``, ``goal``, ``overall``, …).
+    ``higher_is_better``: False where the low end of the scale is the good one; the score is turned round then.
+    ``mean_score``: The mean score of your conversations (turned round, if that is): rewards are then relative to an
+    ordinary one. 0 shares out the score itself, as the paper does. Attributions share out what is above the lower end
+    of the scale or below it, so that they take no mean. ``spread``: s, e.g. a run's from ``projections/``. By default
+    the whole width of the method's scale is worth the width of the score's, divided by T. ``settings``: Of the method,
+    e.g. ``DecomposeSettings(llm={"model": …, "base_url": …})``. ``asker``: Lends the language model with its cache and
+    budget, for many calls; made from ``settings`` where it is None. Raises InputError: Messages, score, scale or
+    speakers that cannot be used, no such method, a method that is learned on a corpus, or a language model that cannot
+    be asked (no key, no consent). Raises UnitError: The language model gave no usable reply; ``evidence`` holds what it
+    did reply.
     """
     configuration = settings or DecomposeSettings()
     declared = _declared(method, configuration)

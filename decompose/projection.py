@@ -15,7 +15,7 @@ from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.method import Attribution, Method, Raw, Scale, ScoreUnits
-from apportion.decompose.prompt_building.reply import LARGEST
+from apportion.decompose.reply_parsing import LARGEST
 from apportion.foundation.arrays import Floats, filled
 from apportion.foundation.errors import InputError, UnitError
 
@@ -143,34 +143,15 @@ def project(
     sum misses R~ (Eq. 4 of LLM-GELI). Values that hand out the score itself have a ``score_offset`` of 0 then. `Raw`
     values are always treated so. Where nobody gave any score, reward_t = j_t/T (``foretold``).
 
-    Parameters
-    ----------
-    judgements : pa.Table
-        REWARDS schema, one method and one seed, ``raw_reward`` filled (null where there is no value).
-    episodes : SplitEpisodes
-        All episodes of the corpus; the constants come from the sessions in ``train``.
-    target : str
-        ``relative``: score_offset is the mean of the training scores, of attributions the lower end of the scale;
-        ``score``: it is 0, as in the paper.
-    method : Method
-        As configured (`apportion.decompose.cache_key.configured`): its scale says what values and nulls mean.
-    constraint : str
-        ``exact``: the rewards of an episode sum to R~; ``soft``: they are the method's own numbers.
-
-    Returns
-    -------
-    pa.Table
-        The same rows with ``reward`` filled and ``sd`` in units of reward, in the order of ``episodes``, then turns.
-    Projection
-        The constants, and each episode's residual.
-
-    Raises
-    ------
-    InputError
-        No training episode.
-    UnitError
-        Judgements of an unknown episode, of other turns than the target's, twice the same, or not finite; attributions
-        below zero.
+    ``judgements``: REWARDS schema, one method and one seed, ``raw_reward`` filled (null where there is no value).
+    ``episodes``: All episodes of the corpus; the constants come from the sessions in ``train``. ``target``:
+    ``relative``: score_offset is the mean of the training scores, of attributions the lower end of the scale;
+    ``score``: it is 0, as in the paper. ``method``: As configured (`apportion.decompose.settings_key.configured`): its
+    scale says what values and nulls mean. ``constraint``: ``exact``: the rewards of an episode sum to R~; ``soft``:
+    they are the method's own numbers. Returns pa.Table: The same rows with ``reward`` filled and ``sd`` in units of
+    reward, in the order of ``episodes``, then turns. Returns Projection: The constants, and each episode's residual.
+    Raises InputError: No training episode. Raises UnitError: Judgements of an unknown episode, of other turns than the
+    target's, twice the same, or not finite; attributions below zero.
     """
     ordered = _ordered(judgements, episodes.all, method)
     scores = [episode.score for episode in episodes.of("train") if episode.target_turns]

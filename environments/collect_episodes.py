@@ -32,28 +32,11 @@ def play(
 ) -> int:
     """Let the agents act until the episode is over.
 
-    Parameters
-    ----------
-    environment : Environment
-        Where it stands (begun, replayed, or a clone); is played to its end.
-    agents : mapping of str to Agent
-        By the environment's agents, who acts for each.
-    before : callable, optional
-        Told the moves of a step before they are done, so that they can be written down first.
-    most_steps : int
-        Steps in all after which the rules are said never to end.
-
-    Returns
-    -------
-    steps : int
-        How many were played here.
-
-    Raises
-    ------
-    InputError
-        Nobody acts for one of the agents.
-    UnitError
-        The episode does not end, or an act is not allowed.
+    ``environment``: Where it stands (begun, replayed, or a clone); is played to its end. ``agents``: By the
+    environment's agents, who acts for each. ``before``: Told the moves of a step before they are done, so that they can
+    be written down first. ``most_steps``: Steps in all after which the rules are said never to end. Returns: How many
+    were played here. Raises InputError: Nobody acts for one of the agents. Raises UnitError: The episode does not end,
+    or an act is not allowed.
     """
     for name in environment.agents:
         if name not in agents:
@@ -73,18 +56,10 @@ def play(
 class EpisodePlan:
     """One episode that is to be played.
 
-    Parameters
-    ----------
-    name : str
-        Its id in the log and in the corpus; each once.
-    make : callable
-        Gives the environment; called once, when the episode is played.
-    agents : mapping of str to Agent
-        By the environment's agents, who acts for each.
-    seed : int or str
-        Of everything that is drawn in it.
-    about : mapping
-        What else makes it this episode (task, visibility, …), as JSON; a log is refused where it holds another.
+    ``name``: Its id in the log and in the corpus; each once. ``make``: Gives the environment; called once, when the
+    episode is played. ``agents``: By the environment's agents, who acts for each. ``seed``: Of everything that is drawn
+    in it. ``about``: What else makes it this episode (task, visibility, …), as JSON; a log is refused where it holds
+    another.
     """
 
     name: str
@@ -134,24 +109,12 @@ def simulate(
 ) -> CollectionResult:
     """Play episodes; what the log holds is played again from it, and nobody is asked for it twice.
 
-    Parameters
-    ----------
-    plans : sequence of EpisodePlan
-        In the order of the corpus.
-    log : Path, optional
-        The log's file; its folder is there. None keeps nothing. A step with an agent that is ``paid`` is on the disk
-        before the next one; of others only the end of the batch is, because their acts can be played again.
-    concurrency : int
-        Episodes at the same time. More than one pays where agents wait for somebody.
-    progress : callable, optional
-        Told the number of episodes that have just ended.
-
-    Raises
-    ------
-    InputError
-        Two plans of one name, a damaged log, another process at it, or no agent for a seat.
-    StoppedError
-        A budget of an agent is spent; the log keeps what was played.
+    ``plans``: In the order of the corpus. ``log``: The log's file; its folder is there. None keeps nothing. A step with
+    an agent that is ``paid`` is on the disk before the next one; of others only the end of the batch is, because their
+    acts can be played again. ``concurrency``: Episodes at the same time. More than one pays where agents wait for
+    somebody. ``progress``: Told the number of episodes that have just ended. Raises InputError: Two plans of one name,
+    a damaged log, another process at it, or no agent for a seat. Raises StoppedError: A budget of an agent is spent;
+    the log keeps what was played.
     """
     names = [plan.name for plan in plans]
     for name, times in Counter(names).items():

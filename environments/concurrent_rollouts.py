@@ -25,21 +25,10 @@ def side_by_side(
     The results do not depend on ``at_once``: one that fails stops none of the others, whose replies are paid then, and
     kept. What takes longest should begin first, so that the end waits for no straggler.
 
-    Parameters
-    ----------
-    work : callable
-        Safe to call from several threads; must not call this function itself.
-    given : sequence
-        What it is called with.
-    at_once : int
-        Threads, shared by all that asks for so many at once.
-    first : callable
-        What begins earlier has less of it, whichever call it came by.
-
-    Raises
-    ------
-    Exception
-        Whatever ``work`` raises but `UnitError`: what has not begun is left alone then, what has is waited for.
+    ``work``: Safe to call from several threads; must not call this function itself. ``given``: What it is called with.
+    ``at_once``: Threads, shared by all that asks for so many at once. ``first``: What begins earlier has less of it,
+    whichever call it came by. Raises Exception: Whatever ``work`` raises but `UnitError`: what has not begun is left
+    alone then, what has is waited for.
     """
     threads = _threads_of(at_once)
     begun = [threads.submit(first(one), partial(_tried, work, one)) for one in given]

@@ -22,29 +22,18 @@ INSTEAD = {
 """By the key in an act's data, what was done instead of what somebody was asked for."""
 
 
-def to_corpus(simulated: CollectionResult, *, judge: str = RULES, language: str | None = "en") -> CorpusBuild:
+def to_corpus(simulated: CollectionResult) -> CorpusBuild:
     """The tables of a corpus; not checked, not written.
 
-    Parameters
-    ----------
-    simulated : Simulated
-        Episodes at their ends. Acts that nobody hears are no utterances; what was known before the first step goes
-        to ``backgrounds``; every known value of the outcome is a rating. An agent that said nothing has neither, and
-        an episode in which nobody did is no session: both are counted.
-    judge : str
-        Who has scored: the ratings' annotator.
-    language : str, optional
-        Of all sessions.
-
-    Returns
-    -------
-    corpus : CorpusBuild
-        ``source`` of every session names the environment, the agents and the judge, and says that it is simulated.
+    ``simulated``: Episodes at their ends. Acts that nobody hears are no utterances; what was known before the first
+    step goes to ``backgrounds``; every known value of the outcome is a rating. An agent that said nothing has neither,
+    and an episode in which nobody did is no session: both are counted. Returns: ``source`` of every session names the
+    environment, the agents and the judge, and says that it is simulated.
     """
     rows = CorpusRows()
     unknown: Counter[str] = Counter()
     for played in simulated.played:
-        _add(rows, played, judge, language, unknown)
+        _add(rows, played, unknown)
     notes = tuple(f"{what} in {times} cases" for what, times in unknown.items())
     return CorpusBuild(rows.tables(), notes, simulated.failed)
 
@@ -61,13 +50,13 @@ def source_of(played: CollectedEpisode, judge: str) -> str:
     return f"simulated: {environment.kind}, agents {agents}, judge {judge}"
 
 
-def _add(rows: CorpusRows, played: CollectedEpisode, judge: str, language: str | None, unknown: Counter[str]) -> None:
+def _add(rows: CorpusRows, played: CollectedEpisode, unknown: Counter[str]) -> None:
     environment, session = played.environment, played.plan.name
     heard = heard_in(environment, environment.steps)
     if not heard:
         unknown["nobody said a word: no session"] += 1
         return
-    rows.session(session, source_of(played, judge), language=language)
+    rows.session(session, source_of(played, RULES), language="en")
     for turn, (agent, text) in enumerate(heard):
         rows.utterance(session, turn, agent, text)
     speakers = {agent for agent, _ in heard}
@@ -86,7 +75,7 @@ def _add(rows: CorpusRows, played: CollectedEpisode, judge: str, language: str |
             unknown["an agent said nothing: no rating of it, and nothing of what it knew"] += 1
             continue
         for name, value in _known(values.items(), unknown):
-            rows.rating(session, (ENVIRONMENT, agent), name, value, scales[name], annotator=judge)
+            rows.rating(session, (ENVIRONMENT, agent), name, value, scales[name], annotator=RULES)
 
 
 def _known(values: Iterable[tuple[str, float | None]], unknown: Counter[str]) -> Iterable[tuple[str, float]]:

@@ -105,15 +105,8 @@ class Observation:
 class Environment(ABC):
     """One task that agents play.
 
-    Parameters
-    ----------
-    agents : sequence of str
-        Their names, in the order of the seats; two at least, each once.
-
-    Raises
-    ------
-    InputError
-        Fewer than two agents, an empty name, or one name twice.
+    ``agents``: Their names, in the order of the seats; two at least, each once. Raises InputError: Fewer than two
+    agents, an empty name, or one name twice.
     """
 
     kind: ClassVar[str]

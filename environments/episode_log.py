@@ -39,10 +39,7 @@ class LoggedEpisode:
 class EpisodeLog:
     """Appends to one log file; safe to use from many threads at once.
 
-    Parameters
-    ----------
-    path : Path
-        The file; `read_log` first, which cuts off what a kill has left.
+    ``path``: The file; `read_log` first, which cuts off what a kill has left.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,22 +83,9 @@ class EpisodeLog:
 def read_log(path: Path, *, mend: bool = False) -> dict[str, LoggedEpisode]:
     """Read a log.
 
-    Parameters
-    ----------
-    path : Path
-        The file; a missing one holds nothing.
-    mend : bool
-        Cut the last line off the file where it has no end: somebody was killed while writing it.
-
-    Returns
-    -------
-    episodes : dict of str to LoggedEpisode
-        By id, in the order in which they began.
-
-    Raises
-    ------
-    InputError
-        A line that is damaged, by number.
+    ``path``: The file; a missing one holds nothing. ``mend``: Cut the last line off the file where it has no end:
+    somebody was killed while writing it. Returns: By id, in the order in which they began. Raises InputError: A line
+    that is damaged, by number.
     """
     if not path.exists():
         return {}

@@ -22,7 +22,7 @@ from apportion.environments.restored_episode import MissingAgent, RestoredEpisod
 from apportion.environments.role_assignment import SELF, RoleAssignment
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import canonical_json
-from apportion.foundation.text_checks import IN_TABLES, whole_text
+from apportion.foundation.safe_text import IN_TABLES, whole_text
 from apportion.llm_client.prompt_style import StyledModel
 from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
@@ -39,12 +39,7 @@ def made_by(session: Session, kind: str) -> bool:
 def logged_episode(session: Session, corpus: Path) -> LoggedEpisode:
     """What the log in the folder ``corpus`` holds of a session.
 
-    Raises
-    ------
-    UnitError
-        The log is not there, or has no such episode.
-    InputError
-        It is damaged.
+    Raises UnitError: The log is not there, or has no such episode. Raises InputError: It is damaged.
     """
     path = corpus / LOG
     try:
@@ -103,16 +98,8 @@ def temperature_of(corpus: Path) -> float:
 class Seats:
     """Who plays a logged episode on: those who made it, or whom a cast names.
 
-    Parameters
-    ----------
-    roster : AgentRegistry
-        The environment's agents.
-    cast : RoleAssignment
-        Who is named.
-    made : mapping of str to str
-        By the environment's agents, who made the session.
-    temperature : float
-        Of language models, where the cast does not say.
+    ``roster``: The environment's agents. ``cast``: Who is named. ``made``: By the environment's agents, who made the
+    session. ``temperature``: Of language models, where the cast does not say.
     """
 
     roster: AgentRegistry

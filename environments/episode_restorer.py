@@ -44,14 +44,8 @@ class Rollable(Protocol):
         order, each with the replies that follow it, after what was said before the first of them. A history that has
         ended is scored as it stands. The same seed draws the same whatever was kept.
 
-        Raises
-        ------
-        InputError
-            No play can succeed before a person changes something.
-        StoppedError
-            The budget of what is asked is used up.
-        UnitError
-            This history cannot be played on.
+        Raises InputError: No play can succeed before a person changes something. Raises StoppedError: The budget of
+        what is asked is used up. Raises UnitError: This history cannot be played on.
         """
         ...
 

@@ -31,19 +31,9 @@ def maker_of(
 ) -> tuple[str, Simulator, Mapping[str, Any]] | None:
     """The name of the simulator that made ``session``, the simulator, and its identity; None where none did.
 
-    Parameters
-    ----------
-    session : Session
-        One of the corpus.
-    corpus : Path
-        The corpus' folder.
-    cast : RoleAssignment, optional
-        Who plays on and scores; None: who made the session, and its own judge.
-
-    Raises
-    ------
-    InputError
-        Two of them say that they made it, a package's cannot be loaded, or it cannot be played on by ``cast``.
+    ``session``: One of the corpus. ``corpus``: The corpus' folder. ``cast``: Who plays on and scores; None: who made
+    the session, and its own judge. Raises InputError: Two of them say that they made it, a package's cannot be loaded,
+    or it cannot be played on by ``cast``.
     """
     claims = []
     for name in SIMULATORS.names():
@@ -89,12 +79,8 @@ def open_session(
 ) -> Rollable | None:
     """``session`` ready to be played on; None where no environment made it.
 
-    Raises
-    ------
-    InputError
-        Two simulators claim the session, a package's cannot be loaded, or it cannot be played on by ``cast``.
-    UnitError
-        What the environment kept of the session cannot be read.
+    Raises InputError: Two simulators claim the session, a package's cannot be loaded, or it cannot be played on by
+    ``cast``. Raises UnitError: What the environment kept of the session cannot be read.
     """
     maker = maker_of(session, corpus, cast)
     return None if maker is None else maker[1].open(session, corpus, complete)

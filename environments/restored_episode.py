@@ -43,25 +43,10 @@ class RestoredEpisode:
 
     Safe to use from several threads at once: every play has a clone of its own.
 
-    Parameters
-    ----------
-    session_id : str
-        Of the session, for errors.
-    begun : Environment
-        Reset by the episode's seed, and nothing done yet; belongs to this object alone.
-    steps : tuple of Step
-        What was done.
-    agents : mapping of str to Agent
-        By the environment's agents, who plays on.
-    judge : Judge
-        Who scores.
-    others : mapping of str to mapping
-        By the target that is credited, who plays on in place of ``agents`` then, by the environment's agents.
-
-    Raises
-    ------
-    UnitError
-        The steps are not allowed by the rules of today.
+    ``session_id``: Of the session, for errors. ``begun``: Reset by the episode's seed, and nothing done yet; belongs to
+    this object alone. ``steps``: What was done. ``agents``: By the environment's agents, who plays on. ``judge``: Who
+    scores. ``others``: By the target that is credited, who plays on in place of ``agents`` then, by the environment's
+    agents. Raises UnitError: The steps are not allowed by the rules of today.
     """
 
     session_id: str
@@ -126,20 +111,11 @@ class RestoredEpisode:
     def history(self, target: str, kept: Collection[int]) -> tuple[Environment, int]:
         """H(S) of SAVOIR, section 3.2, and how many acts the rules did not allow in it.
 
-        Parameters
-        ----------
-        target : str
-            Whose acts are the players.
-        kept : collection of int
-            The coalition S: turns of ``target``. Everything before its first turn is kept; a turn that is left out
-            takes what others say before its next turn along. Acts that nobody hears stay where the rules allow them,
-            unless the environment says that they follow from what was heard (`Environment.unheard_acts_stay`): these
-            are left to whoever plays on. What is left out may have something in its place (`Environment.instead`).
-
-        Raises
-        ------
-        UnitError
-            A turn is none of ``target``'s.
+        ``target``: Whose acts are the players. ``kept``: The coalition S: turns of ``target``. Everything before its
+        first turn is kept; a turn that is left out takes what others say before its next turn along. Acts that nobody
+        hears stay where the rules allow them, unless the environment says that they follow from what was heard
+        (`Environment.unheard_acts_stay`): these are left to whoever plays on. What is left out may have something in
+        its place (`Environment.instead`). Raises UnitError: A turn is none of ``target``'s.
         """
         own = self.turns_of(target)
         for turn in sorted(set(kept) - set(own)):

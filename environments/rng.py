@@ -11,10 +11,7 @@ class EpisodeRNG:
     A copy shares the generator until one of the two draws: the state of ``random.Random`` takes 23 to 27 microseconds
     to copy, and most copies of an environment never draw.
 
-    Parameters
-    ----------
-    seed : int or str
-        The same seed gives the same numbers on every machine.
+    ``seed``: The same seed gives the same numbers on every machine.
 
     >>> chance = EpisodeRNG(7)
     >>> copied = chance.copy()

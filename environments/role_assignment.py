@@ -28,12 +28,8 @@ class Judge(Protocol):
     def verdict(self, environment: Environment) -> EpisodeScore:
         """What the agents have reached.
 
-        Raises
-        ------
-        InputError
-            No episode can be scored before a person changes something.
-        StoppedError
-            The budget of what is asked is used up.
+        Raises InputError: No episode can be scored before a person changes something. Raises StoppedError: The budget
+        of what is asked is used up.
         """
 
 
@@ -59,19 +55,11 @@ SELF = "self"
 class RoleAssignment:
     """Who plays on and who scores; what is not said stays as it was when the session was made.
 
-    Parameters
-    ----------
-    target, partner : str
-        The name of the agent in the seat whose acts are credited, and of those in all others; `SELF` for who made
-        the session.
-    judge : str
-        ``rules``, or a language model's by the name of its prompt, ``STYLE`` or ``STYLE@MODEL``.
-    temperature : float, optional
-        Of agents that are language models; None is that of the corpus.
-    chosen : ModelSpec
-        The model of names without one, and how every model is asked.
-    plays : bool
-        Whether anybody plays on at all; a history that is scored as it stands needs the judge alone.
+    ``target``, ``partner``: The name of the agent in the seat whose acts are credited, and of those in all others;
+    `SELF` for who made the session. ``judge``: ``rules``, or a language model's by the name of its prompt, ``STYLE`` or
+    ``STYLE@MODEL``. ``temperature``: Of agents that are language models; None is that of the corpus. ``chosen``: The
+    model of names without one, and how every model is asked. ``plays``: Whether anybody plays on at all; a history that
+    is scored as it stands needs the judge alone.
     """
 
     target: str = SELF

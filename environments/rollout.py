@@ -37,18 +37,9 @@ _Result = TypeVar("_Result")
 class RolloutUtility:
     """The weighted sum of a play's scores: U of SAVOIR, Eq. 3.
 
-    Parameters
-    ----------
-    weights : mapping of str to float
-        By dimension; `PAPER_WEIGHTS` are the paper's.
-    scaled : bool
-        Whether each dimension is brought from its range to 0 to 10 first. As printed they are not: relationship, from
-        -5 to 5, then counts as much as its weight says of a scale as wide, and less than nothing where it is bad.
-
-    Raises
-    ------
-    InputError
-        No weight, or one that is not finite.
+    ``weights``: By dimension; `PAPER_WEIGHTS` are the paper's. ``scaled``: Whether each dimension is brought from its
+    range to 0 to 10 first. As printed they are not: relationship, from -5 to 5, then counts as much as its weight says
+    of a scale as wide, and less than nothing where it is bad. Raises InputError: No weight, or one that is not finite.
 
     >>> RolloutUtility(PAPER_WEIGHTS).of(TerminalState({"GOAL": 8.0, "REL": -2.0, "KNO": 3.0}))
     4.0
@@ -67,10 +58,8 @@ class RolloutUtility:
     def of(self, ending: TerminalState) -> float | None:
         """The utility of one play; None where a dimension is missing: the others' weights are never stretched.
 
-        Raises
-        ------
-        UnitError
-            The environment has no such dimension, a score is not finite, or `scaled` needs a range that there is none.
+        Raises UnitError: The environment has no such dimension, a score is not finite, or `scaled` needs a range that
+        there is none.
         """
         total = 0.0
         for name, weight in self.weights.items():
@@ -116,31 +105,11 @@ class RolloutOutcome:
 class Rollouts:
     """The worth of coalitions of one target's acts; players are the places 0 to n - 1 of ``turns``.
 
-    Parameters
-    ----------
-    played : Rollable
-        The session.
-    target : str
-        Whose acts they are.
-    turns : sequence of int
-        The n turns of the session that are credited, in their order.
-    utility : Utility
-        Of one play.
-    rollouts : int
-        J, at least 1.
-    seed : int or str
-        Of everything that is drawn after a history.
-    common_random_numbers : bool
-        Whether play j of every coalition draws by the same seed, so that what differs between coalitions is what was
-        left out and not luck.
-    at_once : int
-        Plays beside each other, where many coalitions are asked for and playing on waits for a server; the worths do
-        not depend on it.
-
-    Raises
-    ------
-    InputError
-        J below 1.
+    ``played``: The session. ``target``: Whose acts they are. ``turns``: The n turns of the session that are credited,
+    in their order. ``utility``: Of one play. ``rollouts``: J, at least 1. ``seed``: Of everything that is drawn after a
+    history. ``common_random_numbers``: Whether play j of every coalition draws by the same seed, so that what differs
+    between coalitions is what was left out and not luck. ``at_once``: Plays beside each other, where many coalitions
+    are asked for and playing on waits for a server; the worths do not depend on it. Raises InputError: J below 1.
     """
 
     played: Rollable
@@ -160,14 +129,8 @@ class Rollouts:
     def played_on(self, coalition: frozenset[int]) -> list[float]:
         """The utilities (J,) of H(S) played on; J times the same where it has ended (Eq. 2 is their mean).
 
-        Raises
-        ------
-        InputError
-            No play can succeed before a person changes something.
-        StoppedError
-            The budget of what is asked is used up.
-        UnitError
-            It cannot be played on, or a utility is missing or not finite.
+        Raises InputError: No play can succeed before a person changes something. Raises StoppedError: The budget of
+        what is asked is used up. Raises UnitError: It cannot be played on, or a utility is missing or not finite.
         """
         return self._worth(coalition, self._play_on(coalition, self._seeds(coalition)))
 

@@ -12,19 +12,10 @@ SIMULATE, PLAY, TOURNAMENT, TABLES = COMMANDS = ("simulate", "play", "tournament
 class World:
     """One world; places are written ``module:attribute`` and are imported when they are first asked for.
 
-    Parameters
-    ----------
-    name : str
-        As in commands and logs.
-    title : str
-        What is played, in a line.
-    simulator : str
-        The place of what restores its sessions, an `apportion.environments.episode_restorer.Simulator`.
-    game : str, optional
-        The place of its `apportion.environments.deduction.games.GameKind` (rules' options, environment, agents), if it
-        is a game of hidden roles; its commands are made of it.
-    commands : tuple of str
-        Which of `COMMANDS` know it.
+    ``name``: As in commands and logs. ``title``: What is played, in a line. ``simulator``: The place of what restores
+    its sessions, an `apportion.environments.episode_restorer.Simulator`. ``game``: The place of its
+    `apportion.environments.deduction.games.GameKind` (rules' options, environment, agents), if it is a game of hidden
+    roles; its commands are made of it. ``commands``: Which of `COMMANDS` know it.
     """
 
     name: str

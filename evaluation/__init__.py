@@ -8,10 +8,10 @@ It reads tables and does not know how a value was made. `apportion.evaluation.ev
 >>> Estimate(0.4, low=0.1, high=0.7, sessions=40).above_zero
 True
 
-From the ground up: `settings`, `confidence_intervals` (how sure a figure is), `references` (what figures are taken on),
-`figures` (a file each), `inputs` (what is evaluated, and by what), `evaluation` (the result), `methods` (a group of
-them side by side), `evaluate`, `table` (as text); `robustness` (an audit's result), `error_slices` (kinds of turns that
-cost something); `human_agreement` (what annotators said of systems' responses).
+From the ground up: `settings`, `confidence_intervals` (how sure a figure is), `holm` (many tests), `references` (what
+figures are taken on), `figures` (a file each), `inputs` (what is evaluated, and by what), `evaluation` (the result),
+`methods` (a group of them side by side), `evaluate`, `table` (as text); `robustness` (an audit's result),
+`error_slices` (kinds of turns that cost something); `human_agreement` (what annotators said of systems' responses).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

@@ -94,16 +94,9 @@ def evaluate(
     Methods are compared on the test episodes that all of them have values for; several seeds of a method are
     averaged, and their spread is reported.
 
-    Parameters
-    ----------
-    episodes : SplitEpisodes
-        All episodes of one rating; ``train`` gives the baselines, ``test`` is what is compared.
-
-    Raises
-    ------
-    InputError
-        No test or no training episode, episodes of several ratings, a reward model without an offset, two rewards
-        for one turn, ``happiness_source = "mode"`` with features and no frames.
+    ``episodes``: All episodes of one rating; ``train`` gives the baselines, ``test`` is what is compared. Raises
+    InputError: No test or no training episode, episodes of several ratings, a reward model without an offset, two
+    rewards for one turn, ``happiness_source = "mode"`` with features and no frames.
     """
     remarks = remarks or MethodRemarks()
     rating = _one_rating(episodes.all)

@@ -280,11 +280,6 @@ EMOTIONS = tuple(row.name for row in _ROWS if isinstance(row.words, Emotion))
 """AffectNet's eight categories, in the order of their columns. Source: LLM-GELI section 5.1."""
 
 
-def names_on(track: Track) -> tuple[str, ...]:
-    """The features of one track, in order."""
-    return tuple(row.name for row in FEATURES.values() if row.track == track)
-
-
 def is_voice(name: str) -> bool:
     """Whether a feature is measured in the voice; False for columns that are not ours."""
     return name in FEATURES and FEATURES[name].track == "voice"

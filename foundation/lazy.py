@@ -61,12 +61,7 @@ def load_named(place: str, called: str, remedy: str) -> Any:
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """A module's ``__getattr__`` that takes each name of ``homes`` from the module that it lives in.
 
-    Parameters
-    ----------
-    package : str
-        The package's own ``__name__``, for the error.
-    homes : mapping
-        By name, the module to import.
+    ``package``: The package's own ``__name__``, for the error. ``homes``: By name, the module to import.
 
     >>> homes = {"sqrt": "math"}
     >>> lazy_names("numbers", homes)("sqrt")(9.0)

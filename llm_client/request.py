@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 
 
 @dataclass(frozen=True)

@@ -22,18 +22,10 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
 
     ``sends`` is False where nothing will be sent: what requests would lack (a key, consent) is a warning then.
 
-    Returns
-    -------
-    tuple of str
-        Warnings about the corpus as a whole: no variance in the scores, too few sessions to tell methods apart; and
-        those of the stages.
-
-    Raises
-    ------
-    InputError
-        Nothing can be done: see ``apportion.pipeline.engine.load_corpus.take_in`` and the ``check`` of each stage (an
-        unset key, a method that looks at faces where none is filmed, a model that does not load, an extra that is not
-        installed).
+    Returns: Warnings about the corpus as a whole: no variance in the scores, too few sessions to tell methods apart;
+    and those of the stages. Raises InputError: Nothing can be done: see
+    ``apportion.pipeline.engine.load_corpus.take_in`` and the ``check`` of each stage (an unset key, a method that looks
+    at faces where none is filmed, a model that does not load, an extra that is not installed).
     """
     check_output(config)
     engine = open_engine(config)

@@ -44,27 +44,11 @@ def template_for(
 ) -> tuple[str, list[str]]:
     """The file for a corpus, and the names of all its ratings.
 
-    Parameters
-    ----------
-    corpus : Path
-        The corpus.
-    rating : str, optional
-        Which rating the file chooses; None takes the first by name.
-    called : callable
-        What the caller calls a parameter, for errors.
-    align : bool
-        Whether a run fine-tunes a policy.
-    base : Path, optional
-        The folder that the file is to lie in: a corpus in it or near it is named from there.
-    preset : str, optional
-        The preset that the file names.
-    every : bool
-        Whether the file has every key, or those of a newcomer alone.
-
-    Raises
-    ------
-    InputError
-        A corpus that cannot be read, or that does not have the rating.
+    ``corpus``: The corpus. ``rating``: Which rating the file chooses; None takes the first by name. ``called``: What
+    the caller calls a parameter, for errors. ``align``: Whether a run fine-tunes a policy. ``base``: The folder that
+    the file is to lie in: a corpus in it or near it is named from there. ``preset``: The preset that the file names.
+    ``every``: Whether the file has every key, or those of a newcomer alone. Raises InputError: A corpus that cannot be
+    read, or that does not have the rating.
     """
     names = Corpus.open(corpus).rating_names()
     if rating is not None and rating not in names:

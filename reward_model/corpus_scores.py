@@ -68,27 +68,13 @@ def score_corpus(
 ) -> CorpusScores:
     """Score the target's turns in some sessions; one that cannot be scored is recorded and the others go on.
 
-    Parameters
-    ----------
-    rating : str, optional
-        Only episodes of this rating; all of them where None.
-    target : str, optional
-        The speaker whose turns are scored, whoever was rated: a name, or a place (``first``, ``second``). The ratings
-        say it where None.
-    taught_by : tuple of str and int
-        The method and seed that taught the model: what the columns ``method`` and ``seed`` hold.
-    progress : callable
-        Called as ``progress(done, total, session_id)`` after each session.
-    journal : Journal
-        Keeps what is scored, and holds what was scored before a kill. Sessions that failed are tried again.
-    called : callable
-        What the caller calls ``rating`` and ``target``, for errors.
-
-    Raises
-    ------
-    InputError
-        A fault of the whole corpus, a rating or target that is not in it, no rating and no target, or a backbone that
-        cannot be loaded.
+    ``rating``: Only episodes of this rating; all of them where None. ``target``: The speaker whose turns are scored,
+    whoever was rated: a name, or a place (``first``, ``second``). The ratings say it where None. ``taught_by``: The
+    method and seed that taught the model: what the columns ``method`` and ``seed`` hold. ``progress``: Called as
+    ``progress(done, total, session_id)`` after each session. ``journal``: Keeps what is scored, and holds what was
+    scored before a kill. Sessions that failed are tried again. ``called``: What the caller calls ``rating`` and
+    ``target``, for errors. Raises InputError: A fault of the whole corpus, a rating or target that is not in it, no
+    rating and no target, or a backbone that cannot be loaded.
     """
     _check_choice(corpus, rating, target, called)
     broken = broken_sessions(corpus)

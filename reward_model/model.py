@@ -89,10 +89,8 @@ class RewardModel(nn.Module):
     def backbone(self) -> Backbone:
         """The network that reads the text; a frozen one is loaded on first use and shared within the process.
 
-        Raises
-        ------
-        InputError
-            The frozen backbone cannot be loaded, or is not the size of the one that the head was trained on.
+        Raises InputError: The frozen backbone cannot be loaded, or is not the size of the one that the head was trained
+        on.
         """
         config = self.config
         if self._placed:
@@ -176,10 +174,7 @@ class RewardModel(nn.Module):
         Where several people are the user, ``name`` tells them apart: each becomes a letter, and the name is not read.
         System messages are not read: the model was trained on what people said.
 
-        Raises
-        ------
-        InputError
-            A message without role or content, or of another role than user, assistant or system.
+        Raises InputError: A message without role or content, or of another role than user, assistant or system.
         """
         turns = [_turn(number, message) for number, message in enumerate(messages, 1)]
         return self.score_dialogue(said_in_chat(turn for turn in turns if turn is not None))
@@ -197,11 +192,8 @@ class RewardModel(nn.Module):
     def from_pretrained(cls, path: str | Path) -> RewardModel:
         """Read what `save_pretrained` wrote.
 
-        Raises
-        ------
-        InputError
-            No such folder, a pickle offered as a checkpoint, files missing or damaged, a checkpoint of something else,
-            weights of another architecture, or a backbone that cannot be loaded.
+        Raises InputError: No such folder, a pickle offered as a checkpoint, files missing or damaged, a checkpoint of
+        something else, weights of another architecture, or a backbone that cannot be loaded.
         """
         folder = Path(path)
         config = read_config(folder)

@@ -22,12 +22,7 @@ class GRPOReward:
     number each, or None where the function does not apply. A reward model itself must not be given to it: TRL would
     take any torch module for a sequence classifier.
 
-    Parameters
-    ----------
-    model : RewardModel, str or Path
-        A reward model, or the folder of one.
-    name : str
-        What TRL's logs call the reward.
+    ``model``: A reward model, or the folder of one. ``name``: What TRL's logs call the reward.
     """
 
     def __init__(self, model: RewardModel | str | Path, name: str = "apportion") -> None:
@@ -43,10 +38,7 @@ class GRPOReward:
         tools and their answers are not read: the reward model was trained on what people said. Where several people
         are the user, ``name`` in a message tells them apart.
 
-        Raises
-        ------
-        InputError
-            A prompt or completion that is neither text nor messages.
+        Raises InputError: A prompt or completion that is neither text nor messages.
         """
         dialogues = [_dialogue(*pair) for pair in zip(prompts, completions, strict=True)]
         places = [i for i, dialogue in enumerate(dialogues) if dialogue is not None]

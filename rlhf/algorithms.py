@@ -11,23 +11,12 @@ from typing import TYPE_CHECKING, Literal
 class Algorithm:
     """One trainer.
 
-    Parameters
-    ----------
-    name : str
-        As in the settings.
-    help : str
-        One line for people.
-    train : str
-        ``module:function``, called as ``train(data, run)`` with `apportion.rlhf.training_data.TrainingData` and
-        `apportion.rlhf.training.job.Run`; returns the model with trained adapters.
-    reads : frozenset of str
-        Which of the settings that not every trainer reads it does read; ``lora.dropout`` is one of them.
-    paper : str
-        Authors and year.
-    needs_reward : bool
-        Whether replies are sampled and scored; else it learns the targets' own turns.
-    by_trl : bool
-        Whether one of TRL's trainers runs it: batches divide evenly, no adapter on lm_head, no DeepSpeed.
+    ``name``: As in the settings. ``help``: One line for people. ``train``: ``module:function``, called as ``train(data,
+    run)`` with `apportion.rlhf.training_data.TrainingData` and `apportion.rlhf.training.job.Run`; returns the model
+    with trained adapters. ``reads``: Which of the settings that not every trainer reads it does read; ``lora.dropout``
+    is one of them. ``paper``: Authors and year. ``needs_reward``: Whether replies are sampled and scored; else it
+    learns the targets' own turns. ``by_trl``: Whether one of TRL's trainers runs it: batches divide evenly, no adapter
+    on lm_head, no DeepSpeed.
     """
 
     name: str
@@ -76,14 +65,14 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "grpo",
             "GRPO by TRL: several replies to one context are compared.",
-            "apportion.rlhf.trainers.groups:train_grpo",
+            "apportion.rlhf.trainers.grpo_rloo:train_grpo",
             _REWARDED | _MULTI_TURN | _GROUPS | _ENVIRONMENT,
             paper="Shao et al., 2024",
         ),
         Algorithm(
             "rloo",
             "RLOO by TRL: each reply is compared with the others' mean.",
-            "apportion.rlhf.trainers.groups:train_rloo",
+            "apportion.rlhf.trainers.grpo_rloo:train_rloo",
             _REWARDED | _GROUPS,
             paper="Ahmadian et al., 2024",
         ),

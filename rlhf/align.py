@@ -24,29 +24,12 @@ def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) 
     reward model was not trained on; those of ``sft``, which asks no reward model, from all sessions but the test ones.
     The samples before and after come from ``test``, where there are such sessions.
 
-    Parameters
-    ----------
-    job : Job
-        Dialogues, reward model, settings, seed, and where the policy goes. With ``settings.processes`` above 1 that
-        many processes are started.
-    progress : callable
-        ``progress(done, total, text)`` after every step.
-    watch : sequence of callable
-        Each ``watcher(step, metrics)`` after every step.
-
-    Returns
-    -------
-    history, samples : pa.Table
-        ``step`` (from 1), ``metric``, ``value``; and ``context``, ``before``, ``after``, ``reward_before``,
-        ``reward_after``.
-
-    Raises
-    ------
-    InputError
-        A policy or reward model that cannot be loaded, no reward model but for ``sft``, or a setting that does not fit
-        the policy.
-    UnitError
-        No usable contexts, a reward or loss that is not finite, an alarm, no memory left, or a damaged checkpoint.
+    ``job``: Dialogues, reward model, settings, seed, and where the policy goes. With ``settings.processes`` above 1
+    that many processes are started. ``progress``: ``progress(done, total, text)`` after every step. ``watch``: Each
+    ``watcher(step, metrics)`` after every step. Returns: ``step`` (from 1), ``metric``, ``value``; and ``context``,
+    ``before``, ``after``, ``reward_before``, ``reward_after``. Raises InputError: A policy or reward model that cannot
+    be loaded, no reward model but for ``sft``, or a setting that does not fit the policy. Raises UnitError: No usable
+    contexts, a reward or loss that is not finite, an alarm, no memory left, or a damaged checkpoint.
     """
     with errors_called(job.called):
         check_alignment(job.settings)

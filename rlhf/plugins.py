@@ -43,20 +43,14 @@ class Plugin:
     def make(self, *lent: Any) -> Any:
         """Whatever ``load`` makes of what it is lent.
 
-        Raises
-        ------
-        InputError
-            It cannot be imported.
+        Raises InputError: It cannot be imported.
         """
         return self._named(self.load)(*lent)
 
     def checked(self, given: Mapping[str, Any]) -> Settings | None:
         """Its settings, of the values ``given``; None where it takes none.
 
-        Raises
-        ------
-        InputError
-            A value that is not allowed, an unknown key, or any at all where it takes none.
+        Raises InputError: A value that is not allowed, an unknown key, or any at all where it takes none.
         """
         if self.settings is None:
             if given:
@@ -83,10 +77,7 @@ class Plugin:
 
         Settings that have a method ``identity()`` say for themselves what of them counts.
 
-        Raises
-        ------
-        InputError
-            As `checked`.
+        Raises InputError: As `checked`.
         """
         settings = self.checked(given)
         named = {"name": self.name, "version": self.version}

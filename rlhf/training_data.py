@@ -16,18 +16,9 @@ from apportion.rlhf.training.reward import Reward
 class TrainingData:
     """What a trainer learns from.
 
-    Parameters
-    ----------
-    policy : Policy
-        The policy at the start; its model receives the adapters.
-    contexts : sequence of DialogueContext
-        What is answered; each once before any comes again.
-    reward : Reward
-        Scores the replies.
-    partner : Partner or None
-        The other side of responses of several turns; None where a response is one turn.
-    episodes : sequence of Episode
-        The sessions outside the test split, with what people said.
+    ``policy``: The policy at the start; its model receives the adapters. ``contexts``: What is answered; each once
+    before any comes again. ``reward``: Scores the replies. ``partner``: The other side of responses of several turns;
+    None where a response is one turn. ``episodes``: The sessions outside the test split, with what people said.
     """
 
     policy: Policy

@@ -18,7 +18,7 @@ LIBRARIES = [
     "peft",
     "trl",
     "apportion.rlhf.alignment",
-    "apportion.rlhf.trainers.groups",
+    "apportion.rlhf.trainers.grpo_rloo",
     "apportion.rlhf.trainers.supervised",
 ]
 

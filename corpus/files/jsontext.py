@@ -15,7 +15,7 @@ import reprlib
 from typing import Any, TypeGuard
 
 from apportion.foundation.errors import UnitError
-from apportion.foundation.text_checks import IN_TABLES, whole_text
+from apportion.foundation.safe_text import IN_TABLES, whole_text
 
 MOST_DIGITS = 300
 """An integer of more is read as infinite, which every reader of numbers refuses: a float ends at 308 digits."""
@@ -43,17 +43,8 @@ class JsonError(ValueError):
 def parse(text: str, *, mend: bool = True) -> Any:
     """The value of a JSON text: integers fit a float, texts are Unicode, nothing is deeper than ``MOST_DEPTH``.
 
-    Parameters
-    ----------
-    text : str
-        The text.
-    mend : bool
-        Whether half a surrogate pair becomes a question mark; else it stays, and no file can hold it.
-
-    Raises
-    ------
-    JsonError
-        Not JSON, or nested too deeply.
+    ``text``: The text. ``mend``: Whether half a surrogate pair becomes a question mark; else it stays, and no file can
+    hold it. Raises JsonError: Not JSON, or nested too deeply.
 
     >>> parse('{"score": 4}'), parse("9" * 5000)
     ({'score': 4}, inf)
@@ -74,19 +65,8 @@ def parse(text: str, *, mend: bool = True) -> Any:
 def number(value: Any, place: str, *, texts: bool = False) -> float:
     """A JSON value as a finite number.
 
-    Parameters
-    ----------
-    value : object
-        What `parse` gave.
-    place : str
-        Where it stands, for the error.
-    texts : bool
-        Whether the text of a number is one.
-
-    Raises
-    ------
-    UnitError
-        It is none.
+    ``value``: What `parse` gave. ``place``: Where it stands, for the error. ``texts``: Whether the text of a number is
+    one. Raises UnitError: It is none.
 
     >>> number(4, "score"), number("4.5", "score", texts=True)
     (4.0, 4.5)
@@ -108,10 +88,7 @@ def is_number(value: Any) -> TypeGuard[float]:
 def identifier(value: Any, place: str) -> str:
     """A JSON value as an id: a text with something in it, or a whole number.
 
-    Raises
-    ------
-    UnitError
-        It is neither.
+    Raises UnitError: It is neither.
 
     >>> identifier(7, "id"), identifier("c7", "id")
     ('7', 'c7')

@@ -41,19 +41,9 @@ def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating:
     that would join two splits is left out. Where no session has a rating, ``test`` gets its share and ``policy`` the
     rest.
 
-    Parameters
-    ----------
-    sessions : sequence of Session, length S
-        What is to be shared out.
-    settings : SplitSettings
-        The shares, the seed, and whether a person may occur in two splits.
-    rating : str, optional
-        Only ratings of this name count; any rating does where it is None.
-
-    Raises
-    ------
-    InputError
-        Too few rated sessions for every share that is not zero, or no persons to split by.
+    ``sessions``: What is to be shared out. ``settings``: The shares, the seed, and whether a person may occur in two
+    splits. ``rating``: Only ratings of this name count; any rating does where it is None. Raises InputError: Too few
+    rated sessions for every share that is not zero, or no persons to split by.
 
     >>> from apportion.corpus.session import Rating
     >>> liking = Rating("ann", "bob", "liking", 3.0, 1.0, 5.0)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from apportion.decompose.cache_key import configured
 from apportion.decompose.corpus_methods.stacked import mixed
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData, learned
 from apportion.decompose.method import ObjectiveMethod, ReactionMethod, StackedMethod, StudentMethod
 from apportion.decompose.methods import find_method
 from apportion.decompose.reactions.model import FittedReactionModel
+from apportion.decompose.settings_key import configured
 from apportion.foundation.errors import InputError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.dataset import turn_values

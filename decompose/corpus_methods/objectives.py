@@ -83,7 +83,6 @@ class RRD:
 
     settings: RRDSettings
     name: str = "RRD"
-    needs_turn_rewards: bool = False
 
     def __post_init__(self) -> None:
         if self.settings.corrected and self.settings.k < 2:
@@ -131,7 +130,6 @@ class IRCR(EveryTurn):
     """
 
     name: str = "IRCR"
-    needs_turn_rewards: bool = False
 
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """Squared errors of the N turns, in squared units of reward.
@@ -155,7 +153,6 @@ class GELI:
 
     whole: Objective
     settings: GELISettings
-    needs_turn_rewards: bool = True
 
     @property
     def name(self) -> str:

@@ -35,7 +35,6 @@ class RUDDER:
 
     settings: RudderSettings
     name: str = "RUDDER"
-    needs_turn_rewards: bool = False
 
     @property
     def hyper_parameters(self) -> Mapping[str, float | bool]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from apportion.decompose.cache_key import configured
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.component import Component, turn_opinions
 from apportion.decompose.ensembling.student import student_source
@@ -18,6 +17,7 @@ from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import FittedReactionModel, learn
 from apportion.decompose.reactions.pretrained import FeatureVersionError, Prior
 from apportion.decompose.reactions.transfer import opinions, prior_for
+from apportion.decompose.settings_key import configured
 from apportion.foundation.errors import UnitError
 
 OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "intensity", "intensity-raw"})

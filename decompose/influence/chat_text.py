@@ -9,7 +9,7 @@ from typing import Any
 
 from apportion.decompose.influence.scorer import Prompt
 from apportion.foundation.errors import InputError
-from apportion.foundation.special_tokens import control_marks, defused
+from apportion.foundation.safe_text import control_marks, defused
 from apportion.llm_client.request import ChatMessage
 
 _SHOWN = 300

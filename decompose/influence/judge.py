@@ -113,10 +113,7 @@ def requests_for(
 ) -> list[tuple[ChatRequest, RequestMeta]]:
     """Every request that judging ``session`` by a server makes: a few words first, whose probabilities it has to give.
 
-    Raises
-    ------
-    InputError
-        A file of intents that cannot be read, or a tokenizer that cannot be loaded.
+    Raises InputError: A file of intents that cannot be read, or a tokenizer that cannot be loaded.
     """
     listed: list[tuple[ChatRequest, RequestMeta]] = []
     for episode in session.episodes(rating_name):

@@ -90,27 +90,6 @@ def common_length(sequences: Sequence[Sequence[Any]]) -> int:
     return next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
 
 
-def shifts(
-    measurer: LogprobScorer,
-    prompts: Sequence[Prompt],
-    desired: Sequence[str],
-    undesired: Sequence[str],
-    *,
-    per_token: bool = False,
-) -> Floats:
-    """R(u) [shape=(N,)] of N candidate utterances, in nats (Eq. 5).
-
-    - ``prompts`` (sequence of Prompt): What the follower reads after each candidate.
-    - ``desired``, ``undesired`` (sequence of str): Replies that the speaker wants and does not want (K of each in the
-      paper; either may be empty, not both).
-    - ``per_token`` (bool): Take a reply's mean over its tokens, as the paper's released code does, in place of their
-      sum (Eq. 6).
-
-    Raises InputError, UnitError, TooLongError: As `apportion.decompose.influence.scorer.LogprobScorer.measure`.
-    """
-    return shift_of(measurer.measure(prompts, [*desired, *undesired]), len(desired), per_token=per_token)
-
-
 def shift_of(measured: LogprobResult, desired: int, *, per_token: bool = False) -> Floats:
     """R(u) [shape=(N,)] in nats, of what was measured: the first ``desired`` replies less the others (Eq. 5)."""
     logs = measured.means if per_token else measured.sums

@@ -1,6 +1,6 @@
-"""How a language model is asked about an episode, and how its reply is read.
+"""How a language model is asked about an episode; `decompose/reply_parsing.py` reads its reply.
 
 From the ground up: `transcript` (the dialogue and its backgrounds as data), `pseudonymize` (other names, and the way
-back), `prompt` (a prompt's header and text, filled from an episode), `reply` (a reply's values, or the mistake in it),
-`chunks` (dialogues longer than a model's context). The texts are in `decompose/prompts/`.
+back), `prompt` (a prompt's header and text, filled from an episode), `chunks` (dialogues longer than a model's
+context). The texts are in `decompose/prompts/`.
 """

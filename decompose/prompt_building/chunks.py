@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from apportion.corpus.session import Episode
 from apportion.decompose.prompt_building.prompt import DialoguePart, Prompt
-from apportion.decompose.prompt_building.reply import REPLY_SCHEMA, TOKENS_A_REPLY, TOKENS_A_TURN
 from apportion.decompose.prompt_building.transcript import listener_descriptors, transcript_lines
+from apportion.decompose.reply_parsing import REPLY_SCHEMA, TOKENS_A_REPLY, TOKENS_A_TURN
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.request import ChatMessage
 

@@ -58,12 +58,8 @@ def requests_for(
 ) -> list[tuple[ChatRequest, RequestMeta]]:
     """Every first request that judging ``session`` makes, dimension by dimension.
 
-    Raises
-    ------
-    InputError
-        The prompt cannot be used.
-    UnitError
-        A dimension has no score, or the model's context is too short for any part of the session.
+    Raises InputError: The prompt cannot be used. Raises UnitError: A dimension has no score, or the model's context is
+    too short for any part of the session.
     """
     return [
         request

@@ -18,7 +18,7 @@ from apportion.decompose.method import TurnScore
 from apportion.decompose.prompt_building.chunks import averaged, parts_of, reconcile
 from apportion.decompose.prompt_building.prompt import Prompt, prompt_for
 from apportion.decompose.prompt_building.pseudonymize import AnonymizedEpisode, anonymize
-from apportion.decompose.prompt_building.reply import REPLY_SCHEMA, TurnAnswer, parse_reply
+from apportion.decompose.reply_parsing import REPLY_SCHEMA, TurnAnswer, parse_reply
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings, LLMMethodSettings
 from apportion.foundation.errors import UnitError
@@ -37,12 +37,8 @@ def requests_for(
 
     ``descriptors`` is None for the method ``llm``. An episode whose target says nothing needs no request.
 
-    Raises
-    ------
-    InputError
-        The prompt cannot be used.
-    UnitError
-        The model's context is too short for any part of the session.
+    Raises InputError: The prompt cannot be used. Raises UnitError: The model's context is too short for any part of the
+    session.
     """
     listed: list[tuple[ChatRequest, RequestMeta]] = []
     for episode in session.episodes(rating_name):

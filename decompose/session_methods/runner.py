@@ -14,7 +14,7 @@ from apportion.corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
 from apportion.corpus.session import Episode, Session
 from apportion.decompose.method import Method, RolloutMethod, SessionMethod, TurnScore
 from apportion.decompose.methods import find_method
-from apportion.decompose.prompt_building.reply import LARGEST
+from apportion.decompose.reply_parsing import LARGEST
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.concurrent_rollouts import mapped
 from apportion.environments.episode_restorer import Rollable
@@ -77,20 +77,11 @@ def judge_session(
     ``descriptors`` (DESCRIPTORS) and ``features`` (UTTERANCE_FEATURES) are the session's; a method gets what it uses,
     and one that simulates the session as ``played``, None where no environment made it.
 
-    Returns
-    -------
-    Judgements
-        ``judgements``: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
-        ``reward`` null, since it takes the whole corpus to find it (``apportion.decompose.projection``); ``seed`` 0.
-        Rows are in the order of the ratings, then of the turns.
-
-    Raises
-    ------
-    InputError
-        No such method, or nothing can work before a setting is changed.
-    UnitError
-        The method failed on this session, its values are not one finite number or null for each target turn, or it is
-        to play on what no environment made.
+    Returns: ``judgements``: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
+    ``reward`` null, since it takes the whole corpus to find it (``apportion.decompose.projection``); ``seed`` 0. Rows
+    are in the order of the ratings, then of the turns. Raises InputError: No such method, or nothing can work before a
+    setting is changed. Raises UnitError: The method failed on this session, its values are not one finite number or
+    null for each target turn, or it is to play on what no environment made.
     """
     declared = find_method(method)
     if not isinstance(declared, SessionMethod):

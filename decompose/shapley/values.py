@@ -38,21 +38,11 @@ class InsufficientBudgetError(InputError):
 class ShapleyValues:
     """The values of n players, and how they were come by.
 
-    Parameters
-    ----------
-    values : float64 [shape=(n,)]
-        In units of the game. They sum to ``whole - empty``.
-    standard_errors : float64 [shape=(n,)]
-        In the same units: of the rollouts' noise and, where coalitions were drawn, of the draw. 0 where everything
-        was computed and each coalition had one number: nothing tells then how noisy that number is.
-    empty, whole : float
-        v of no player and of all.
-    estimator : str
-        ``exact``, or how coalitions were sampled for KernelSHAP.
-    budget, calls : int
-        Coalitions that might be asked for, and those that were.
-    seed : int
-        Of the draw of coalitions and of the bootstrap.
+    ``values`` float64 [n]: In units of the game. They sum to ``whole - empty``. ``standard_errors`` float64 [n]: In the
+    same units: of the rollouts' noise and, where coalitions were drawn, of the draw. 0 where everything was computed
+    and each coalition had one number: nothing tells then how noisy that number is. ``empty``, ``whole``: v of no player
+    and of all. ``estimator``: ``exact``, or how coalitions were sampled for KernelSHAP. ``budget``, ``calls``:
+    Coalitions that might be asked for, and those that were. ``seed``: Of the draw of coalitions and of the bootstrap.
     """
 
     values: Floats
@@ -95,24 +85,14 @@ def shapley_values(
     SAVOIR): the weighted least-squares fit of v(S) - v(none) by the sum of the values of S, under the constraint that
     all values sum to v(all) - v(none).
 
-    Parameters
-    ----------
-    value : callable
-        v(S), see `Value`; asked once for each coalition. Of a `NoisyValueFunction` ``kriged`` asks about no player and
-        all `MORE` times more, whose noise every value has a part of.
-    players : int
-        n, at least 0.
-    budget : int, optional
-        Coalitions that may be asked for; `default_budget` where None.
-    sampling : str
-        ``kriged``: the draws of ``paired``, fitted with the interactions and the noise that they show. ``paired``:
-        drawn by shapiq, each with its complement, and reweighted for the draw. ``extreme-first``: the smallest and
-        largest coalitions first (SAVOIR, section 3.4), an error that no standard error shows. ``appendix-d``: as
-        SAVOIR's experiments had it; extreme sizes count twice.
-    seed : int
-        Of the draw and the bootstrap.
-    drawn_alike : bool
-        Whether rollout j of every coalition draws the same random numbers; standard errors know it.
+    ``value``: v(S), see `Value`; asked once for each coalition. Of a `NoisyValueFunction` ``kriged`` asks about no
+    player and all `MORE` times more, whose noise every value has a part of. ``players``: n, at least 0. ``budget``:
+    Coalitions that may be asked for; `default_budget` where None. ``sampling``: ``kriged``: the draws of ``paired``,
+    fitted with the interactions and the noise that they show. ``paired``: drawn by shapiq, each with its complement,
+    and reweighted for the draw. ``extreme-first``: the smallest and largest coalitions first (SAVOIR, section 3.4), an
+    error that no standard error shows. ``appendix-d``: as SAVOIR's experiments had it; extreme sizes count twice.
+    ``seed``: Of the draw and the bootstrap. ``drawn_alike``: Whether rollout j of every coalition draws the same random
+    numbers; standard errors know it.
 
     Examples
     --------
@@ -122,12 +102,8 @@ def shapley_values(
     >>> found.values.round(6).tolist(), found.estimator
     ([0.9, 0.9], 'exact')
 
-    Raises
-    ------
-    InputError
-        Players below 0, an unknown sampling, or a budget too small to tell the players apart.
-    UnitError
-        A coalition's value is not finite, or no value at all.
+    Raises InputError: Players below 0, an unknown sampling, or a budget too small to tell the players apart. Raises
+    UnitError: A coalition's value is not finite, or no value at all.
     """
     check_players(players)
     if sampling not in get_args(Sampling):

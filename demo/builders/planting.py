@@ -41,15 +41,6 @@ LABEL_NAME, LABEL_ANNOTATOR = "planted_quality", "planted"
 MOOD_SD, TURN_SD = 1.0, 1.1
 
 
-def expected_score(qualities: Sequence[int]) -> float:
-    """The session score without noise and rounding: linear in the sum, so each turn's share is known.
-
-    ``qualities``: planted quality of each of the T target turns, -2 to 2.
-    """
-    raw = SCORE_BASE + SCORE_PER_QUALITY * sum(qualities)
-    return min(max(raw, SCORE_LOW), SCORE_HIGH)
-
-
 def draw_rating(rater: str, target: str, qualities: Sequence[int], rng: random.Random) -> Rating:
     """The rating as the rater gives it: the score is noisy, clipped to the scale and rounded to 0.1."""
     raw = SCORE_BASE + SCORE_PER_QUALITY * sum(qualities) + rng.gauss(0.0, SCORE_NOISE_SD)

@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from apportion.decompose.audit.query import audit_cases
 from apportion.decompose.methods import METHODS
-from apportion.decompose.prompt_building.reply import parse_reply
+from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically

@@ -19,11 +19,11 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.chat import import_corpus
 from apportion.corpus.session import Session
 from apportion.decompose.methods import METHODS, REACTIONS_EN
-from apportion.decompose.prompt_building.reply import parse_reply
 from apportion.decompose.reactions.cues import CUES
 from apportion.decompose.reactions.extract import Reactions, arrange, read_session
 from apportion.decompose.reactions.pretrained import Prior, PriorCard, TrainingProvenance, read_prior, write_prior
 from apportion.decompose.reactions.student import Student, learn_student
+from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.arrays import Floats

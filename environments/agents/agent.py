@@ -81,12 +81,7 @@ class TimeLimitedAgent:
 
     What comes too late is dropped; whoever still thinks does so by itself until it has ended.
 
-    Parameters
-    ----------
-    agent : Agent
-        Who acts.
-    limit_s : float
-        Seconds for one act.
+    ``agent``: Who acts. ``limit_s``: Seconds for one act.
     """
 
     agent: Agent
@@ -129,12 +124,7 @@ class ReplayAgent:
 
     Where the recorded episode has ended it is silent.
 
-    Parameters
-    ----------
-    called : str
-        What it is called in logs and corpora.
-    steps : tuple of Step
-        The recorded episode.
+    ``called``: What it is called in logs and corpora. ``steps``: The recorded episode.
     """
 
     called: str
@@ -164,10 +154,8 @@ class ReplayAgent:
     def act(self, view: Observation) -> Action:
         """What was done at this step.
 
-        Raises
-        ------
-        UnitError
-            Nobody of this agent's name acted at this step, or the episode has ended where nobody may be silent.
+        Raises UnitError: Nobody of this agent's name acted at this step, or the episode has ended where nobody may be
+        silent.
         """
         if view.place < len(self.steps):
             for move in self.steps[view.place]:

@@ -44,20 +44,11 @@ _LONGEST_THOUGHT = 2_000
 class ActionFormat:
     """How one environment's acts are asked for and written by a language model: ``act``, ``text``, and what else.
 
-    Parameters
-    ----------
-    prompts : PromptKind
-        The prompts, with the blanks ``situation`` and ``legal``, and ``draft`` where one revises.
-    styles : tuple of str
-        Names of our own among them.
-    fields : callable
-        By name, what an act has besides its kind and its words, as JSON schemas; of a view.
-    data : callable
-        The act's data from these fields; raises `ReplyMistakeError`. None where there are none.
-    record : callable
-        The fields of an act, for a draft that is shown.
-    standing : callable
-        A draft that stands, with the mistake of its revision as data.
+    ``prompts``: The prompts, with the blanks ``situation`` and ``legal``, and ``draft`` where one revises. ``styles``:
+    Names of our own among them. ``fields``: By name, what an act has besides its kind and its words, as JSON schemas;
+    of a view. ``data``: The act's data from these fields; raises `ReplyMistakeError`. None where there are none.
+    ``record``: The fields of an act, for a draft that is shown. ``standing``: A draft that stands, with the mistake of
+    its revision as data.
     """
 
     prompts: PromptKind
@@ -76,18 +67,9 @@ WORDS = ActionFormat(PROMPTS, STYLES)
 class LanguageModelAgent:
     """Asks a model for each act, or for its draft and then its revision; every reply is kept before it is used.
 
-    Parameters
-    ----------
-    called : str
-        What it is called in logs and corpora.
-    style : str
-        A prompt by name, or the path of one's own.
-    settings : LLMSettings
-        The model; its temperature is used as it is.
-    complete : callable
-        Asks it (`apportion.llm_client.session.LLMSession.complete`).
-    form : ActionFormat
-        How acts are asked for.
+    ``called``: What it is called in logs and corpora. ``style``: A prompt by name, or the path of one's own.
+    ``settings``: The model; its temperature is used as it is. ``complete``: Asks it
+    (`apportion.llm_client.session.LLMSession.complete`). ``form``: How acts are asked for.
     """
 
     called: str
@@ -102,14 +84,8 @@ class LanguageModelAgent:
 
         A draft whose revision cannot be used stands, with the mistake as data.
 
-        Raises
-        ------
-        InputError
-            No request can succeed until a person changes something.
-        StoppedError
-            The budget is used up.
-        UnitError
-            The server failed; or no reply could be used where nobody may be silent.
+        Raises InputError: No request can succeed until a person changes something. Raises StoppedError: The budget is
+        used up. Raises UnitError: The server failed; or no reply could be used where nobody may be silent.
         """
         try:
             act = self._asked(self.request(view), view)

@@ -36,16 +36,9 @@ def agents_by_name(group: str, ours: Mapping[str, str]) -> Registry:
 class AgentRegistry:
     """The agents of one environment.
 
-    Parameters
-    ----------
-    registry : Registry
-        Those that are no language models.
-    form : ActionFormat
-        How language models are asked.
-    made_of : tuple of str
-        How those of the registry are written that are made of what stands behind an @, for errors.
-    elsewhere : mapping of str to str
-        By name, published methods that only a package can bring, whose results are not claimed here.
+    ``registry``: Those that are no language models. ``form``: How language models are asked. ``made_of``: How those of
+    the registry are written that are made of what stands behind an @, for errors. ``elsewhere``: By name, published
+    methods that only a package can bring, whose results are not claimed here.
     """
 
     registry: Registry
@@ -121,24 +114,11 @@ class AgentRegistry:
     ) -> Iterator[Mapping[str, Agent]]:
         """The agents of these names, each made once; clients are closed at the end.
 
-        Parameters
-        ----------
-        names : sequence of str
-            Of the registry, with what they are made of behind an @ where they need it; or a language model's:
-            ``STYLE``, ``STYLE@MODEL``.
-        chosen : ModelSpec
-            The model, its server and limits, for those that are language models.
-        cache : Path
-            Where replies are kept.
-        called : callable
-            What a caller calls the fields of ``chosen``, for errors.
-        temperature : float
-            Of language models.
-
-        Raises
-        ------
-        InputError
-            There is none of a name, or its model cannot be asked: no consent, no key, a file that cannot be read.
+        ``names``: Of the registry, with what they are made of behind an @ where they need it; or a language model's:
+        ``STYLE``, ``STYLE@MODEL``. ``chosen``: The model, its server and limits, for those that are language models.
+        ``cache``: Where replies are kept. ``called``: What a caller calls the fields of ``chosen``, for errors.
+        ``temperature``: Of language models. Raises InputError: There is none of a name, or its model cannot be asked:
+        no consent, no key, a file that cannot be read.
         """
         with ExitStack() as stack:
             found: dict[str, Agent] = {}

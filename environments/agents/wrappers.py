@@ -36,21 +36,8 @@ class Wrapper(Protocol):
     def around(self, agent: Agent, of: str, called: str, asked: LLMSettings | None, complete: Complete | None) -> Agent:
         """The agent with this around it.
 
-        Parameters
-        ----------
-        agent : Agent
-            Who acts.
-        of : str
-            What stands behind the @.
-        called : str
-            What the two are called in logs.
-        asked, complete : LLMSettings, callable, or None
-            The model that it asks, where it does.
-
-        Raises
-        ------
-        InputError
-            It cannot be made of ``of``.
+        ``agent``: Who acts. ``of``: What stands behind the @. ``called``: What the two are called in logs. ``asked``,
+        ``complete``: The model that it asks, where it does. Raises InputError: It cannot be made of ``of``.
         """
 
 

@@ -39,23 +39,11 @@ class Stage(NamedTuple):
 class Event(NamedTuple):
     """One thing that happened.
 
-    Parameters
-    ----------
-    stage : Stage
-        When.
-    kind : str
-        The act's kind, `SPEAK` among them, or what the rules made known.
-    seat : int
-        Who acted, from 1; 0: the rules tell it (`MODERATOR`, where all hear it).
-    text : str
-        Of a speech its words; of another act what was done, without who (``voted for Player 3``); of the rules a
-        sentence.
-    data : object
-        What scripts read in place of ``text``: an act's aim, or what was made known.
-    to : tuple of int, optional
-        The seats that know it; None: everybody.
-    step : int
-        Of the environment; nothing that a player may know.
+    ``stage``: When. ``kind``: The act's kind, `SPEAK` among them, or what the rules made known. ``seat``: Who acted,
+    from 1; 0: the rules tell it (`MODERATOR`, where all hear it). ``text``: Of a speech its words; of another act what
+    was done, without who (``voted for Player 3``); of the rules a sentence. ``data``: What scripts read in place of
+    ``text``: an act's aim, or what was made known. ``to``: The seats that know it; None: everybody. ``step``: Of the
+    environment; nothing that a player may know.
     """
 
     stage: Stage

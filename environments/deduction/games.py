@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from apportion.environments.agents.agent import ReplayAgent
 from apportion.environments.agents.registry import AgentRegistry, agents_by_name
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Deal
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.environment import Environment
 from apportion.environments.simulation.rule_scored import GameSimulator
@@ -26,14 +26,9 @@ from apportion.llm_client.model_spec import Called
 def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) -> AgentRegistry:
     """The roster of a game: ``random``, ``recorded@LOG#EPISODE``, the game's own scripts, a package's, and models.
 
-    Parameters
-    ----------
-    game : str
-        Its kind; packages bring agents as entry points of ``apportion.GAME_agents``.
-    ours : mapping of str to str
-        By name the place of the game's own scripts.
-    elsewhere : mapping of str to str
-        Published methods with which the Stackelberg Speaker is compared, by the names under which packages bring them.
+    ``game``: Its kind; packages bring agents as entry points of ``apportion.GAME_agents``. ``ours``: By name the place
+    of the game's own scripts. ``elsewhere``: Published methods with which the Stackelberg Speaker is compared, by the
+    names under which packages bring them.
     """
     registry = agents_by_name(
         f"apportion.{game}_agents",
@@ -50,16 +45,8 @@ def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) 
 class GameKind:
     """One game.
 
-    Parameters
-    ----------
-    made : type
-        Its environment.
-    options : type
-        Its rules' options, a frozen dataclass with a default for each.
-    make : callable
-        The environment of options and, where it is fixed, a deal.
-    roster : AgentRegistry
-        Who can play it.
+    ``made``: Its environment. ``options``: Its rules' options, a frozen dataclass with a default for each. ``make``:
+    The environment of options and, where it is fixed, a deal. ``roster``: Who can play it.
     """
 
     made: type[Deduction]
@@ -103,12 +90,7 @@ class GameKind:
     def of_log(self, about: Mapping[str, Any]) -> Environment:
         """The game that a log's opening says.
 
-        Raises
-        ------
-        InputError
-            Options or a deal that cannot be.
-        KeyError, TypeError, ValueError
-            It says none.
+        Raises InputError: Options or a deal that cannot be. Raises KeyError, TypeError, ValueError: It says none.
         """
         return self.make(self._options(about["rules"], "rules"), tuple(about["deal"]) if "deal" in about else None)
 

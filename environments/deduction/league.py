@@ -11,8 +11,8 @@ from typing import Any
 
 from apportion.environments.agents.agent import SILENT, Agent
 from apportion.environments.collect_episodes import EpisodePlan
+from apportion.environments.deduction.base_game import WIN, Deduction
 from apportion.environments.deduction.events import SPEAK, VOTE
-from apportion.environments.deduction.game import WIN, Deduction
 from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.simulation import DeductionChoice, in_time
 from apportion.environments.environment import InvalidActionError, Step
@@ -37,12 +37,9 @@ SEATING = "seating"
 class LeagueChoice(DeductionChoice):
     """What is played, and by whom; ``games`` are the matches, of every ordered pair of agents in a league of teams.
 
-    Parameters
-    ----------
-    mode : str
-        `POOL`: every seat is drawn from the agents with the same chance (Stackelberg Speaker, section 4.1). `TEAMS`:
-        each agent has a team to itself, against each agent in the other one (section 4.3). Which seats a team has is
-        said by the dealt roles.
+    ``mode``: `POOL`: every seat is drawn from the agents with the same chance (Stackelberg Speaker, section 4.1).
+    `TEAMS`: each agent has a team to itself, against each agent in the other one (section 4.3). Which seats a team has
+    is said by the dealt roles.
     """
 
     mode: str = POOL
@@ -95,15 +92,8 @@ IsPerson = Callable[[str], bool]
 def read_matches(folder: Path, is_person: IsPerson = lambda agent: False) -> list[Matches]:
     """The matches in a corpus folder with its log, a game each; those that have not ended are named.
 
-    Parameters
-    ----------
-    folder : Path
-        What `tournament`, `simulate` or `play` has written of games of hidden roles.
-
-    Raises
-    ------
-    InputError
-        No log, a damaged one, none of these games in it, or acts that the rules do not allow.
+    ``folder``: What `tournament`, `simulate` or `play` has written of games of hidden roles. Raises InputError: No log,
+    a damaged one, none of these games in it, or acts that the rules do not allow.
     """
     path = folder / LOG
     if not path.is_file():

@@ -15,28 +15,12 @@ from apportion.environments.deduction.events import SPEAK, Aim, Deal, Event, Sta
 class PrivateInformation:
     """What one seat knows now; holds nothing that the observation would not tell.
 
-    Parameters
-    ----------
-    seat : int
-        From 1.
-    role, team : str
-        Its own, as far as it knows them.
-    stage : Stage
-        Where the game stands.
-    alive : tuple of int
-        Seats that still play.
-    events : tuple of Event
-        What happened and it may know, in order; the numbers of their steps are left out (0).
-    choices : mapping of str to tuple
-        By kind of act what it may be aimed at now; no aim where that is empty. Nothing when it is not its turn.
-    default : tuple of (str, Aim), optional
-        The act for which the silent one stands now; None: doing nothing at all.
-    rules : object
-        The game's options.
-    told : (str, str)
-        The rules in words, and the own role.
-    fits : callable
-        The deals that a seat's facts allow, from these alone.
+    ``seat``: From 1. ``role``, ``team``: Its own, as far as it knows them. ``stage``: Where the game stands. ``alive``:
+    Seats that still play. ``events``: What happened and it may know, in order; the numbers of their steps are left out
+    (0). ``choices``: By kind of act what it may be aimed at now; no aim where that is empty. Nothing when it is not its
+    turn. ``default``: The act for which the silent one stands now; None: doing nothing at all. ``rules``: The game's
+    options. ``told``: The rules in words, and the own role. ``fits``: The deals that a seat's facts allow, from these
+    alone.
     """
 
     seat: int
@@ -70,14 +54,7 @@ MOST_LISTED = 40
 def in_text(facts: PrivateInformation, meanings: Mapping[str, str], words: Callable[[str, Aim], str]) -> str:
     """The observation of a player.
 
-    Parameters
-    ----------
-    facts : Facts
-        What it knows.
-    meanings : mapping of str to str
-        By kind of act what it does.
-    words : callable
-        An act as something done.
+    ``facts``: What it knows. ``meanings``: By kind of act what it does. ``words``: An act as something done.
     """
     lines = [*facts.told, "What happened so far, as you know it:" if facts.events else "Nothing happened so far."]
     lines += [f"#{number} {line(event, facts.seat)}" for number, event in enumerate(facts.events, 1)]

@@ -11,7 +11,7 @@ from typing import Any
 from apportion.environments.agents.agent import Agent, TimeLimitedAgent
 from apportion.environments.agents.language_model import TEMPERATURE
 from apportion.environments.collect_episodes import EpisodePlan
-from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.games import GameKind
 from apportion.environments.environment import Environment
 from apportion.environments.simulation import Players, Simulation
@@ -23,26 +23,12 @@ from apportion.llm_client.model_spec import Called, ModelSpec
 class DeductionChoice(Simulation):
     """What is played, and by whom.
 
-    Parameters
-    ----------
-    game : GameKind
-        One of `apportion.environments.deduction.games.GAMES`.
-    agents : tuple of str
-        Names of agents; the seats of every game are drawn from them, each as often as another in all.
-    games : int
-        Games, each with a deal of its own.
-    seed : int
-        Of everything that is drawn.
-    rules : object, optional
-        The game's options; None: their defaults.
-    limit_s : float, optional
-        Seconds for an act, after which the silent one stands in its place; None: no limit.
-    chosen : ModelSpec
-        The model, its server and limits, for agents that are language models.
-    temperature : float
-        Of language models.
-    called : callable
-        What a caller calls the fields of ``chosen``, for errors.
+    ``game``: One of `apportion.environments.deduction.games.GAMES`. ``agents``: Names of agents; the seats of every
+    game are drawn from them, each as often as another in all. ``games``: Games, each with a deal of its own. ``seed``:
+    Of everything that is drawn. ``rules``: The game's options; None: their defaults. ``limit_s``: Seconds for an act,
+    after which the silent one stands in its place; None: no limit. ``chosen``: The model, its server and limits, for
+    agents that are language models. ``temperature``: Of language models. ``called``: What a caller calls the fields of
+    ``chosen``, for errors.
     """
 
     game: GameKind

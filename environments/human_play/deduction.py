@@ -26,16 +26,8 @@ from apportion.foundation.files import digest
 class PersonPlays(HumanPlay):
     """A game of hidden roles.
 
-    Parameters
-    ----------
-    game : GameKind
-        One of `apportion.environments.deduction.games.GAMES`.
-    seat : int
-        The person's, from 1.
-    partners : tuple of str
-        The agents from which the other seats are drawn.
-    rules : object, optional
-        The game's options; None: their defaults.
+    ``game``: One of `apportion.environments.deduction.games.GAMES`. ``seat``: The person's, from 1. ``partners``: The
+    agents from which the other seats are drawn. ``rules``: The game's options; None: their defaults.
     """
 
     game: GameKind

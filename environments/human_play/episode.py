@@ -47,14 +47,9 @@ class PersonPlayed:
 class HumanPlay:
     """What a person plays, and with whom; a subclass for each environment.
 
-    Parameters
-    ----------
-    person : str
-        What the person is called in the log and the corpus; no agent's name.
-    seed : int
-        Of everything that is drawn; another one gives another episode.
-    chosen, temperature, called
-        The language model of agents that are one; what a caller calls these fields, for errors.
+    ``person``: What the person is called in the log and the corpus; no agent's name. ``seed``: Of everything that is
+    drawn; another one gives another episode. ``chosen``, ``temperature``, ``called``: The language model of agents that
+    are one; what a caller calls these fields, for errors.
     """
 
     person: str = "person"
@@ -123,24 +118,11 @@ class HumanPlay:
         An act of the person, as every reply that is paid for, is on the disk before it is used: stopped or killed at
         any moment, the same call goes on, and nobody is asked again for what was done.
 
-        Parameters
-        ----------
-        out : Path
-            The corpus' folder: a new one, or one in which people have played the same kind before.
-        screen : Screen
-            Where the person reads and types; shows nothing that the seat may not know.
-
-        Raises
-        ------
-        InputError
-            It cannot be played (`check`); the folder holds something else, its log is damaged, or an agent cannot be
-            asked.
-        EOFError
-            The person stops, or the input has ended.
-        StoppedError
-            The budget of a language model is spent.
-        UnitError
-            An agent failed; the same call goes on with the episode.
+        ``out``: The corpus' folder: a new one, or one in which people have played the same kind before. ``screen``:
+        Where the person reads and types; shows nothing that the seat may not know. Raises InputError: It cannot be
+        played (`check`); the folder holds something else, its log is damaged, or an agent cannot be asked. Raises
+        EOFError: The person stops, or the input has ended. Raises StoppedError: The budget of a language model is
+        spent. Raises UnitError: An agent failed; the same call goes on with the episode.
         """
         self.check()
         record = {"kind": self.kind}

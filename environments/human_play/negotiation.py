@@ -30,14 +30,8 @@ from apportion.foundation.files import digest
 class PersonNegotiates(HumanPlay):
     """A negotiation.
 
-    Parameters
-    ----------
-    seat : int
-        The person's, from 1.
-    partner : str
-        The agent in the other seat.
-    most_acts, contexts
-        As `apportion.environments.negotiation.simulation.NegotiationChoice` has them; of ``contexts`` one is drawn.
+    ``seat``: The person's, from 1. ``partner``: The agent in the other seat. ``most_acts``, ``contexts``: As
+    `apportion.environments.negotiation.simulation.NegotiationChoice` has them; of ``contexts`` one is drawn.
     """
 
     seat: int = 1

@@ -34,18 +34,10 @@ from apportion.foundation.truncate import first_few
 class PersonChoice(HumanPlay):
     """A social episode.
 
-    Parameters
-    ----------
-    who : str
-        The character that the person plays, by name, or a seat by number from 1.
-    scenario : str, optional
-        A scenario; None draws one by the seed, of those in which ``who`` can play.
-    partner : str
-        The agent that plays everybody else.
-    rules : Rules
-        Visibility, and when it ends.
-    tasks, task_set
-        As `apportion.environments.sotopia.simulation.SimulationChoice` has them.
+    ``who``: The character that the person plays, by name, or a seat by number from 1. ``scenario``: A scenario; None
+    draws one by the seed, of those in which ``who`` can play. ``partner``: The agent that plays everybody else.
+    ``rules``: Visibility, and when it ends. ``tasks``, ``task_set``: As
+    `apportion.environments.sotopia.simulation.SimulationChoice` has them.
     """
 
     who: str = "1"
@@ -136,10 +128,8 @@ class HumanRoleAssignment:
 def cast(choice: PersonChoice) -> HumanRoleAssignment:
     """Who plays what; the same choice gives the same.
 
-    Raises
-    ------
-    InputError
-        No such scenario, character or seat; nobody of this name in the scenario; or the person's name cannot be used.
+    Raises InputError: No such scenario, character or seat; nobody of this name in the scenario; or the person's name
+    cannot be used.
     """
     choice.check_person()
     wanted = choice.who if choice.who.isdecimal() else _character(choice)

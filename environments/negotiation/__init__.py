@@ -5,7 +5,7 @@ From the ground up:
 - `contexts` (what is shared, what it is worth to each), `action_encoding` (an act as a number), `pareto` (every deal,
 exactly),
 - `rules` (what is legal when, and the points),
-- `realization` (acts in words), `act_parser` (words to acts), `dialogue_acts` (people's negotiations as acts),
+- `realization` (acts in words), `act_parser` (words, or a negotiation of people, to acts),
 - `observation` (what a seat reads), `game` (the environment),
 - `scripts`, `vectorized` (many games at once, as arrays),
 - `language_model`, `llm_realization` (a script in a language model's words) and `agents` (who can play),

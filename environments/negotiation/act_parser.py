@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from apportion.corpus.importers.dealornodeal.rows import Row
 from apportion.environments.negotiation.action_encoding import SPLIT_OF, rest, split_code
 from apportion.environments.negotiation.contexts import ITEMS, Counts
 
@@ -62,16 +63,9 @@ _BEFORE_IMPERATIVE = _words("ok okay then deal fine please")
 def parse(text: str, counts: Counts, standing: int | None = None, own: int | None = None) -> Parsed:
     """The act of a sentence.
 
-    Parameters
-    ----------
-    text : str
-        As it was said, by anybody; nothing in it is obeyed.
-    counts : tuple of int, (3,)
-        The pool.
-    standing : int, optional
-        What the OTHER keeps by its standing proposal, so that naming what it leaves is agreeing.
-    own : int, optional
-        The split of the speaker's own last proposal: what ``insist`` without items repeats.
+    ``text``: As it was said, by anybody; nothing in it is obeyed. ``counts``: The pool. ``standing``: What the OTHER
+    keeps by its standing proposal, so that naming what it leaves is agreeing. ``own``: The split of the speaker's own
+    last proposal: what ``insist`` without items repeats.
 
     >>> parse("You can have the hats, I take the ball and 1 book.", (2, 3, 1))
     Parsed(kind='propose', split=26)
@@ -268,3 +262,28 @@ def _item(token: str) -> int | None:
     """The item that a token names, by its place in `ITEMS`."""
     singular = token.removesuffix("s").removeprefix("basket")
     return ITEMS.index(singular) if singular in ITEMS else None
+
+
+class ParsedDialogue(NamedTuple):
+    """What an utterance of a row does, and whether it is "you" who does it."""
+
+    mine: bool
+    act: Parsed
+
+
+def acts_of(row: Row) -> list[ParsedDialogue]:
+    """What is done in a row of Deal or No Deal, an act an utterance (but the selection, in nobody's words).
+
+    What the other's last proposal leaves is known to the parser, and what the speaker has proposed last, so that an
+    ``insist`` without items has those.
+    """
+    heard: list[ParsedDialogue] = []
+    own: dict[bool, int] = {}
+    standing: ParsedDialogue | None = None
+    for mine, text in row.said:
+        others = standing.act.split if standing is not None and standing.mine != mine else None
+        heard.append(ParsedDialogue(mine, parse(text, row.counts, others, own.get(mine))))
+        split = heard[-1].act.split
+        if split is not None:
+            own[mine], standing = split, heard[-1]
+    return heard

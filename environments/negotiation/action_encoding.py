@@ -33,10 +33,7 @@ class CodeError(UnitError):
 def split_code(split: tuple[int, ...]) -> int:
     """The number of a split.
 
-    Raises
-    ------
-    CodeError
-        It is not three whole numbers from 0 to 4.
+    Raises CodeError: It is not three whole numbers from 0 to 4.
 
     >>> split_code((1, 0, 2)), SPLIT_OF[27]
     (27, (1, 0, 2))
@@ -50,10 +47,7 @@ def split_code(split: tuple[int, ...]) -> int:
 def act_code(kind: str, split: tuple[int, ...] | None = None) -> int:
     """The number of an act.
 
-    Raises
-    ------
-    CodeError
-        There is no such kind, or it has no split and needs one, or the other way round.
+    Raises CodeError: There is no such kind, or it has no split and needs one, or the other way round.
 
     >>> act_code("insist", (0, 0, 1)), act_code("end")
     (126, 252)
@@ -70,10 +64,7 @@ def act_code(kind: str, split: tuple[int, ...] | None = None) -> int:
 def act_of(code: int) -> tuple[str, Counts | None]:
     """Kind and split of an act by its number.
 
-    Raises
-    ------
-    CodeError
-        No act has this number.
+    Raises CodeError: No act has this number.
 
     >>> act_of(126), act_of(250)
     (('insist', (0, 0, 1)), ('agree', None))

@@ -29,12 +29,8 @@ Counts = tuple[int, int, int]
 class Context:
     """One pool of items, and what a single one of each is worth to seat 0 and to seat 1.
 
-    Parameters
-    ----------
-    counts : tuple of int, (3,)
-        How many there are of each of `ITEMS`.
-    values : tuple of tuple of int, (2, 3)
-        By seat, points for a single one of each; known to that seat alone.
+    ``counts``: How many there are of each of `ITEMS`. ``values``: By seat, points for a single one of each; known to
+    that seat alone.
 
     >>> Context((1, 3, 1), ((3, 1, 4), (3, 2, 1))).check()
     >>> Context((1, 3, 1), ((3, 1, 4), (3, 2, 1))).worth(0, (1, 2, 1))
@@ -52,10 +48,7 @@ class Context:
     def check(self) -> None:
         """Hold the context to the task's constraints, which all 4,086 published contexts meet.
 
-        Raises
-        ------
-        InputError
-            One of them is broken; the text names the value.
+        Raises InputError: One of them is broken; the text names the value.
         """
         problem = broken(self)
         if problem is not None:
@@ -127,10 +120,8 @@ def read_contexts(path: Path) -> tuple[Context, ...]:
 
     Two lines a context, one a seat: count and value of each item by turns (``1 4 3 1 1 3``).
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, is empty, or a line is not such a half of an allowed context; named by its number.
+    Raises InputError: The file cannot be read, is empty, or a line is not such a half of an allowed context; named by
+    its number.
     """
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()

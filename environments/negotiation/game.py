@@ -44,19 +44,9 @@ class Negotiation(Environment):
     What counts is ``kind`` and ``data``; the words of an act are heard and bind nobody. An act without words has a
     sentence of `realization`. Who starts is drawn; at the end both `SELECT` in one step, unseen by each other.
 
-    Parameters
-    ----------
-    context : Context
-        The pool, and the values of seat 0 and seat 1.
-    most_acts : int
-        After which both select.
-    names : sequence of str
-        Who sits in seat 0 and in seat 1.
-
-    Raises
-    ------
-    InputError
-        A context that breaks a constraint, no act at all, or names that cannot be used.
+    ``context``: The pool, and the values of seat 0 and seat 1. ``most_acts``: After which both select. ``names``: Who
+    sits in seat 0 and in seat 1. Raises InputError: A context that breaks a constraint, no act at all, or names that
+    cannot be used.
     """
 
     kind: ClassVar[str] = "negotiation"

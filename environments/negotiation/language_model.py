@@ -60,10 +60,7 @@ def split_in(
 ) -> list[int] | None:
     """The split of a reply.
 
-    Raises
-    ------
-    ReplyMistakeError
-        It is missing, no split, or more than there is.
+    Raises ReplyMistakeError: It is missing, no split, or more than there is.
     """
     keep = document[KEEP]
     if kind not in (*WITH_SPLIT, SELECT):

@@ -48,16 +48,8 @@ class LLMVerbalizedAgent:
     It is shown no values, so that its words give none away. Words that `act_parser` reads as another act are not used:
     after `ATTEMPTS` of these the script's own sentence stands.
 
-    Parameters
-    ----------
-    called : str
-        What it is called in logs and corpora.
-    script : Agent
-        Who decides.
-    settings : LLMSettings
-        The model.
-    complete : callable
-        Asks it (`apportion.llm_client.session.LLMSession.complete`).
+    ``called``: What it is called in logs and corpora. ``script``: Who decides. ``settings``: The model. ``complete``:
+    Asks it (`apportion.llm_client.session.LLMSession.complete`).
     """
 
     called: str
@@ -71,14 +63,8 @@ class LLMVerbalizedAgent:
     def act(self, view: Observation) -> Action:
         """The script's act, worded; a selection has no words.
 
-        Raises
-        ------
-        InputError
-            No request can succeed until a person changes something.
-        StoppedError
-            The budget is used up.
-        UnitError
-            The server failed.
+        Raises InputError: No request can succeed until a person changes something. Raises StoppedError: The budget is
+        used up. Raises UnitError: The server failed.
         """
         act = self.script.act(view)
         if act.kind == SELECT:
@@ -115,10 +101,7 @@ class LLMVerbalizedAgent:
 def read_words(reply: ChatReply, act: Action, counts: Counts) -> str:
     """The words of a reply.
 
-    Raises
-    ------
-    ReplyMistakeError
-        The reply cannot be used, or its words do something else than the act.
+    Raises ReplyMistakeError: The reply cannot be used, or its words do something else than the act.
     """
     check_finished(reply, "say less")
     document = strict_json(reply.text)

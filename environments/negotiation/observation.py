@@ -104,18 +104,10 @@ def in_text(
 ) -> str:
     """The observation of a seat.
 
-    Parameters
-    ----------
-    part : Part
-        What it knew before.
-    acts : sequence of (int, Act)
-        What was done and heard so far, each with the seat that did it.
-    legal : sequence of str
-        The kinds of acts that the seat may do now; empty when it is not its turn.
-    told : sequence of str, optional
-        What it knows from before the first act; None: the rules of Deal or No Deal, and its values.
-    worded : callable
-        How a variant of the game words our sentences about items.
+    ``part``: What it knew before. ``acts``: What was done and heard so far, each with the seat that did it. ``legal``:
+    The kinds of acts that the seat may do now; empty when it is not its turn. ``told``: What it knows from before the
+    first act; None: the rules of Deal or No Deal, and its values. ``worded``: How a variant of the game words our
+    sentences about items.
     """
     told = told or (
         rules_in_words(part.names, part.counts, part.most_acts),
@@ -154,10 +146,7 @@ def done(act: Action, part: Part, seat: int) -> str:
 def number_of(act: Action) -> int:
     """The number of an act, or of what is selected (`action_encoding`).
 
-    Raises
-    ------
-    CodeError
-        Its data is no split, or is missing, or should be.
+    Raises CodeError: Its data is no split, or is missing, or should be.
     """
     data = act.data
     split = tuple(data) if isinstance(data, list | tuple) else None if data is None else (data,)

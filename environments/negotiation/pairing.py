@@ -25,26 +25,12 @@ from apportion.llm_client.model_spec import Called, ModelSpec
 class PairChoice(Simulation):
     """What is played, and by whom.
 
-    Parameters
-    ----------
-    agents : tuple of str
-        Names of agents; every ordered pair of them plays every task, one with itself among them.
-    games : int
-        How many tasks are played.
-    repeats : int
-        Games of every task and pair, each with a seed of its own.
-    seed : int
-        Of everything that is drawn.
-    most_acts : int
-        Of a game.
-    chosen : ModelSpec
-        The model, its server and limits, for agents that are language models.
-    temperature : float
-        Of language models.
-    called : callable
-        What a caller calls the fields of ``chosen``, for errors.
-    paired : bool
-        Whether all pairs of agents have the same seeds in a task, so that what is drawn makes no difference.
+    ``agents``: Names of agents; every ordered pair of them plays every task, one with itself among them. ``games``: How
+    many tasks are played. ``repeats``: Games of every task and pair, each with a seed of its own. ``seed``: Of
+    everything that is drawn. ``most_acts``: Of a game. ``chosen``: The model, its server and limits, for agents that
+    are language models. ``temperature``: Of language models. ``called``: What a caller calls the fields of ``chosen``,
+    for errors. ``paired``: Whether all pairs of agents have the same seeds in a task, so that what is drawn makes no
+    difference.
     """
 
     roster: ClassVar[AgentRegistry]
@@ -71,10 +57,7 @@ class PairChoice(Simulation):
     def tasks(self) -> Iterable[tuple[Mapping[str, Any], Callable[[], Environment]]]:
         """The tasks in the order of play: what the log says of each besides seed and agents, and what makes it.
 
-        Raises
-        ------
-        InputError
-            Nothing to play, or a file that cannot be used.
+        Raises InputError: Nothing to play, or a file that cannot be used.
         """
 
     @property
@@ -85,10 +68,7 @@ class PairChoice(Simulation):
     def check_some(self) -> None:
         """Refuse a choice of nothing.
 
-        Raises
-        ------
-        InputError
-            No agent, no game or no repeat.
+        Raises InputError: No agent, no game or no repeat.
         """
         if min(len(self.agents), self.games, self.repeats) < 1:
             raise InputError(
@@ -99,10 +79,7 @@ class PairChoice(Simulation):
     def first(self, found: Sequence[Any], where: Path | None, called: str) -> tuple[Any, ...]:
         """As many tasks as are played, of those ``found``.
 
-        Raises
-        ------
-        InputError
-            There are fewer.
+        Raises InputError: There are fewer.
         """
         if len(found) < self.games:
             raise InputError(

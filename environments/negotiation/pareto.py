@@ -16,14 +16,9 @@ Points = tuple[int, int]
 class Solution:
     """All deals of one context, by number of what seat 0 takes (`action_encoding.split_code`).
 
-    Parameters
-    ----------
-    points : dict of int to (int, int)
-        By deal, the points of seat 0 and seat 1; in the order of the numbers.
-    front : tuple of int
-        Deals that no deal weakly dominates: nobody could have more without the other having less (section 6).
-    joint : int
-        The most points of both together.
+    ``points``: By deal, the points of seat 0 and seat 1; in the order of the numbers. ``front``: Deals that no deal
+    weakly dominates: nobody could have more without the other having less (section 6). ``joint``: The most points of
+    both together.
     """
 
     points: dict[int, Points]

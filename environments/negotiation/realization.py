@@ -38,14 +38,8 @@ def wordings(act: int) -> int:
 def sentence(act: int, counts: Counts, wording: int = 0) -> str:
     """An act in words.
 
-    Parameters
-    ----------
-    act : int
-        By its number.
-    counts : tuple of int, (3,)
-        The pool.
-    wording : int
-        Any whole number; the same one gives the same words, and each wording has its turn.
+    ``act``: By its number. ``counts``: The pool. ``wording``: Any whole number; the same one gives the same words, and
+    each wording has its turn.
 
     >>> sentence(INSIST + 11, (2, 3, 1), wording=1)
     'I still want 2 hats and 1 ball; you get 2 books and 1 hat.'

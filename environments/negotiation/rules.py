@@ -73,19 +73,9 @@ def _allowed(counts: Counts) -> tuple[bytes, ...]:
 class Game:
     """One negotiation; `seat` is whose turn it is, until it is `over` and both select.
 
-    Parameters
-    ----------
-    context : Context
-        The pool and both seats' values; is not checked here (`Context.check`).
-    starter : int
-        The seat that acts first, 0 or 1.
-    most_acts : int
-        After which both select, 1 at least.
-
-    Raises
-    ------
-    InputError
-        A starter that there is not, or no act at all.
+    ``context``: The pool and both seats' values; is not checked here (`Context.check`). ``starter``: The seat that acts
+    first, 0 or 1. ``most_acts``: After which both select, 1 at least. Raises InputError: A starter that there is not,
+    or no act at all.
 
     >>> game = Game(Context((1, 3, 1), ((3, 1, 4), (3, 2, 1))), starter=1)
     >>> for act in (35, 126, AGREE, END):   # Bob keeps (1, 2, 0); Alice insists on (0, 0, 1); Bob agrees; Alice ends
@@ -125,12 +115,7 @@ class Game:
     def do(self, act: int) -> None:
         """Do an act of the seat.
 
-        Raises
-        ------
-        RuleError
-            It is not allowed; the text says why.
-        CodeError
-            There is no such act.
+        Raises RuleError: It is not allowed; the text says why. Raises CodeError: There is no such act.
         """
         if self.over or not 0 <= act < ACTS or not self._allowed[self.phase][act]:
             raise RuleError(self._why_not(act))
@@ -184,10 +169,7 @@ class Game:
     def select(self, seat: int, split: int) -> None:
         """A seat takes a split, by its number.
 
-        Raises
-        ------
-        RuleError
-            Before the end, twice, or off the pool.
+        Raises RuleError: Before the end, twice, or off the pool.
         """
         if not self.over:
             raise RuleError(f"seat {seat} selects after {len(self.acts)} acts; it is not over yet")

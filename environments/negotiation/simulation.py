@@ -23,11 +23,8 @@ from apportion.foundation.files import digest
 class NegotiationChoice(PairChoice):
     """What is negotiated, and by whom.
 
-    Parameters
-    ----------
-    contexts : Path, optional
-        A file of contexts (`contexts.read_contexts`), of which the first ``games`` are played; None: drawn by the
-        seed from all that are allowed, none twice.
+    ``contexts``: A file of contexts (`contexts.read_contexts`), of which the first ``games`` are played; None: drawn by
+    the seed from all that are allowed, none twice.
     """
 
     kind: ClassVar[str] = "simulate negotiation"
@@ -40,10 +37,7 @@ class NegotiationChoice(PairChoice):
     def played(self) -> tuple[Context, ...]:
         """The contexts, in the order of play.
 
-        Raises
-        ------
-        InputError
-            Nothing to play, a file that cannot be read or has fewer contexts.
+        Raises InputError: Nothing to play, a file that cannot be read or has fewer contexts.
         """
         self.check_some()
         if self.contexts is not None:
@@ -76,12 +70,7 @@ def about_game(context: Context, most_acts: int) -> dict[str, Any]:
 def game_of(about: Mapping[str, Any]) -> Negotiation:
     """The game that a log's opening says.
 
-    Raises
-    ------
-    InputError
-        A context that breaks a constraint.
-    KeyError, TypeError, ValueError
-        It says none.
+    Raises InputError: A context that breaks a constraint. Raises KeyError, TypeError, ValueError: It says none.
     """
     counts, one, other = (tuple(int(n) for n in half) for half in about["context"])
     a, b, c = counts

@@ -86,10 +86,7 @@ class NegotiationRenderer:
     def understood(self, view: Observation, act: Action) -> Action:
         """The act of a command's words, or of own words, as the parser reads them.
 
-        Raises
-        ------
-        LineError
-            They are no act, or no split.
+        Raises LineError: They are no act, or no split.
         """
         facts = _facts(view)
         if act.kind == SAY:

@@ -36,12 +36,8 @@ class BatchError(UnitError):
 class Pools:
     """The contexts of G games as arrays.
 
-    Parameters
-    ----------
-    counts : int64 [shape=(G, 3)]
-        How many there are of each item.
-    values : int64 [shape=(G, 2, 3)]
-        By seat, points for a single one of each.
+    ``counts`` int64 [G, 3]: How many there are of each item. ``values`` int64 [G, 2, 3]: By seat, points for a single
+    one of each.
     """
 
     counts: IntArray
@@ -77,14 +73,8 @@ class Pools:
 class VectorizedGames:
     """G negotiations that are played side by side; a game that is over waits for the others.
 
-    Parameters
-    ----------
-    pools : Pools
-        What is shared out.
-    starters : int64 [shape=(G,)]
-        The seat that acts first, 0 or 1.
-    most_acts : int
-        After so many a game is over, as after ``end``.
+    ``pools``: What is shared out. ``starters`` int64 [G]: The seat that acts first, 0 or 1. ``most_acts``: After so
+    many a game is over, as after ``end``.
     """
 
     def __init__(self, pools: Pools, starters: IntArray, most_acts: int = MOST_ACTS) -> None:
@@ -124,10 +114,7 @@ class VectorizedGames:
     def do(self, acts: IntArray) -> None:
         """One act in every game that is not over [shape=(G,)]; what stands at one that is, is passed over.
 
-        Raises
-        ------
-        BatchError
-            One of them is not allowed; nothing was done then, in no game.
+        Raises BatchError: One of them is not allowed; nothing was done then, in no game.
         """
         playing = ~self.over
         self._check(acts, playing)
@@ -184,10 +171,7 @@ class VectorizedGames:
     def points(self, taken: IntArray) -> IntArray:
         """Points of both seats from what they take, numbers of splits by game and seat [shape=(G, 2)].
 
-        Raises
-        ------
-        BatchError
-            A game is not over, or a selection is no split of its pool.
+        Raises BatchError: A game is not over, or a selection is no split of its pool.
         """
         if not self.over.all():
             game = int(np.flatnonzero(~self.over)[0])
@@ -206,12 +190,8 @@ class VectorizedGames:
 class ParetoOptima:
     """What the deals of G games could have come to (`solver`), by number of what seat 0 takes.
 
-    Parameters
-    ----------
-    pareto : bool [shape=(G, 125)]
-        Deals that no deal weakly dominates.
-    joint : int64 [shape=(G,)]
-        The most points of both together.
+    ``pareto`` bool [G, 125]: Deals that no deal weakly dominates. ``joint`` int64 [G]: The most points of both
+    together.
     """
 
     pareto: BoolArray
@@ -234,10 +214,7 @@ class ParetoOptima:
 class ScriptPlayer:
     """One side of G games, played by a script of `scripts` by its name.
 
-    Raises
-    ------
-    InputError
-        There is no such script.
+    Raises InputError: There is no such script.
     """
 
     name: str

@@ -64,18 +64,9 @@ def chart(
 ) -> str:
     """A picture: dots with the whiskers of their intervals, a colour a line.
 
-    Parameters
-    ----------
-    places : sequence of str
-        Along the axis, from the left.
-    lines : mapping of str to sequence of Figure
-        By name a figure a place; None, or a missing one, has no dot.
-    label : str
-        What the axis below says.
-    scale : (float, float)
-        The lowest and the highest value that is shown.
-    joined : bool
-        Whether a line joins the dots: the places have an order.
+    ``places``: Along the axis, from the left. ``lines``: By name a figure a place; None, or a missing one, has no dot.
+    ``label``: What the axis below says. ``scale``: The lowest and the highest value that is shown. ``joined``: Whether
+    a line joins the dots: the places have an order.
     """
     parts = _grid(places, scale)
     for number, (name, figures) in enumerate(lines.items()):

@@ -22,14 +22,8 @@ from apportion.foundation.truncate import listed
 class Value(IntervalEstimate):
     """A figure with its interval over episodes: none with a single one, or where most resamples give no figure.
 
-    Parameters
-    ----------
-    items : int
-        How many scores, pairs of scores or rated persons it is made of.
-    episodes : int
-        From how many episodes these are.
-    p : float, optional
-        Of the test that belongs to it.
+    ``items``: How many scores, pairs of scores or rated persons it is made of. ``episodes``: From how many episodes
+    these are. ``p``: Of the test that belongs to it.
     """
 
     items: int
@@ -80,24 +74,10 @@ Cell = str | int | float | Value | Missing | AnnotatedCell
 class Table:
     """One table or figure of the paper.
 
-    Parameters
-    ----------
-    key : str
-        Its name as a file: ``table_1``, ``figure_g4``.
-    title : str
-        Which one of the paper it is, of what.
-    rows : tuple of tuple
-        A cell a column; without rows, ``absent`` says why.
-    notes : tuple of str
-        How to read it.
-    absent : str
-        Why it is not there; empty where it is.
-    picture : str, optional
-        The figure as SVG.
-    decimals : int
-        Of its figures.
-    naming : int
-        How many of the first columns name a row.
+    ``key``: Its name as a file: ``table_1``, ``figure_g4``. ``title``: Which one of the paper it is, of what. ``rows``:
+    A cell a column; without rows, ``absent`` says why. ``notes``: How to read it. ``absent``: Why it is not there;
+    empty where it is. ``picture``: The figure as SVG. ``decimals``: Of its figures. ``naming``: How many of the first
+    columns name a row.
     """
 
     key: str

@@ -33,18 +33,9 @@ from apportion.llm_client.settings import LLMSettings
 class Players:
     """Who plays in a simulation, by name, and the language model that plays some of them.
 
-    Parameters
-    ----------
-    roster : AgentRegistry
-        The agents that there are.
-    names : tuple of str
-        Those that play.
-    chosen : ModelSpec
-        The model, its server and limits, for agents that are language models.
-    temperature : float
-        Of language models.
-    called : callable
-        What a caller calls the fields of ``chosen``, for errors.
+    ``roster``: The agents that there are. ``names``: Those that play. ``chosen``: The model, its server and limits, for
+    agents that are language models. ``temperature``: Of language models. ``called``: What a caller calls the fields of
+    ``chosen``, for errors.
     """
 
     roster: AgentRegistry
@@ -120,12 +111,8 @@ def write_corpus(
 ) -> ImportReport:
     """Play, and write the corpus with its log.
 
-    Raises
-    ------
-    InputError
-        The folder holds something else, an unknown name, a damaged log, nothing to play, a model that cannot be asked.
-    StoppedError
-        The budget is spent; the log keeps what was played, and the same call goes on.
+    Raises InputError: The folder holds something else, an unknown name, a damaged log, nothing to play, a model that
+    cannot be asked. Raises StoppedError: The budget is spent; the log keeps what was played, and the same call goes on.
     """
     record, players = simulation.record(), simulation.players
     total = simulation.total

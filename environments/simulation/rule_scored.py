@@ -36,14 +36,8 @@ from apportion.llm_client.settings import LLMSettings
 class GameSimulator:
     """A `apportion.environments.episode_restorer.SupportsAgentReplacement` of games that the rules score.
 
-    Parameters
-    ----------
-    kind : str
-        The environment's.
-    game : callable
-        The game that a log's opening says; raises InputError, KeyError, TypeError or ValueError where it says none.
-    roster : AgentRegistry
-        Who plays on.
+    ``kind``: The environment's. ``game``: The game that a log's opening says; raises InputError, KeyError, TypeError or
+    ValueError where it says none. ``roster``: Who plays on.
     """
 
     kind: str

@@ -19,4 +19,4 @@ METAMIND = "MetaMind (Zhang et al., 2025, Modeling human social thoughts with me
 ROSTER = AgentRegistry(AGENTS, made_of=(ReplayAgent.example, "talking@STEP"), elsewhere={"metamind": METAMIND})
 """``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, a package's, or a language model's:
 ``base``, ``react``, ``refine``, ``base@MODEL``."""
-asked_by, agents_of, called_as, scripted = ROSTER.asked_by, ROSTER.agents_of, ROSTER.called_as, ROSTER.scripted
+asked_by, scripted = ROSTER.asked_by, ROSTER.scripted

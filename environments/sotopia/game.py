@@ -58,12 +58,7 @@ class Facts:
 class Sotopia(Environment):
     """A task that agents play; each is called as its character is.
 
-    Parameters
-    ----------
-    task : Task
-        The scenario and who plays it.
-    rules : Rules
-        Visibility and when it ends.
+    ``task``: The scenario and who plays it. ``rules``: Visibility and when it ends.
     """
 
     kind: ClassVar[str] = "sotopia"

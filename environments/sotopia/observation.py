@@ -61,21 +61,9 @@ def _unnamed(seat: int, seats: int) -> str:
 def in_words(part: RoleInformation, acts: Sequence[SeatAct], most_acts: int, legal: Sequence[str]) -> str:
     """The observation as text.
 
-    Parameters
-    ----------
-    part : Part
-        What the agent knew before.
-    acts : sequence of (int, Act)
-        What was done so far, each with the seat that did it.
-    most_acts : int
-        Acts after which the episode ends.
-    legal : sequence of str
-        The kinds of acts that the agent may do now; empty when it is not its turn.
-
-    Returns
-    -------
-    text : str
-        Lines of text.
+    ``part``: What the agent knew before. ``acts``: What was done so far, each with the seat that did it. ``most_acts``:
+    Acts after which the episode ends. ``legal``: The kinds of acts that the agent may do now; empty when it is not its
+    turn. Returns: Lines of text.
     """
     lines = [f"Scenario: {data_json(part.context)}"]
     if part.terms is not None and part.terms.deal is not None:

@@ -15,17 +15,8 @@ from apportion.environments.sotopia.tasks import Task
 def judge_by_rules(task: Task, acts: Sequence[SeatAct]) -> list[dict[str, float | None]]:
     """What each seat has reached.
 
-    Parameters
-    ----------
-    task : Task
-        What was played.
-    acts : sequence of (int, Act)
-        What was done, each with the seat that did it.
-
-    Returns
-    -------
-    scores : list of dict
-        By seat and dimension; None is not known.
+    ``task``: What was played. ``acts``: What was done, each with the seat that did it. Returns: By seat and dimension;
+    None is not known.
     """
     terms = task.scenario.terms
     agreed = agreement(terms.deal, len(task.characters), acts) if terms is not None and terms.deal is not None else None

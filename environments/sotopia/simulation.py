@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from apportion.corpus.writer import ImportReport
 from apportion.environments import episode_log
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import TEMPERATURE
 from apportion.environments.collect_episodes import EpisodePlan
 from apportion.environments.environment import Environment
-from apportion.environments.simulation import Players, Simulation, write_corpus
+from apportion.environments.simulation import Players, Simulation
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources.serialization import is_bundled, task_record
@@ -35,35 +34,16 @@ LOG = episode_log.LOG
 class SimulationChoice(Simulation):
     """What is played.
 
-    Parameters
-    ----------
-    agents : tuple of str
-        Names of agents; every ordered choice of them for the seats is played, one with itself among them.
-    scenarios : tuple of str
-        Names of scenarios; none: all.
-    pairs : int
-        Pairs of characters a scenario, at most.
-    repeats : int
-        Episodes of every task and seating, each with a seed of its own.
-    seed : int
-        Of everything that is drawn.
-    rules : Rules
-        Visibility, and when an episode ends.
-    chosen : ModelSpec
-        The model, its server and limits, for agents that are language models.
-    temperature : float
-        Of language models.
-    called : callable
-        What a caller calls the fields of ``chosen``, for errors.
-    tasks : Path, optional
-        A file of tasks or a folder of published profiles; None: what comes with the project.
-    task_set : str, optional
-        A named set out of these (`apportion.environments.sotopia.sources.task_sets.SETS`).
-    paired : bool
-        Whether all seatings of a task have the same seeds, so that what is drawn makes no difference between them.
-    matches : int, optional
-        As many episodes in all, the tasks by turns, every seat drawn from the agents; None: every task is played by
-        every ordered choice of them.
+    ``agents``: Names of agents; every ordered choice of them for the seats is played, one with itself among them.
+    ``scenarios``: Names of scenarios; none: all. ``pairs``: Pairs of characters a scenario, at most. ``repeats``:
+    Episodes of every task and seating, each with a seed of its own. ``seed``: Of everything that is drawn. ``rules``:
+    Visibility, and when an episode ends. ``chosen``: The model, its server and limits, for agents that are language
+    models. ``temperature``: Of language models. ``called``: What a caller calls the fields of ``chosen``, for errors.
+    ``tasks``: A file of tasks or a folder of published profiles; None: what comes with the project. ``task_set``: A
+    named set out of these (`apportion.environments.sotopia.sources.task_sets.SETS`). ``paired``: Whether all seatings
+    of a task have the same seeds, so that what is drawn makes no difference between them. ``matches``: As many episodes
+    in all, the tasks by turns, every seat drawn from the agents; None: every task is played by every ordered choice of
+    them.
     """
 
     kind: ClassVar[str] = KIND
@@ -194,14 +174,3 @@ def plans_of(choice: SimulationChoice, agents: Mapping[str, Agent]) -> list[Epis
         make = partial(Sotopia, task, choice.rules)
         plans.append(EpisodePlan(name, make, seats, seed_of(choice, name, seating), about))
     return plans
-
-
-def simulate_sotopia(
-    choice: SimulationChoice,
-    out: Path,
-    *,
-    overwrite: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> ImportReport:
-    """Play, and write the corpus with its log; as `apportion.environments.simulation.write_corpus`."""
-    return write_corpus(choice, out, overwrite=overwrite, progress=progress)

@@ -47,6 +47,11 @@ from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
 
 
+def _configured(field: str) -> str:
+    """What a run's configuration calls it."""
+    return "scorer" if field == "judges" else field
+
+
 def _unnamed(about: Mapping[str, Any]) -> Environment:
     raise AssertionError("a social episode is made of its log, which names who plays")
 
@@ -81,25 +86,10 @@ class SotopiaSimulator(GameSimulator):
     ) -> RestoredEpisode:
         """A session at any of its acts.
 
-        Parameters
-        ----------
-        session : Session
-            One of `simulate sotopia`.
-        corpus : Path
-            Its folder, with the log.
-        complete : callable
-            Asks the language models among the agents.
-        agents : mapping of str to str, optional
-            By character, the name of who plays on in place of the one that made the session.
-        judge : Judge
-            Who scores.
-
-        Raises
-        ------
-        InputError
-            A named agent that there is not, or that acts for nobody in it.
-        UnitError
-            The log is not there, damaged, holds no such episode, or other words than the session.
+        ``session``: One of `simulate sotopia`. ``corpus``: Its folder, with the log. ``complete``: Asks the language
+        models among the agents. ``agents``: By character, the name of who plays on in place of the one that made the
+        session. ``judge``: Who scores. Raises InputError: A named agent that there is not, or that acts for nobody in
+        it. Raises UnitError: The log is not there, damaged, holds no such episode, or other words than the session.
         """
         restored = replace(self._restored(session, corpus, complete, judge), others={})
         seats = self._seats(logged_episode(session, corpus), corpus)
@@ -107,7 +97,9 @@ class SotopiaSimulator(GameSimulator):
 
     @property
     def _judge(self) -> ModelJudge | None:
-        return None if self.cast.judge == RULES else ModelJudge.of(self.cast.judge, self.cast.chosen)
+        if self.cast.judge == RULES:
+            return None
+        return ModelJudge.of(self.cast.judge, self.cast.chosen, called=_configured)
 
     def _environment(self, logged: LoggedEpisode) -> Environment:
         return Sotopia(task_in(logged), Rules(**logged.opening["about"]["rules"]))

@@ -96,11 +96,8 @@ class Character:
     profiles use more than the types of C.2.1 (`BIG_FIVE`, …), which generation asks for. ``secret_words`` are the
     phrases by which rules tell that the secret was given away; empty where only a judge can tell.
 
-    Raises
-    ------
-    InputError
-        A name that is empty, longer than 100 characters, holds a line break, a quotation mark or a bracket, or is
-        a word that stands for somebody unnamed; or a phrase of ``secret_words`` without words.
+    Raises InputError: A name that is empty, longer than 100 characters, holds a line break, a quotation mark or a
+    bracket, or is a word that stands for somebody unnamed; or a phrase of ``secret_words`` without words.
     """
 
     name: str
@@ -143,30 +140,11 @@ def field_words(value: object) -> str:
 class Scenario:
     """What everybody knows, and each seat's goal.
 
-    Parameters
-    ----------
-    name : str
-        Its id.
-    context : str
-        Place, time and whatever everybody knows; parts may be marked for one reader
-        (`apportion.corpus.sotopia_markup`).
-    goals : tuple of str
-        By seat; private.
-    relationship : Relationship
-        How the characters have to know each other.
-    ages : tuple of (int, int), optional
-        By seat, the youngest and the oldest that it suits.
-    occupations : tuple of tuple of str
-        By seat, the occupations that it suits; an empty one suits all.
-    terms : Terms, optional
-        What rules can check of the goals.
-    source : str
-        Where it comes from.
-
-    Raises
-    ------
-    InputError
-        Fewer than two goals, an empty one, or an empty context.
+    ``name``: Its id. ``context``: Place, time and whatever everybody knows; parts may be marked for one reader
+    (`apportion.corpus.sotopia_markup`). ``goals``: By seat; private. ``relationship``: How the characters have to know
+    each other. ``ages``: By seat, the youngest and the oldest that it suits. ``occupations``: By seat, the occupations
+    that it suits; an empty one suits all. ``terms``: What rules can check of the goals. ``source``: Where it comes
+    from. Raises InputError: Fewer than two goals, an empty one, or an empty context.
     """
 
     name: str
@@ -265,23 +243,9 @@ def draw_tasks(
 ) -> list[Task]:
     """Tasks of a scenario for two: pairs of characters who know each other as it wants, drawn without repetition.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        For two.
-    characters : sequence of Character
-        Who there is.
-    known : mapping of frozenset of str to Relationship
-        By pair of names how they know each other; a pair that is not in it are strangers.
-    pairs : int
-        How many tasks at most; fewer where fewer pairs fit.
-    seed : int or str
-        Of the draw.
-
-    Returns
-    -------
-    tasks : list of Task
-        In the order of the draw.
+    ``scenario``: For two. ``characters``: Who there is. ``known``: By pair of names how they know each other; a pair
+    that is not in it are strangers. ``pairs``: How many tasks at most; fewer where fewer pairs fit. ``seed``: Of the
+    draw. Returns: In the order of the draw.
     """
     fitting = [
         pair

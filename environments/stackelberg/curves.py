@@ -49,12 +49,7 @@ def read_nearness(path: Path) -> tuple[CosineSimilarity, ...]:
 def table_6(instances: tuple[CosineSimilarity, ...], sampling: Sampling) -> Table:
     """By epoch the mean similarity, and what it is more than at the start, on the same instances.
 
-    Parameters
-    ----------
-    instances : tuple of CosineSimilarity
-        None at all: the table says that it is not there.
-    sampling : Sampling
-        Sessions are drawn whole.
+    ``instances``: None at all: the table says that it is not there. ``sampling``: Sessions are drawn whole.
     """
     title = "Table 6 of the Stackelberg Speaker: cosine of the answer that came and the desired ones"
     if not instances:

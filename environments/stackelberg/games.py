@@ -33,19 +33,11 @@ from apportion.foundation.intervals.resampling import Sampling
 class Variants:
     """What agents are, by their names in the logs.
 
-    Parameters
-    ----------
-    against : tuple of str
-        Whom agents are held against, team against team: ReAct in the paper. One of each language model, for Figure 5.
-        None: whom most others met.
-    rewards : mapping of str to str
-        By agent the reward of its Refiner (``full``, ``positive-only``, ``negative-only``: Table 2).
-    intents : mapping of str to int
-        By agent K, the number of desired and of undesired responses (Figure 4).
-    instances : mapping of str to int
-        By agent how many instances its Refiner was trained on (Figure 10).
-    models : mapping of str to str
-        By agent the language model behind it (Figure 5).
+    ``against``: Whom agents are held against, team against team: ReAct in the paper. One of each language model, for
+    Figure 5. None: whom most others met. ``rewards``: By agent the reward of its Refiner (``full``, ``positive-only``,
+    ``negative-only``: Table 2). ``intents``: By agent K, the number of desired and of undesired responses (Figure 4).
+    ``instances``: By agent how many instances its Refiner was trained on (Figure 10). ``models``: By agent the language
+    model behind it (Figure 5).
     """
 
     against: tuple[str, ...] = ()
@@ -183,12 +175,8 @@ SNP, SHARE = "snp", "share"
 def table_7(bargains: Sequence[Result], named: Sequence[str], sampling: Sampling) -> Table:
     """Buyers against one seller.
 
-    Parameters
-    ----------
-    bargains : sequence of Result
-        Scored by the rules; ``share`` is there where there was a deal.
-    named : sequence of str
-        Whom agents are held against: the first of them that sells here, else who sold to most buyers.
+    ``bargains``: Scored by the rules; ``share`` is there where there was a deal. ``named``: Whom agents are held
+    against: the first of them that sells here, else who sold to most buyers.
     """
     title = "Table 7 of the Stackelberg Speaker: bargaining, the buyer's side"
     if not bargains:
@@ -226,14 +214,9 @@ def table_3(
 ) -> Table:
     """Every agent beside one partner, on all and on hard tasks.
 
-    Parameters
-    ----------
-    rated : RatedEpisodes, optional
-        Social episodes with their ratings; None: there are none.
-    hard : collection of TaskId, optional
-        Which tasks count as hard; None: not told.
-    named : sequence of str
-        Whom agents are held against: the first of them that plays here is the partner, else whom most others met.
+    ``rated``: Social episodes with their ratings; None: there are none. ``hard``: Which tasks count as hard; None: not
+    told. ``named``: Whom agents are held against: the first of them that plays here is the partner, else whom most
+    others met.
     """
     title = "Table 3 of the Stackelberg Speaker: SOTOPIA"
     if rated is None:

@@ -30,22 +30,10 @@ HEAD = "Speech that moves the next speaker"
 class StackelbergChoice:
     """What is reported.
 
-    Parameters
-    ----------
-    corpora : tuple of Path
-        Leagues of games of hidden roles, rated social episodes, bargains, in any order.
-    variants : Variants
-        Which agent is what.
-    judge : str, optional
-        The annotator whose scores of social episodes count; None: who gave the most.
-    humans : tuple of str
-        Names of further agents that are people.
-    hard : collection of TaskId, optional
-        Social tasks that count as hard.
-    instances : tuple of CosineSimilarity
-        For Table 6.
-    called : callable
-        What a caller calls these, for errors.
+    ``corpora``: Leagues of games of hidden roles, rated social episodes, bargains, in any order. ``variants``: Which
+    agent is what. ``judge``: The annotator whose scores of social episodes count; None: who gave the most. ``humans``:
+    Names of further agents that are people. ``hard``: Social tasks that count as hard. ``instances``: For Table 6.
+    ``called``: What a caller calls these, for errors.
     """
 
     corpora: tuple[Path, ...]

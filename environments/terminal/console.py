@@ -80,18 +80,9 @@ class LineError(Exception):
 class Screen:
     """A terminal, or what stands in for one.
 
-    Parameters
-    ----------
-    ask : callable
-        Shows a prompt and gives the line that was typed, as ``input`` does.
-    write : callable
-        Shows text at once.
-    width : callable
-        Columns there are.
-    edited : bool
-        Whether ``ask`` lets the line be edited, and so takes one of any length.
-    live : bool
-        Whether a line may be shown that is taken back.
+    ``ask``: Shows a prompt and gives the line that was typed, as ``input`` does. ``write``: Shows text at once.
+    ``width``: Columns there are. ``edited``: Whether ``ask`` lets the line be edited, and so takes one of any length.
+    ``live``: Whether a line may be shown that is taken back.
     """
 
     def __init__(
@@ -121,12 +112,7 @@ class Screen:
     def ask(self, prompt: str) -> str:
         """The line that the person types.
 
-        Raises
-        ------
-        EOFError
-            The input has ended.
-        LineError
-            The line is no text, or the terminal may have cut it.
+        Raises EOFError: The input has ended. Raises LineError: The line is no text, or the terminal may have cut it.
         """
         self.done_waiting()
         try:

@@ -78,19 +78,9 @@ def listed(commands: Mapping[str, Command], plain: str | None) -> list[tuple[str
 def read_line(line: str, commands: Mapping[str, Command], plain: str | None) -> Action | str:
     """The act that a line means, or the name of a wish.
 
-    Parameters
-    ----------
-    line : str
-        As it was typed.
-    commands : mapping of str to Command
-        By name, what may be done now.
-    plain : str, optional
-        The command that a line without a name means; None: every line has to name one.
-
-    Raises
-    ------
-    LineError
-        It is empty, holds what no keyboard should type, or names no command; the text says what to do.
+    ``line``: As it was typed. ``commands``: By name, what may be done now. ``plain``: The command that a line without a
+    name means; None: every line has to name one. Raises LineError: It is empty, holds what no keyboard should type, or
+    names no command; the text says what to do.
     """
     # A paste can hold line breaks and tabulators.
     words = " ".join(line.split())
@@ -135,14 +125,8 @@ class HumanAgent:
     Between steps it keeps what is on the screen, and nothing that an act depends on: started anew, it shows again all
     that the person may know.
 
-    Parameters
-    ----------
-    screen : Screen
-        Where the person reads and types.
-    telling : Telling
-        How the environment is told.
-    called : str
-        What the person is called in logs and corpora.
+    ``screen``: Where the person reads and types. ``telling``: How the environment is told. ``called``: What the person
+    is called in logs and corpora.
     """
 
     paid = True

@@ -21,16 +21,8 @@ from apportion.foundation.files import canonical_json
 class Result:
     """One episode, scored.
 
-    Parameters
-    ----------
-    episode : str
-        Its name.
-    task : str
-        What was played; equal for all episodes of one task, whoever plays.
-    seating : tuple of str
-        By seat, which agent sat there.
-    scores : tuple of mapping
-        By seat and dimension a score; what is not known is not there.
+    ``episode``: Its name. ``task``: What was played; equal for all episodes of one task, whoever plays. ``seating``: By
+    seat, which agent sat there. ``scores``: By seat and dimension a score; what is not known is not there.
     """
 
     episode: str
@@ -68,18 +60,9 @@ class Results:
 def read_results(folder: Path, judge: str = BY_RULES.called) -> Results:
     """The results in a corpus folder with its log.
 
-    Parameters
-    ----------
-    folder : Path
-        What `simulate` or a tournament has written, or a judged copy of it.
-    judge : str
-        Who scored: ``rules`` (the log has every outcome, of those that said nothing, too), or an annotator of the
-        ratings.
-
-    Raises
-    ------
-    InputError
-        No log, a damaged one, no ended episode in it, or no ratings by ``judge``.
+    ``folder``: What `simulate` or a tournament has written, or a judged copy of it. ``judge``: Who scored: ``rules``
+    (the log has every outcome, of those that said nothing, too), or an annotator of the ratings. Raises InputError: No
+    log, a damaged one, no ended episode in it, or no ratings by ``judge``.
     """
     path = folder / LOG
     if not path.is_file():

@@ -43,10 +43,7 @@ class PairedTest:
 def mean_over_tasks(values: Sequence[float]) -> Mean:
     """The mean of a value a task, with a percentile bootstrap interval by `SAMPLING` over tasks.
 
-    Parameters
-    ----------
-    values : sequence of float
-        One at least; the same number of values is resampled alike.
+    ``values``: One at least; the same number of values is resampled alike.
 
     >>> mean_over_tasks([2.0, 4.0]).value, mean_over_tasks([3.0])
     (3.0, Mean(value=3.0, low=None, high=None, tasks=1))

@@ -49,12 +49,8 @@ class Words(spaces.Text):  # type: ignore[misc]
 class ActionSpace(spaces.Space):  # type: ignore[misc]
     """Acts as ``{"kind": ..., "text": ...}``, with ``data`` where an act has any.
 
-    Parameters
-    ----------
-    kinds : sequence of str
-        Every kind of act that there is, in the order of the action masks.
-    texts : mapping of str to sequence of str
-        By kind the words that `sample` draws from, where the rules read them; a few letters elsewhere.
+    ``kinds``: Every kind of act that there is, in the order of the action masks. ``texts``: By kind the words that
+    `sample` draws from, where the rules read them; a few letters elsewhere.
     """
 
     def __init__(
@@ -112,21 +108,10 @@ class AEC(AECEnv):  # type: ignore[misc]
     chosen. All terminate together, with the reward; ``infos[agent]["outcome"]`` has every dimension then, None where
     it is not known (the reward is 0 there, because PettingZoo takes numbers alone).
 
-    Parameters
-    ----------
-    environment : Environment
-        What is played; belongs to this object from here on.
-    reward : str or callable
-        The dimension of the outcome that is an agent's reward, or what makes it of them.
-    kinds : iterable of str, optional
-        Every kind of act that there is; None: those that are legal in the first step.
-    texts : mapping of str to sequence of str, optional
-        By kind, words that drawn actions have, where rules read them.
-
-    Raises
-    ------
-    InputError
-        The environment has no such dimension.
+    ``environment``: What is played; belongs to this object from here on. ``reward``: The dimension of the outcome that
+    is an agent's reward, or what makes it of them. ``kinds``: Every kind of act that there is; None: those that are
+    legal in the first step. ``texts``: By kind, words that drawn actions have, where rules read them. Raises
+    InputError: The environment has no such dimension.
     """
 
     render_mode = "ansi"
@@ -186,12 +171,7 @@ class AEC(AECEnv):  # type: ignore[misc]
     def step(self, action: Mapping[str, Any] | Action | None) -> None:
         """Do what the selected agent does.
 
-        Raises
-        ------
-        InputError
-            The action is no act.
-        InvalidActionError
-            The rules do not allow it.
+        Raises InputError: The action is no act. Raises InvalidActionError: The rules do not allow it.
         """
         agent = self.agent_selection
         if self.terminations[agent]:

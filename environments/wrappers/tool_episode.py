@@ -27,19 +27,9 @@ OVER = "It is over. Nothing more can be done."
 class ToolEpisode:
     """An episode in which whoever calls `act` has one seat, and an agent each other one.
 
-    Parameters
-    ----------
-    environments : sequence of Environment
-        What is played, by number; each rollout plays a clone.
-    partner : Agent
-        Who has the other seats.
-    reward : str
-        The dimension of the outcome that is the reward.
-
-    Raises
-    ------
-    InputError
-        Nothing to play, or an environment without such a dimension.
+    ``environments``: What is played, by number; each rollout plays a clone. ``partner``: Who has the other seats.
+    ``reward``: The dimension of the outcome that is the reward. Raises InputError: Nothing to play, or an environment
+    without such a dimension.
     """
 
     def __init__(self, environments: Sequence[Environment], partner: Agent, reward: str) -> None:
@@ -124,14 +114,8 @@ def tool_rows(environments: Sequence[Environment], *, repeats: int = 1, prompt: 
 
     All rollouts of one row, a group of GRPO, play the same task in the same seat, and draw the same.
 
-    Parameters
-    ----------
-    environments : sequence of Environment
-        Those of the factory.
-    repeats : int
-        Rows of each seat.
-    prompt : str
-        What is said before the observation.
+    ``environments``: Those of the factory. ``repeats``: Rows of each seat. ``prompt``: What is said before the
+    observation.
     """
     return [
         {"prompt": [{"role": "user", "content": prompt}], "task": number, "seat": seat, "seed": f"{number}/{repeat}"}

@@ -19,6 +19,7 @@ from apportion.evaluation.error_slices.clusters import Space, alike, nested
 from apportion.evaluation.error_slices.result import ErrorSlices, SliceSettings
 from apportion.evaluation.error_slices.slices import Proposal, described, distinctive_words, words_of
 from apportion.evaluation.error_slices.turns import Mask, TargetTurns, contrasts
+from apportion.evaluation.holm import holm
 from apportion.foundation.arrays import Floats
 
 
@@ -68,19 +69,6 @@ def find_slices(turns: TargetTurns, method: str, settings: SliceSettings | None 
     return ErrorSlices(
         method, settings, (counts[0], counts[1]), sizes, search.masks.shape[1], len(proposals), tuple(kinds)
     )
-
-
-def holm(p: Floats) -> Floats:
-    """Holm's corrected p of M tests [shape=(M,)]: what is below alpha stands though M were made.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(stepped, 1.0)
-    return corrected
 
 
 def _searched(turns: TargetTurns, half: Mask, settings: SliceSettings) -> _Search:

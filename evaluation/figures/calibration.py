@@ -16,7 +16,6 @@ from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
 
-Line = tuple[BootstrapResult | Missing, BootstrapResult | Missing]
 CONSTANT = 1e-9
 """Predictions whose range is below this share of their size are constant: the rest is rounding."""
 FEWEST = 10

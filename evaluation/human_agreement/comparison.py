@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from apportion.evaluation.holm import holm
 from apportion.evaluation.human_agreement.answers import Answers
 from apportion.evaluation.human_agreement.mixed_model import MixedMean, mixed_mean
-from apportion.evaluation.human_agreement.paired import McNemar, holm, item_bootstrap, mcnemar, unpaired_bootstrap
-from apportion.evaluation.human_agreement.reliability import Level, krippendorff_alpha
+from apportion.evaluation.human_agreement.paired import McNemar, item_bootstrap, mcnemar, unpaired_bootstrap
 from apportion.evaluation.human_agreement.two_way_anova import MeanOfAnswers, difference_of_means, mean_of_answers
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
@@ -75,11 +75,6 @@ def compare_to(
     return tuple(
         replace(one, p_holm=float(p) if np.isfinite(p) else None) for one, p in zip(found, corrected, strict=True)
     )
-
-
-def alphas(criteria: Mapping[str, Answers], level: Level = "nominal") -> dict[str, float | None]:
-    """Krippendorff's alpha of each criterion, a unit being one system's response on one item."""
-    return {name: krippendorff_alpha(answers.by_unit(), level) for name, answers in criteria.items()}
 
 
 def _compared(

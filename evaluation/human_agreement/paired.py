@@ -38,20 +38,6 @@ def mcnemar(first: Floats, other: Floats) -> McNemar:
     return McNemar(won, lost, float(contingency_tables.mcnemar([[0, won], [lost, 0]], exact=True).pvalue))
 
 
-def holm(p_values: Floats) -> Floats:
-    """p-values corrected by Holm (1979) for how many tests there are [any shape]; NaN is no test and stays NaN.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    from statsmodels.stats.multitest import multipletests
-
-    corrected, made = np.full(p_values.shape, np.nan), np.isfinite(p_values)
-    if made.any():
-        corrected[made] = multipletests(p_values[made], method="holm")[1]
-    return corrected
-
-
 def item_bootstrap(
     differences: Floats, items: NDArray[np.int64], sampling: Sampling
 ) -> tuple[float, float] | tuple[None, None]:

@@ -101,16 +101,9 @@ class TestSet:
 class AlignedValues:
     """The values of all methods on the held-out episodes that every one of them has values for.
 
-    Parameters
-    ----------
-    held : TestSet
-        The E common episodes.
-    values : mapping of str to float64 [shape=(K, N)]
-        Method to its values, one row a seed, all finite.
-    incomplete : mapping of str to int
-        Method to how many held-out episodes it has no or not all values for (0 is not listed).
-    empty : tuple of str
-        Methods without a single complete episode; they are left out so that the others can be compared.
+    ``held``: The E common episodes. ``values`` float64 [K, N]: Method to its values, one row a seed, all finite.
+    ``incomplete``: Method to how many held-out episodes it has no or not all values for (0 is not listed). ``empty``:
+    Methods without a single complete episode; they are left out so that the others can be compared.
     """
 
     held: TestSet

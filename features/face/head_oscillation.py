@@ -1,4 +1,4 @@
-"""The head going to and fro: what nods and shakes have in common."""
+"""Counts nods and shakes by crossings of the head's path, for every detector but `mesh` (see `mesh/nods.py`)."""
 
 from __future__ import annotations
 

@@ -33,12 +33,6 @@ class Track:
         return len(self.samples) / self.rate_hz
 
 
-def read_track(recording: Recording, channel: Channel) -> Track | None:
-    """The whole sound of ``read_pieces`` at once; None where the file has no sound."""
-    pieces = read_pieces(recording, channel)
-    return None if pieces is None else joined(list(pieces))
-
-
 def joined(pieces: Sequence[Track]) -> Track:
     """Pieces that follow one another as one track; an empty one of none."""
     if not pieces:

@@ -34,12 +34,8 @@ class Share(IntervalEstimate):
 def wilson(share: float, trials: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Wilson's score interval of a share (Wilson, 1927, without correction for continuity).
 
-    Parameters
-    ----------
-    share : float
-        From 0 to 1.
-    trials : float
-        Independent ones, more than 0; no whole number where they stand for clustered ones.
+    ``share``: From 0 to 1. ``trials``: Independent ones, more than 0; no whole number where they stand for clustered
+    ones.
 
     >>> tuple(round(end, 4) for end in wilson(0.52, 50))
     (0.3851, 0.652)

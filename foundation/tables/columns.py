@@ -8,10 +8,7 @@ from collections.abc import Sequence
 def padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """The same cells, filled with spaces to the width of their column; every row has a cell a column.
 
-    Raises
-    ------
-    ValueError
-        Rows of different lengths.
+    Raises ValueError: Rows of different lengths.
 
     >>> padded([("who", "n"), ("Ann", "12")])
     [['who', 'n '], ['Ann', '12']]

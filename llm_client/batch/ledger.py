@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, insert_reply
-from apportion.llm_client.cache.leases import claimed_keys, reserve
+from apportion.llm_client.cache.leases import claimed_keys
+from apportion.llm_client.cache.spending_limit import reserve
 
 _BATCHES = "SELECT id, token, dialect, sent_at, input_file, batch_id FROM batches WHERE url = ? ORDER BY id"
 

@@ -1,7 +1,7 @@
 """Who is asking what: a request is claimed before it is sent, so that two runs on one cache pay it once.
 
 Every function is a part of a transaction. A claim ends with its reply, when its owner gives it up, or when the owner
-does not live any more; money set aside for a try stays set aside then, as one whose reply never came.
+does not live any more; what `spending_limit` set aside for a try stays set aside then, as one whose reply never came.
 """
 
 from __future__ import annotations
@@ -108,7 +108,6 @@ WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)
 ON CONFLICT (key) DO NOTHING
 """
 _OF_OWNERS = ("claims", "askers")
-_SPENT = "SELECT (SELECT paid_usd FROM account) + (SELECT total(usd) FROM reserved)"
 
 
 @dataclass(frozen=True)
@@ -184,41 +183,3 @@ def claimed_keys(connection: sqlite3.Connection) -> set[str]:
     """Requests that a process which lives is asking."""
     living = living_owners(connection)
     return {key for key, owner in connection.execute("SELECT key, owner FROM claims") if owner in living}
-
-
-def reserve(connection: sqlite3.Connection, usd: float, ceiling_usd: float, owner: int | None = None) -> int | None:
-    """Set ``usd`` aside for a try and return the reservation's number.
-
-    None where it would pass the ceiling together with all that was paid and is set aside, by any process.
-    """
-    (spent_usd,) = connection.execute(_SPENT).fetchone()
-    if spent_usd + usd > ceiling_usd:
-        return None
-    row = connection.execute("INSERT INTO reserved (usd, owner) VALUES (?, ?)", (usd, owner))
-    return row.lastrowid
-
-
-def release(connection: sqlite3.Connection, reservation: int) -> None:
-    """Give back what was set aside for a try that is not paid."""
-    connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,))
-
-
-def count_as_lost(connection: sqlite3.Connection, reservation: int) -> None:
-    """Nobody waits any more for the reply to a try that may have to be paid."""
-    connection.execute("UPDATE reserved SET owner = NULL WHERE id = ?", (reservation,))
-
-
-def set_aside(connection: sqlite3.Connection) -> tuple[float, float, float]:
-    """US dollars set aside for tries whose reply never came, for those under way, and for requests in a batch."""
-    living = living_owners(connection)
-    booked = "SELECT reservation FROM batched JOIN batches ON batched.batch = batches.id"
-    in_batches = {number for (number,) in connection.execute(booked)}
-    lost_usd = under_way_usd = in_batches_usd = 0.0
-    for number, usd, owner in connection.execute("SELECT id, usd, owner FROM reserved"):
-        if number in in_batches:
-            in_batches_usd += usd
-        elif owner in living:
-            under_way_usd += usd
-        else:
-            lost_usd += usd
-    return lost_usd, under_way_usd, in_batches_usd

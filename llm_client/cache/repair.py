@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.foundation.files import place_file, sync
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.cache.inspection import (
     OTHER_TABLES,
     REPLY_COLUMNS,

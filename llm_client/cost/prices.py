@@ -97,11 +97,6 @@ def find_price(model: str, own: Path | None = None) -> Price | None:
     return None
 
 
-def shipped_as_of() -> str:
-    """The month of the shipped prices (ISO 8601)."""
-    return str(_read(SHIPPED).as_of)
-
-
 def _read(path: Path) -> _Table:
     try:
         return _Table.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

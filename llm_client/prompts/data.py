@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 
 _BRACKET_MARK = re.compile(r"\[(?=/?[A-Z][A-Z_ ]*\])")
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.request import ChatReply
 
 _BEGINS_WITH_JSON = ("{", "[", "```")

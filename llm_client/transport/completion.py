@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.transport.body import Answer
 

@@ -36,12 +36,8 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
     With ``batch`` the language model's first requests go through the Batch API; while one is to be waited for, the
     judgements and what builds on them are left alone.
 
-    Raises
-    ------
-    InputError
-        The input cannot be used, another run holds the folder, the disk is full or read-only.
-    UnitError
-        A server failed that batches are handed in to or collected from.
+    Raises InputError: The input cannot be used, another run holds the folder, the disk is full or read-only. Raises
+    UnitError: A server failed that batches are handed in to or collected from.
     """
     if batch or config.run.record is not None:
         _check_requests(config, batch=batch)
@@ -165,10 +161,7 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch:
 def preview_text(config: Config, stages: Sequence[str], count: int, as_json: bool) -> str:
     """The first ``count`` requests that a run would send to the language model, word for word; nothing is sent.
 
-    Raises
-    ------
-    InputError
-        See ``apportion.pipeline.llm_requests.preview.preview``.
+    Raises InputError: See ``apportion.pipeline.llm_requests.preview.preview``.
     """
     from apportion.pipeline.llm_requests.partner import preview_partner
     from apportion.pipeline.llm_requests.preview import preview

@@ -71,24 +71,11 @@ def run_stages(
 ) -> RunResult:
     """Run the stages ``last`` and everything that they need.
 
-    Parameters
-    ----------
-    config
-        The checked configuration.
-    last
-        Names of the stages wanted; what they read is made first where it is missing.
-    progress
-        Shows how far the run is.
-    executor
-        Where shards run; by default a pool of ``config.workers`` spawned processes. A Dask cluster's
-        ``Client.get_executor()`` serves as well.
-
-    Raises
-    ------
-    InputError
-        What makes going on pointless (disk full, no permission, unset key). What is finished is kept.
-    UnitError
-        A worker was killed, and again when the run went on with one worker, and no report comes that would tell it.
+    ``config``: The checked configuration. ``last``: Names of the stages wanted; what they read is made first where it
+    is missing. ``progress``: Shows how far the run is. ``executor``: Where shards run; by default a pool of
+    ``config.workers`` spawned processes. A Dask cluster's ``Client.get_executor()`` serves as well. Raises InputError:
+    What makes going on pointless (disk full, no permission, unset key). What is finished is kept. Raises UnitError: A
+    worker was killed, and again when the run went on with one worker, and no report comes that would tell it.
     """
     engine = open_engine(config)
     engine.store.clear_scratch()

@@ -83,11 +83,8 @@ def time_limit_s(config: str, stage: str) -> float | None:
 def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
     """Run one shard; returns how many units were done, reused, failed and blocked. Safe to repeat.
 
-    Raises
-    ------
-    StoppedError
-        A limit that a person has set ended it, so that nothing should be built on what is there; `BatchPendingError`
-        where the next attempt goes on.
+    Raises StoppedError: A limit that a person has set ended it, so that nothing should be built on what is there;
+    `BatchPendingError` where the next attempt goes on.
     """
     loaded, limit_s = _loaded(config), None
     if _stage(stage).asks:

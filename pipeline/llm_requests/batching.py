@@ -74,12 +74,8 @@ def check_batch(config: Config) -> None:
 def advance_batches(engine: Engine, stages: Collection[str]) -> BatchStatus:
     """Collect what is ready, and hand in the first requests of ``stages`` that have no reply yet.
 
-    Raises
-    ------
-    InputError
-        The server, the key, the files or the budget do not allow it.
-    UnitError
-        The server failed after all retries; what was collected is kept.
+    Raises InputError: The server, the key, the files or the budget do not allow it. Raises UnitError: The server failed
+    after all retries; what was collected is kept.
     """
     requests: dict[str, ChatRequest] = {}
     for stage, unit in asking_units(engine, stages):

@@ -50,10 +50,7 @@ def price_partner(engine: Engine, stages: Collection[str]) -> CostUpperBound | N
 
     Equal dialogues are asked about once. What the policy will say is not known: the session's own turn stands for it.
 
-    Raises
-    ------
-    InputError
-        A price table or the prompt cannot be read.
+    Raises InputError: A price table or the prompt cannot be read.
     """
     asked = _first_requests(engine, stages)
     if asked is None:
@@ -83,10 +80,7 @@ def partner_text(priced: CostUpperBound) -> str:
 def preview_partner(engine: Engine, stages: Collection[str], count: int) -> Preview | None:
     """The partner's first ``count`` requests, the session's own turn in the policy's place; None as `price_partner`.
 
-    Raises
-    ------
-    InputError
-        The prompt or a file of replies cannot be read.
+    Raises InputError: The prompt or a file of replies cannot be read.
     """
     asked = _first_requests(engine, stages)
     if asked is None:

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
     """The first ``count`` requests that ``stages`` would send: those without a reply that is kept already.
 
-    Raises
-    ------
-    InputError
-        A file of replies cannot be read, or no method asks a language model.
+    Raises InputError: A file of replies cannot be read, or no method asks a language model.
     """
     config = engine.config
     asking, playing = asking_units(engine, stages), playing_units(engine, stages)

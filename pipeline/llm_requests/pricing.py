@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from apportion.decompose.audit.query import audit_cases, case_requests
 from apportion.decompose.method import Method, RolloutMethod
-from apportion.decompose.prompt_building.reply import TOKENS_A_REPLY, TOKENS_A_TURN
+from apportion.decompose.reply_parsing import TOKENS_A_REPLY, TOKENS_A_TURN
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.cache.recorded import kept_replies
@@ -142,10 +142,7 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
 
     What is sent again after a mistake is not foreseen. ``batch`` takes the Batch API's prices.
 
-    Raises
-    ------
-    InputError
-        A price table or the file of recorded replies cannot be read.
+    Raises InputError: A price table or the file of recorded replies cannot be read.
     """
     asking = _all_asking(engine, stages)
     if not asking:
@@ -238,10 +235,7 @@ def _taken(
 def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
     """The unit's requests with the output to expect, and whether it will have behaviour that is not made yet.
 
-    Raises
-    ------
-    UnitError
-        Nothing can be asked about its session.
+    Raises UnitError: Nothing can be asked about its session.
     """
     config = engine.config
     method = session_method_of(unit)

@@ -31,10 +31,7 @@ class ReplayAsker:
     def complete(self, request: ChatRequest) -> ChatReply:
         """The kept reply.
 
-        Raises
-        ------
-        UnitError
-            There is none.
+        Raises UnitError: There is none.
         """
         reply = self._cache.get(request.key())
         if reply is None:
@@ -57,10 +54,7 @@ def complete_recording(engine: Engine, stages: Collection[str]) -> tuple[int, li
 
     Returns how many units are covered, and the units whose replies are not in the cache any more.
 
-    Raises
-    ------
-    InputError
-        The recording or the cache cannot be used.
+    Raises InputError: The recording or the cache cannot be used.
     """
     path, config = engine.config.run.record, engine.config
     units = [*asking_units(engine, stages), *((JUDGING, unit) for unit in playing_units(engine, stages))]

@@ -189,14 +189,8 @@ class PendingRollouts:
 def needs_of(ahead: PlannedRollouts, prompts: Sequence[Sequence[Prompt]], judged: Sequence[Prompt]) -> Needs:
     """What a play still needs that is kept as far as ``ahead`` says.
 
-    Parameters
-    ----------
-    ahead : Ahead
-        How far it is kept, and what it asks next.
-    prompts : sequence of sequence of Prompt
-        By step of the session, what its acts would ask.
-    judged : sequence of Prompt
-        What the judge would ask of the session.
+    ``ahead``: How far it is kept, and what it asks next. ``prompts``: By step of the session, what its acts would ask.
+    ``judged``: What the judge would ask of the session.
     """
     if ahead.request is None:
         return Needs()
@@ -220,10 +214,7 @@ def _counted(prompts: Iterable[Prompt]) -> Iterator[tuple[str, int, int]]:
 def price_plays(engine: Engine, stages: Collection[str]) -> PlaysPriced | None:
     """Count and price what the units of ``stages`` that play on would ask; None where none asks. Asks nobody.
 
-    Raises
-    ------
-    InputError
-        A price table or the file of recorded replies cannot be read; no such agent or judge.
+    Raises InputError: A price table or the file of recorded replies cannot be read; no such agent or judge.
     """
     units = playing_units(engine, stages)
     if not units:

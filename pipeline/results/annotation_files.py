@@ -85,10 +85,7 @@ def export_run(
     A file whose content would not change is left alone, another one is replaced only with ``force`` and named in the
     report otherwise: somebody may have annotated it. So is a session whose tables cannot be read; the others go on.
 
-    Raises
-    ------
-    InputError
-        An unknown session, a folder that cannot be written to, a corpus without any times.
+    Raises InputError: An unknown session, a folder that cannot be written to, a corpus without any times.
     """
     ids = list(dict.fromkeys(session_ids)) or run.corpus.session_ids()
     sessions = [run.corpus.session(session_id) for session_id in ids] if session_ids else map(run.corpus.session, ids)

@@ -64,10 +64,7 @@ def export_dataset(
     and nobody else's private rows; a corpus without any has no such column. ``rewards`` has one value a message, null
     for those that are not credited. ``methods`` and ``session_ids`` are all where empty.
 
-    Raises
-    ------
-    InputError
-        The run has no rewards, or not of that method or session; the folder cannot be written to.
+    Raises InputError: The run has no rewards, or not of that method or session; the folder cannot be written to.
     """
     rows = _rows(run, methods, set(session_ids))
     splits = _splits(run)

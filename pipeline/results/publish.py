@@ -37,10 +37,7 @@ TABLES = (
 def publish(engine: Engine) -> dict[str, int]:
     """Write the run folder from what the store holds; files whose content would not change are left alone.
 
-    Returns
-    -------
-    dict
-        Finished units by stage, and ``quarantined``.
+    Returns: Finished units by stage, and ``quarantined``.
     """
     output = engine.config.output
     finished = {stage: engine.finished(stage) for stage in engine.plan.units}

@@ -58,11 +58,8 @@ class RunFolder:
 def open_run(source: Path, corpus: Path | None) -> RunFolder:
     """The run folder of a configuration, or ``source`` itself where it is one; ``corpus`` replaces the config's.
 
-    Raises
-    ------
-    InputError
-        No such file or folder, a folder that is no run's, a run of an older version without ``corpus``, a run that
-        has not been made yet, a corpus whose utterances are not those of the run.
+    Raises InputError: No such file or folder, a folder that is no run's, a run of an older version without ``corpus``,
+    a run that has not been made yet, a corpus whose utterances are not those of the run.
     """
     if source.is_dir():
         folder = source
@@ -94,10 +91,7 @@ def corpus_place(corpus: Path, folder: Path) -> str:
 def recorded_corpus(record: Mapping[str, Any], folder: Path) -> Path:
     """Where ``run.json`` says that the corpus is.
 
-    Raises
-    ------
-    InputError
-        A run of an older version, which does not say it; no folder at that place.
+    Raises InputError: A run of an older version, which does not say it; no folder at that place.
     """
     place = record.get("corpus")
     if not isinstance(place, str) or not place:
@@ -125,10 +119,7 @@ class Written(Protocol):
 def write_once(path: Path, content: bytes, force: bool, report: Written) -> None:
     """Write a file unless it has that content already; one with another is replaced only with ``force``.
 
-    Raises
-    ------
-    InputError
-        The folder cannot be written to.
+    Raises InputError: The folder cannot be written to.
     """
     try:
         if path.is_file() and path.read_bytes() == content:
@@ -152,10 +143,7 @@ def session_file_name(session_id: str) -> str:
 def read_record(folder: Path) -> dict[str, Any]:
     """What ``run.json`` of a run's folder holds.
 
-    Raises
-    ------
-    InputError
-        No such file, one that cannot be read, one that is no record of a run.
+    Raises InputError: No such file, one that cannot be read, one that is no record of a run.
     """
     path = folder / "run.json"
     try:

@@ -10,9 +10,9 @@ from typing import Any
 from apportion.corpus.session import Session
 from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS, paraphrase_of
 from apportion.decompose.audit.sampling import audited
-from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
+from apportion.decompose.settings_key import configured, settings_identity
 from apportion.foundation.arrays import Null
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work

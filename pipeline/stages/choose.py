@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.methods import METHODS
+from apportion.decompose.settings_key import settings_identity
 from apportion.foundation.errors import UnitError
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work

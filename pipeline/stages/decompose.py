@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.influence.preflight import check_influence
 from apportion.decompose.method import (
     Attribution,
@@ -27,6 +26,7 @@ from apportion.decompose.method import (
 from apportion.decompose.method_settings import INFLUENCE
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
+from apportion.decompose.settings_key import configured, settings_identity
 from apportion.features.vocal_intensity_model.model import load_intensity_model
 from apportion.foundation.errors import InputError
 from apportion.llm_client.request import ChatReply, ChatRequest

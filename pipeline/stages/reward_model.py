@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import taught_by
+from apportion.decompose.settings_key import settings_identity
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models

@@ -136,12 +136,8 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     With an ``embeddings`` table (`apportion.reward_model.network.embed.embed_session`), episodes that it does not hold
     at all were given up when it was made and are left out. Without one, a frozen backbone embeds every window here.
 
-    Raises
-    ------
-    UnitError
-        The table holds some turns of an episode and lacks others.
-    InputError
-        The backbone cannot be loaded, or the device is not there.
+    Raises UnitError: The table holds some turns of an episode and lacks others. Raises InputError: The backbone cannot
+    be loaded, or the device is not there.
     """
     if settings.freeze_backbone and embeddings is not None:
         return _from_table(episodes, embeddings, settings.history_turns)

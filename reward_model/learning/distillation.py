@@ -45,34 +45,15 @@ def train_reward_model(
 ) -> tuple[pa.Table, pa.Table]:
     """Train r_theta on one method's rewards (Eq. 5), save it into ``out`` and score every target turn.
 
-    Parameters
-    ----------
-    rewards : pa.Table
-        REWARDS schema, one method and one seed, ``reward`` filled. Episodes that it does not hold are scored, not
-        learnt from.
-    episodes : SplitEpisodes
-        ``train`` is learnt from, ``validation`` stops the training; all of them are scored.
-    embeddings : pa.Table, optional
-        Of all turns, for a frozen backbone (`apportion.reward_model.network.embed.embed_session`); made here where it
-        is None.
-    score_offset : float
-        What a predicted session score adds to the sum of its rewards; stored with the model.
-    state : Path, optional
-        A file for the state of the unfinished training (`apportion.reward_model.learning.training.train`).
-
-    Returns
-    -------
-    scores : pa.Table
-        REWARDS schema with ``reward`` = r_theta(s_t, a_t), for every episode with target turns.
-    history : pa.Table
-        step (epoch), metric, value.
-
-    Raises
-    ------
-    UnitError
-        No training session, none with rewards, a turn without a finite reward, or a loss that is not finite.
-    InputError
-        The backbone cannot be loaded.
+    ``rewards``: REWARDS schema, one method and one seed, ``reward`` filled. Episodes that it does not hold are scored,
+    not learnt from. ``episodes``: ``train`` is learnt from, ``validation`` stops the training; all of them are scored.
+    ``embeddings``: Of all turns, for a frozen backbone (`apportion.reward_model.network.embed.embed_session`); made
+    here where it is None. ``score_offset``: What a predicted session score adds to the sum of its rewards; stored with
+    the model. ``state``: A file for the state of the unfinished training
+    (`apportion.reward_model.learning.training.train`). Returns scores: REWARDS schema with ``reward`` = r_theta(s_t,
+    a_t), for every episode with target turns. Returns history: step (epoch), metric, value. Raises UnitError: No
+    training session, none with rewards, a turn without a finite reward, or a loss that is not finite. Raises
+    InputError: The backbone cannot be loaded.
     """
     method, taught_seed = str(_single(rewards, "method")), int(_single(rewards, "seed"))
     encoded = read_turns(episodes.all, embeddings, settings)

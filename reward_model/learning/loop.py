@@ -51,20 +51,9 @@ STATE_VERSION = 1
 class Training:
     """What is trained, on what and how.
 
-    Parameters
-    ----------
-    model : RewardModel
-        Changed in place.
-    objective : Objective
-        What it is trained for.
-    data : Dataset
-        S episodes.
-    rows : tuple of two sequences of int
-        The places in ``data`` of the episodes to train on, and of those to validate on.
-    settings : RewardModelSettings
-        Batches, step sizes, epochs, processes.
-    seed : int
-        Of the batches' order, the sampled turns and dropout.
+    ``model``: Changed in place. ``objective``: What it is trained for. ``data``: S episodes. ``rows``: The places in
+    ``data`` of the episodes to train on, and of those to validate on. ``settings``: Batches, step sizes, epochs,
+    processes. ``seed``: Of the batches' order, the sampled turns and dropout.
     """
 
     model: RewardModel

@@ -85,10 +85,7 @@ class TurnMSE(EveryTurn):
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """Squared errors of the N turns, in squared units of reward.
 
-        Raises
-        ------
-        ValueError
-            The batch has no turn rewards.
+        Raises ValueError: The batch has no turn rewards.
         """
         if batch.turn_rewards is None:
             raise ValueError("TurnMSE needs a batch with turn rewards")

@@ -30,27 +30,11 @@ def train(training: Training, progress: Progress, state: Path | None = None) -> 
     validation episodes all epochs are run and the last weights kept. The same training and number of torch threads
     give the same bits; the caller's random numbers are left alone.
 
-    Parameters
-    ----------
-    training : Training
-        Model, objective, data and how; ``settings.processes`` processes share each batch.
-    progress : callable
-        Called as ``progress(epoch, epochs, text)``.
-    state : Path, optional
-        A file that is written after each epoch. Where one of the same training is found, it goes on from there and
-        ends with the same bits as if it had never stopped.
-
-    Returns
-    -------
-    tuple of EpochRow
-        One an epoch that was run.
-
-    Raises
-    ------
-    UnitError
-        No training episode, a loss that is not finite, or a process that was killed.
-    InputError
-        A device that is not there, or more processes than devices.
+    ``training``: Model, objective, data and how; ``settings.processes`` processes share each batch. ``progress``:
+    Called as ``progress(epoch, epochs, text)``. ``state``: A file that is written after each epoch. Where one of the
+    same training is found, it goes on from there and ends with the same bits as if it had never stopped. Returns: One
+    an epoch that was run. Raises UnitError: No training episode, a loss that is not finite, or a process that was
+    killed. Raises InputError: A device that is not there, or more processes than devices.
     """
     train_rows, _ = training.rows
     if not train_rows:

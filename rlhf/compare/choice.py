@@ -42,29 +42,15 @@ Called = Callable[[str], str]
 class GenerationRequest:
     """What is asked for.
 
-    Parameters
-    ----------
-    contexts : int
-        Most contexts, spread evenly over those that every policy has room for.
-    split : str
-        The sessions that they are from: a split, or ``all``.
-    splits_file : Path, optional
-        Which session is in which split; None takes the table beside a policy, else the default shares.
-    rating, target : str, optional
-        Only episodes of this rating; in this speaker's place, whoever was rated: a name, or ``first`` or ``second``,
-        who speaks then in a session. Without a target, sessions without a score are answered for whom the others'
-        scores credit.
-    seed : int
-        Of the draws.
-    batch : int
-        Contexts at once; changes bits.
-    blind : bool
-        Whether the policies are called by letters, anew in every context.
-    context_turns, max_context_tokens, max_new_tokens, temperature
-        Most turns and tokens of history, longest response, and how it is drawn (0: the most likely token each time);
-        None takes what the first policy was trained with.
-    device, dtype : str, optional
-        Where the policies run, and the number format of their weights.
+    ``contexts``: Most contexts, spread evenly over those that every policy has room for. ``split``: The sessions that
+    they are from: a split, or ``all``. ``splits_file``: Which session is in which split; None takes the table beside a
+    policy, else the default shares. ``rating``, ``target``: Only episodes of this rating; in this speaker's place,
+    whoever was rated: a name, or ``first`` or ``second``, who speaks then in a session. Without a target, sessions
+    without a score are answered for whom the others' scores credit. ``seed``: Of the draws. ``batch``: Contexts at
+    once; changes bits. ``blind``: Whether the policies are called by letters, anew in every context. ``context_turns``,
+    ``max_context_tokens``, ``max_new_tokens``, ``temperature``: Most turns and tokens of history, longest response, and
+    how it is drawn (0: the most likely token each time); None takes what the first policy was trained with. ``device``,
+    ``dtype``: Where the policies run, and the number format of their weights.
     """
 
     contexts: int = 100
@@ -177,21 +163,10 @@ class Generation:
 def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, called: Called = str) -> Generation:
     """Find out what is to be generated, and all that can be known of it before a policy answers.
 
-    Parameters
-    ----------
-    policies : sequence of str
-        Folders or Hugging Face names, each with ``NAME=`` before it where it is to be called otherwise.
-    corpus : Path
-        The corpus whose dialogues they answer in.
-    wanted : Wanted
-        Which contexts, and how.
-    called : callable
-        What the caller calls a parameter of `choose`, `GenerationRequest` or `Generation.check_free`, for errors.
-
-    Raises
-    ------
-    InputError
-        A policy, session, split or window that cannot be used.
+    ``policies``: Folders or Hugging Face names, each with ``NAME=`` before it where it is to be called otherwise.
+    ``corpus``: The corpus whose dialogues they answer in. ``wanted``: Which contexts, and how. ``called``: What the
+    caller calls a parameter of `choose`, `GenerationRequest` or `Generation.check_free`, for errors. Raises InputError:
+    A policy, session, split or window that cannot be used.
     """
     sources = name_policies(policies, wanted.blind, called)
     window, temperature = choose_window(next(iter(sources.values())), wanted, called)

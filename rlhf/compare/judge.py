@@ -10,7 +10,7 @@ from typing import Any
 
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json

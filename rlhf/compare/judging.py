@@ -35,12 +35,8 @@ TOO_LONG = "Generate with fewer turns of context."
 class JudgeSettings(ModelSpec):
     """Which language model judges, and how it is asked; replies are kept in ``NAME.judge.sqlite`` beside the responses.
 
-    Parameters
-    ----------
-    pseudonyms : Path, optional
-        The corpus of the responses, whose speakers are shown under other names.
-    names : sequence of str
-        Further names to replace.
+    ``pseudonyms``: The corpus of the responses, whose speakers are shown under other names. ``names``: Further names to
+    replace.
     """
 
     pseudonyms: Path | None = None
@@ -66,10 +62,7 @@ class LanguageModelJudge:
     ) -> LanguageModelJudge:
         """The judge of the ``pairs`` in the file ``responses``.
 
-        Raises
-        ------
-        InputError
-            Settings that cannot be used, or a corpus of speakers that lacks a session.
+        Raises InputError: Settings that cannot be used, or a corpus of speakers that lacks a session.
         """
         llm = settings.llm(called)
         cache = settings.cache or responses.with_name(f"{responses.stem}.judge.sqlite")
@@ -91,17 +84,9 @@ class LanguageModelJudge:
     def ask(self, progress: Progress) -> JudgeResult:
         """Verdicts on the pairs as they are, reasons with the real names.
 
-        Parameters
-        ----------
-        progress : callable
-            ``progress(done, total, place)`` before the first pair and after each.
-
-        Raises
-        ------
-        InputError
-            No request can succeed until a person changes something.
-        StoppedError
-            The budget is used up; replies received so far are kept.
+        ``progress``: ``progress(done, total, place)`` before the first pair and after each. Raises InputError: No
+        request can succeed until a person changes something. Raises StoppedError: The budget is used up; replies
+        received so far are kept.
         """
         asker = self.settings.asker(self.llm, self.cache, self.called, TOO_LONG)
         with asker:
@@ -112,10 +97,7 @@ class LanguageModelJudge:
     def preview(self, count: int) -> Preview:
         """The first ``count`` requests that would be sent.
 
-        Raises
-        ------
-        InputError
-            A file of replies cannot be read.
+        Raises InputError: A file of replies cannot be read.
         """
         with prefixed(self.called("model")), kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
             left = [request for request in self._requests() if kept(request) is None]
@@ -125,10 +107,7 @@ class LanguageModelJudge:
     def estimate(self) -> str:
         """How many requests there are, how many of them are answered, and what the others would cost.
 
-        Raises
-        ------
-        InputError
-            A price table or a file of replies cannot be read.
+        Raises InputError: A price table or a file of replies cannot be read.
         """
         asked = [(request, TOKENS_A_REPLY) for request in self._requests()]
         with prefixed(self.called("model")):
@@ -160,12 +139,8 @@ class Judging:
 
         ``threads`` sets how many torch computes with in this process.
 
-        Raises
-        ------
-        InputError
-            A folder that holds no reward model, or a context that cannot be read.
-        UnitError
-            A reward that is not a finite number.
+        Raises InputError: A folder that holds no reward model, or a context that cannot be read. Raises UnitError: A
+        reward that is not a finite number.
         """
         import torch
 
@@ -205,10 +180,7 @@ class Judging:
 def read_pairs(responses: Path, key: Path | None = None, called: Called = str) -> list[Pair]:
     """Every two policies' responses to one context, of the file ``responses`` and, where it is blind, its key.
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, blind responses without their key, or nothing to compare.
+    Raises InputError: A file that cannot be read, blind responses without their key, or nothing to compare.
     """
     table = read_rows(responses, RESPONSES)
     if key is not None:

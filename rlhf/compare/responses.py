@@ -78,10 +78,8 @@ def write_rows(table: pa.Table, path: Path, schema: TableSchema) -> None:
 def read_rows(path: Path, schema: TableSchema) -> pa.Table:
     """Read what `write_rows` wrote, or the like made elsewhere.
 
-    Raises
-    ------
-    InputError
-        No such file, another suffix, a missing column, a value of another type or missing, a key that is there twice.
+    Raises InputError: No such file, another suffix, a missing column, a value of another type or missing, a key that is
+    there twice.
     """
     if path.suffix not in SUFFIXES:
         raise InputError(f"the file {path}: the name must end in {', '.join(SUFFIXES)}; it says how it is written.")

@@ -25,12 +25,7 @@ from apportion.rlhf.negotiation.settings import AcquisitionSettings
 class AcquiredQueries:
     """The games of an epoch that the expert is asked about.
 
-    Parameters
-    ----------
-    rows : int64 [shape=(S, k)]
-        Which of a seed's games.
-    turns : int64 [shape=(S, k)]
-        The novel act of each, one of Alice's.
+    ``rows`` int64 [S, k]: Which of a seed's games. ``turns`` int64 [S, k]: The novel act of each, one of Alice's.
     """
 
     rows: IntArray
@@ -42,10 +37,7 @@ def pick(
 ) -> AcquiredQueries:
     """The k most novel games of every seed, by Bob's model.
 
-    Raises
-    ------
-    InputError
-        k is more than the games in which Alice acted.
+    Raises InputError: k is more than the games in which Alice acted.
     """
     found = scores(settings.novelty, likely(bob, games, len(seeds)), seeds, epoch)
     rows = found.most_novel(settings.asked)
@@ -84,12 +76,8 @@ class QueuePlayer:
 
     What has no answer yet ends the training there; the same command goes on when it is answered.
 
-    Parameters
-    ----------
-    queue : Queue
-        Where they stand with their answers.
-    said : int64 [shape=(S * G, 20)]
-        What is played anyway, so that nobody is asked there.
+    ``queue``: Where they stand with their answers. ``said`` int64 [S * G, 20]: What is played anyway, so that nobody is
+    asked there.
     """
 
     queue: Queue
@@ -102,10 +90,7 @@ class QueuePlayer:
     def choose(self, legal: BoolArray, draws: Draws) -> IntArray:
         """Ask wherever it is its turn and nothing is said there already.
 
-        Raises
-        ------
-        UnansweredError
-            A question has no answer yet.
+        Raises UnansweredError: A question has no answer yet.
         """
         games = self.games
         free = self.said[np.arange(len(games)), np.minimum(games.lengths, games.most_acts - 1)] == NO_ACT
@@ -117,10 +102,7 @@ class QueuePlayer:
     def take(self) -> IntArray:
         """What the dialogue says, else what is answered.
 
-        Raises
-        ------
-        UnansweredError
-            A question has no answer yet.
+        Raises UnansweredError: A question has no answer yet.
         """
         taken = settled_split(self.games, self.seat)
         rows = np.flatnonzero(taken == NO_ACT)

@@ -56,14 +56,7 @@ def write_agent(folder: Path, weights: Weights, settings: NetworkSettings, about
 class LearnedNegotiator:
     """An agent that acts by a network.
 
-    Parameters
-    ----------
-    called : str
-        Its name in logs.
-    weights : dict of Tensor
-        One seed.
-    temperature : float
-        Of its acts; 0: the likeliest.
+    ``called``: Its name in logs. ``weights``: One seed. ``temperature``: Of its acts; 0: the likeliest.
     """
 
     called: str
@@ -77,10 +70,7 @@ class LearnedNegotiator:
         """The agent in a folder of `apportion train negotiator`, or in one of its ``agents/seed-N``; ``FOLDER#N`` is
         seed N.
 
-        Raises
-        ------
-        InputError
-            There is none, or its card or weights cannot be used.
+        Raises InputError: There is none, or its card or weights cannot be used.
         """
         folder = _found(made_of)
         try:

@@ -45,14 +45,8 @@ class Training(Protocol):
 class TrainingCheckpoint:
     """The files of one training.
 
-    Parameters
-    ----------
-    folder : Path
-        Where they are; made where it is missing.
-    every : int
-        What is between two checkpoints, as the training counts: updates, or games of a seed.
-    progress : callable
-        Told how far a step is.
+    ``folder``: Where they are; made where it is missing. ``every``: What is between two checkpoints, as the training
+    counts: updates, or games of a seed. ``progress``: Told how far a step is.
     """
 
     def __init__(self, folder: Path, every: int, progress: Progress) -> None:
@@ -95,10 +89,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 def read_tensors(path: Path, advice: str = "Remove it; it is made again") -> Tensors:
     """The tensors of a file; ``advice`` is what to do where it cannot be read.
 
-    Raises
-    ------
-    InputError
-        It is damaged, or no safetensors.
+    Raises InputError: It is damaged, or no safetensors.
     """
     try:
         return {name: tensor.clone() for name, tensor in load_file(str(path)).items()}

@@ -35,10 +35,7 @@ class TrainedNegotiators:
 def read_settings(path: Path) -> NegotiatorSettings:
     """The settings of a file; paths in it count from its folder.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, is no TOML, or a setting is unknown or out of range.
+    Raises InputError: It cannot be read, is no TOML, or a setting is unknown or out of range.
     """
     try:
         settings = NegotiatorSettings.model_validate(tomllib.loads(read_text(path, allow_empty=True)))
@@ -57,15 +54,9 @@ def read_settings(path: Path) -> NegotiatorSettings:
 def train_negotiators(settings: NegotiatorSettings, progress: Progress) -> TrainedNegotiators:
     """Train all seeds of one method, or go on with it; what is finished already is not done again.
 
-    Raises
-    ------
-    InputError
-        The data cannot be used; the output is no folder or cannot be made, holds another training, or another process
-        trains there.
-    UnansweredError
-        The expert is a person, and has questions to answer.
-    UnitError
-        A gradient is not finite.
+    Raises InputError: The data cannot be used; the output is no folder or cannot be made, holds another training, or
+    another process trains there. Raises UnansweredError: The expert is a person, and has questions to answer. Raises
+    UnitError: A gradient is not finite.
     """
     for path in (settings.output, *settings.output.parents):
         check_path(path)

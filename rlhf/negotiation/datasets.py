@@ -36,14 +36,9 @@ PURPOSE = "scripted data"
 class Material:
     """What there is to learn from.
 
-    Parameters
-    ----------
-    whole : Dialogues
-        D_H: what the expert learns from.
-    own : Dialogues
-        D: what Alice and Bob learn from; D_L where the share of unique acts is limited.
-    contexts, held_out : Contexts
-        What is played about while they learn, and when they are measured.
+    ``whole``: D_H: what the expert learns from. ``own``: D: what Alice and Bob learn from; D_L where the share of
+    unique acts is limited. ``contexts``, ``held_out``: What is played about while they learn, and when they are
+    measured.
     """
 
     whole: Dialogues
@@ -55,10 +50,8 @@ class Material:
 def material_of(settings: NegotiatorSettings) -> Material:
     """Read the people's dialogues, or let scripts play some.
 
-    Raises
-    ------
-    InputError
-        The folder cannot be read; no dialogue is left of it; fewer contexts are held out than are wanted.
+    Raises InputError: The folder cannot be read; no dialogue is left of it; fewer contexts are held out than are
+    wanted.
     """
     data = settings.data
     if data.dialogues is not None:

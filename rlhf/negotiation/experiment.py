@@ -64,22 +64,10 @@ class Row:
 class Experiment:
     """A training of all seeds of one method.
 
-    Parameters
-    ----------
-    settings : NegotiatorSettings
-        What is trained; must be the same when it is gone on with, but for ``reinforce.epochs``.
-    material : Material
-        What it learns from.
-    folder : Path
-        Where its steps are kept.
-    models : Path, optional
-        Where models of supervised learning and first epochs of RL are kept, which cells share; the folder itself
-        without it.
-
-    Raises
-    ------
-    InputError
-        The folder holds a training with other settings or other data; no expert of that name.
+    ``settings``: What is trained; must be the same when it is gone on with, but for ``reinforce.epochs``. ``material``:
+    What it learns from. ``folder``: Where its steps are kept. ``models``: Where models of supervised learning and first
+    epochs of RL are kept, which cells share; the folder itself without it. Raises InputError: The folder holds a
+    training with other settings or other data; no expert of that name.
     """
 
     settings: NegotiatorSettings
@@ -123,10 +111,7 @@ class Experiment:
     def train(self) -> Weights:
         """Train, or go on; gives Alice's weights of all seeds. `rows` are the figures of every epoch.
 
-        Raises
-        ------
-        UnitError
-            A gradient is not finite.
+        Raises UnitError: A gradient is not finite.
         """
         self.rows.clear()
         alice, bob = self._learned("own"), self._learned("own")
@@ -216,10 +201,7 @@ class Experiment:
     def _asked(self, games: VectorizedGames, alice: Weights, bob: Weights, epoch: int) -> Examples:
         """The expert's conversations of an epoch, seen from both seats.
 
-        Raises
-        ------
-        UnansweredError
-            The expert is a person, and has not answered all.
+        Raises UnansweredError: The expert is a person, and has not answered all.
         """
         settings, seeds = self.settings.acquisition, len(self.seeds)
 
@@ -284,10 +266,7 @@ class Experiment:
 def check_expert(name: str) -> None:
     """Refuse an expert that there is not.
 
-    Raises
-    ------
-    InputError
-        With the nearest name.
+    Raises InputError: With the nearest name.
     """
     if name not in EXPERTS:
         hint = did_you_mean(name, EXPERTS, "allowed: " + ", ".join(EXPERTS))
@@ -310,10 +289,7 @@ def _by_seed(examples: Examples, seeds: int) -> Dialogues:
 def _read_rows(path: Path, expected: list[tuple[int, int, str]]) -> list[Row]:
     """The figures of an epoch; ``expected`` says of which epoch, seed and agent each line is.
 
-    Raises
-    ------
-    InputError
-        They cannot be read, or are not these.
+    Raises InputError: They cannot be read, or are not these.
     """
     try:
         rows = [_row_of(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -17,25 +17,12 @@ from apportion.rlhf.negotiation.self_play import Played
 class NegotiationMetrics:
     """Of one seed's games.
 
-    Parameters
-    ----------
-    advantage : float
-        Mean of r_A - r_B over all games.
-    pareto : float or None
-        Share of the agreed deals that no deal weakly dominates; None: nothing was agreed on.
-    agreement : float
-        Share of games whose two selections add up to the pool.
-    novelty : float or None
-        1 - the partner's mean probability of Alice's acts (as the figures; the text says log-likelihood); None: the
-        partner is no network.
-    joint, equal : float
-        Share of all games that end with the most points together; in a deal with the same points for both.
-    length : float
-        Mean number of acts.
-    unique : int
-        Different acts of Alice over all games.
-    points, partner_points : float
-        Mean points.
+    ``advantage``: Mean of r_A - r_B over all games. ``pareto``: Share of the agreed deals that no deal weakly
+    dominates; None: nothing was agreed on. ``agreement``: Share of games whose two selections add up to the pool.
+    ``novelty``: 1 - the partner's mean probability of Alice's acts (as the figures; the text says log-likelihood);
+    None: the partner is no network. ``joint``, ``equal``: Share of all games that end with the most points together; in
+    a deal with the same points for both. ``length``: Mean number of acts. ``unique``: Different acts of Alice over all
+    games. ``points``, ``partner_points``: Mean points.
     """
 
     advantage: float

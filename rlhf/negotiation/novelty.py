@@ -25,16 +25,9 @@ AT_ONCE = 512
 class GameLogprobs:
     """What a network thinks of the acts of dialogues, in the place of the one who sees them.
 
-    Parameters
-    ----------
-    said : float64 [shape=(S, G, T)]
-        Log probability of each act.
-    entropy : float64 [shape=(S, G, T)]
-        Of the distribution over what was allowed, in nats.
-    margin : float64 [shape=(S, G, T)]
-        Between the two likeliest acts, in probability.
-    own : bool [shape=(S, G, T)]
-        Which acts are one's own; the others' numbers say nothing.
+    ``said`` float64 [S, G, T]: Log probability of each act. ``entropy`` float64 [S, G, T]: Of the distribution over
+    what was allowed, in nats. ``margin`` float64 [S, G, T]: Between the two likeliest acts, in probability. ``own``
+    bool [S, G, T]: Which acts are one's own; the others' numbers say nothing.
     """
 
     said: FloatArray
@@ -78,12 +71,8 @@ def _of_logits(
 class Scores:
     """How new games are, the newest having the smallest score, and at which act.
 
-    Parameters
-    ----------
-    score : float64 [shape=(S, G)]
-        s_n; the entropy's has its sign turned, so that small is new for all four.
-    turn : int64 [shape=(S, G)]
-        The act that decides it, one of Alice's; -1 where she said nothing.
+    ``score`` float64 [S, G]: s_n; the entropy's has its sign turned, so that small is new for all four. ``turn`` int64
+    [S, G]: The act that decides it, one of Alice's; -1 where she said nothing.
     """
 
     score: FloatArray
@@ -92,10 +81,7 @@ class Scores:
     def most_novel(self, count: int) -> IntArray:
         """The games with the smallest scores, newest first [shape=(S, count)]; only those in which Alice acted.
 
-        Raises
-        ------
-        InputError
-            There are fewer.
+        Raises InputError: There are fewer.
         """
         acted = self.turn >= 0
         fewest = int(acted.sum(1).min())

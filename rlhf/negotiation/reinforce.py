@@ -94,12 +94,7 @@ def act_returns(dialogues: Dialogues, advantage: FloatArray, discount: float) ->
 class Contexts:
     """What is played about, the same for every seed, in an order of its own for each.
 
-    Parameters
-    ----------
-    pools : Pools
-        N contexts.
-    optima : Optima
-        What their deals could have come to.
+    ``pools``: N contexts. ``optima``: What their deals could have come to.
     """
 
     pools: Pools

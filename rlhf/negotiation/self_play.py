@@ -38,16 +38,8 @@ class Player(Protocol):
 class Played:
     """Games that are over.
 
-    Parameters
-    ----------
-    games : VectorizedGames
-        Of all seeds, S * G of them.
-    seeds : int
-        S.
-    taken : int64 [shape=(S * G, 2)]
-        What the seats take, by number of the split.
-    points : int64 [shape=(S * G, 2)]
-        What they have of it.
+    ``games``: Of all seeds, S * G of them. ``seeds``: S. ``taken`` int64 [S * G, 2]: What the seats take, by number of
+    the split. ``points`` int64 [S * G, 2]: What they have of it.
     """
 
     games: VectorizedGames
@@ -97,18 +89,9 @@ def play(
 ) -> Played:
     """Play all games to their end.
 
-    Parameters
-    ----------
-    games : VectorizedGames
-        Of all seeds, not begun.
-    seeds : int
-        S; the games of a seed stand together.
-    players : tuple of Player
-        Alice and Bob.
-    draws : float64 [shape=(S * G, 20)]
-        A number in [0, 1) for every act.
-    said : int64 [shape=(S * G, 20)], optional
-        Acts that are played whatever the players would do; -1 from where they are free.
+    ``games``: Of all seeds, not begun. ``seeds``: S; the games of a seed stand together. ``players``: Alice and Bob.
+    ``draws`` float64 [S * G, 20]: A number in [0, 1) for every act. ``said`` int64 [S * G, 20]: Acts that are played
+    whatever the players would do; -1 from where they are free.
     """
     for seat, player in enumerate(players):
         player.begin(games, seat)

@@ -23,12 +23,7 @@ from apportion.rlhf.negotiation.settings import SupervisedSettings
 class Examples:
     """What S seeds learn from, N dialogues each.
 
-    Parameters
-    ----------
-    dialogues : Dialogues
-        Of all seeds together [shape=(D, ...)].
-    rows : int64 [shape=(S, N)]
-        Which of them are a seed's.
+    ``dialogues``: Of all seeds together [shape=(D, ...)]. ``rows`` int64 [S, N]: Which of them are a seed's.
     """
 
     dialogues: Dialogues

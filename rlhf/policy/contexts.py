@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from apportion.corpus.session import Episode, Turn
 from apportion.corpus.targets import PLACES, speaker_called
 from apportion.foundation.errors import InputError
-from apportion.foundation.special_tokens import control_marks, defused
+from apportion.foundation.safe_text import control_marks, defused
 from apportion.foundation.truncate import first_few
 from apportion.reward_model.history_windows import OWN, known_lines
 from apportion.rlhf.policy.loading import Policy

@@ -10,7 +10,7 @@ from typing import Any
 from apportion.corpus.session import Episode, Session, Turn
 from apportion.corpus.targets import unrated_episode
 from apportion.foundation.errors import InputError
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 
 USER, ASSISTANT = "user", "assistant"
 FORM = 'give {"prompt": "…"}, or {"messages": [{"role": "user", "content": "…"}, …]} that "user" ends'

@@ -46,29 +46,15 @@ class Asking:
 class Job:
     """One alignment: from dialogues and a reward model to a policy in a folder.
 
-    Parameters
-    ----------
-    episodes : sequence of Episode
-        Every session of the corpus, seen through one rating; one without a score as `apportion.corpus.targets` sees it.
-    splits : pa.Table
-        ``session_id`` and ``split`` (schema SPLITS).
-    reward_model : Path or None
-        The folder of a saved reward model; None where nothing is scored, which only ``sft`` can do without.
-    settings : AlignSettings
-        Policy, algorithm and LoRA.
-    seed : int
-        Of everything random; with the same number of torch threads the same seed gives the same bytes.
-    out : Path
-        Receives adapters, tokenizer, card and, for ``tiny``, the base model.
-    checkpoints : Path or None
-        A folder of this job alone, for what a killed run needs to go on to the same bytes; None keeps nothing.
-    called : str
-        What the caller calls this job: its errors begin with that.
-    prompts : sequence of Episode
-        What the policy answers in place of its split's sessions (`apportion.rlhf.policy.prompts`); none of them, and it
-        answers in those.
-    asking : Asking
-        For a partner, or a reward, that asks a language model.
+    ``episodes``: Every session of the corpus, seen through one rating; one without a score as
+    `apportion.corpus.targets` sees it. ``splits``: ``session_id`` and ``split`` (schema SPLITS). ``reward_model``: The
+    folder of a saved reward model; None where nothing is scored, which only ``sft`` can do without. ``settings``:
+    Policy, algorithm and LoRA. ``seed``: Of everything random; with the same number of torch threads the same seed
+    gives the same bytes. ``out``: Receives adapters, tokenizer, card and, for ``tiny``, the base model.
+    ``checkpoints``: A folder of this job alone, for what a killed run needs to go on to the same bytes; None keeps
+    nothing. ``called``: What the caller calls this job: its errors begin with that. ``prompts``: What the policy
+    answers in place of its split's sessions (`apportion.rlhf.policy.prompts`); none of them, and it answers in those.
+    ``asking``: For a partner, or a reward, that asks a language model.
     """
 
     episodes: Sequence[Episode]

@@ -105,7 +105,6 @@ class Reader:
         return TEXTS_AT_ONCE * self.tokens * (self.intermediate + 8 * self.hidden) * 4
 
 
-MINILM = Reader(384, 1536, 6, 30_522, 512 + 2, 128)
 BART_LARGE = Reader(1024, 4096, 12, 50_265, 1024 + 2, 1024)
 LLAMA_2_7B = Shape(4096, 11_008, 32, 32, 32, 32_000)
 

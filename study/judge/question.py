@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.decompose.cache_key import configured
 from apportion.decompose.corpus_methods.objectives import IRCR
 from apportion.decompose.corpus_methods.rudder import RUDDER
 from apportion.decompose.method import Attribution, Raw
@@ -21,6 +20,7 @@ from apportion.decompose.method_settings import RudderSettings
 from apportion.decompose.methods import METHODS, Method
 from apportion.decompose.projection import project
 from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings_key import configured
 from apportion.reward_model.learning.objective import Batch
 from tests.decompose.sessions import judgements, of_length, splits
 

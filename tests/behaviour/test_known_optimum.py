@@ -15,7 +15,7 @@ from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings
 from apportion.rlhf.ppo.ppo import PPO
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
-from apportion.rlhf.trainers.groups import train_grpo
+from apportion.rlhf.trainers.grpo_rloo import train_grpo
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny

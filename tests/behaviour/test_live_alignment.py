@@ -8,8 +8,9 @@ from functools import partial
 import pyarrow.parquet as pq
 import pytest
 
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from tests.behaviour.command import config, in_process
 
 TEXT = """corpus = "play"
@@ -55,7 +56,7 @@ most_acts = 4
 @pytest.fixture
 def folder(tmp_path):
     choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=8), seed=5)
-    simulate_sotopia(choice, tmp_path / "play")
+    write_corpus(choice, tmp_path / "play")
     return tmp_path
 
 

@@ -30,8 +30,9 @@ from apportion.decompose.method import (
     StudentMethod,
 )
 from apportion.decompose.methods import METHODS, _Registry
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.llm_client import ChatMessage, ChatRequest
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import load_config
@@ -90,7 +91,7 @@ def answer(body):
 def write_played(folder):
     """Sales that scripts played, scored by rules, with labels of who knows which turns."""
     choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=6), seed=5)
-    simulate_sotopia(choice, folder)
+    write_corpus(choice, folder)
     corpus = Corpus.open(folder)
     rows = [
         {"session_id": session.session_id, "turn": turn.turn, "annotator": "ann", "name": "quality",

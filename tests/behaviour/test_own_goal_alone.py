@@ -7,7 +7,8 @@ from functools import partial
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.simulation import write_corpus
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.reward_model.history_windows import history_windows, said_by, window
 from apportion.reward_model.network.dialogue import DialogueTokenizer
 from apportion.rlhf.policy.contexts import as_chat, make_contexts
@@ -23,7 +24,7 @@ OWN = {"Ann Lee": "GOAL-A", "Bob Ray": "GOAL-B"}
 def episodes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("canaries")
     (folder / "tasks.toml").write_text(TASKS)
-    simulate_sotopia(SimulationChoice(("conceding",), tasks=folder / "tasks.toml"), folder / "play")
+    write_corpus(SimulationChoice(("conceding",), tasks=folder / "tasks.toml"), folder / "play")
     return [each for one in Corpus.open(folder / "play").iter_sessions() for each in one.episodes("GOAL")]
 
 

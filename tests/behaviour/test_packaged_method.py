@@ -10,8 +10,8 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.decompose import DecomposeSettings, methods
-from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.method import Section
+from apportion.decompose.settings_key import settings_identity
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import load_config
 from tests.behaviour.command import config, in_process

@@ -13,8 +13,9 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.environments.role_assignment import RoleAssignment
 from apportion.environments.rollout import PAPER_WEIGHTS, Rollouts, RolloutUtility
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
@@ -43,7 +44,7 @@ def text(*methods, url=None, savoir="", llm="", run=""):
 @pytest.fixture
 def folder(tmp_path):
     choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=1, rules=Rules(most_acts=ACTS), seed=5)
-    simulate_sotopia(choice, tmp_path / "play")
+    write_corpus(choice, tmp_path / "play")
     return tmp_path
 
 
@@ -296,7 +297,7 @@ def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None
     [
         ('agents.target = "bsae"', "decompose.savoir: no agent 'bsae'"),
         ('agents.partner = "base@"', "decompose.savoir: agent 'base@': no model behind the @"),
-        ('scorer = "papre"', "decompose.savoir: judge: no prompt 'papre'; did you mean 'paper'"),
+        ('scorer = "papre"', "decompose.savoir: scorer: no prompt 'papre'; did you mean 'paper'"),
         ('agents.partnr = "base"', "decompose.savoir.agents.partnr: unknown key; did you mean 'partner'"),
         ("rollouts = 0", "decompose.savoir.rollouts = 0: Input should be greater than or equal to 1"),
     ],

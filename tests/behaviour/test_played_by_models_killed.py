@@ -11,8 +11,9 @@ from collections import Counter
 
 import pytest
 
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from tests.behaviour.command import ROOT, apportion, config, environment
 from tests.behaviour.test_played_by_models import answered, text
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -28,7 +29,7 @@ def counted(bodies):
 @pytest.mark.slow
 def test_killed_at_eight_moments_rewards_are_the_same_bytes_and_nothing_kept_is_paid_twice(tmp_path) -> None:
     chance = random.Random(5)
-    simulate_sotopia(
+    write_corpus(
         SimulationChoice(("conceding",), ("used_bicycle",), pairs=5, rules=Rules(most_acts=8)), tmp_path / "play"
     )
     own = 'agents = { target = "base", partner = "react" }\nscorer = "paper"\n'

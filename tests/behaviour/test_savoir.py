@@ -8,8 +8,9 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.decompose.settings import DecomposeSettings
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config
@@ -28,7 +29,7 @@ def text(*methods, more=""):
 @pytest.fixture
 def folder(tmp_path):
     choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=12), seed=5)
-    simulate_sotopia(choice, tmp_path / "play")
+    write_corpus(choice, tmp_path / "play")
     return tmp_path
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.decompose import methods
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.foundation import registry
 from apportion.pipeline.assembly import assemble
@@ -46,7 +47,7 @@ def installed(monkeypatch):
 @pytest.fixture
 def folder(tmp_path):
     choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=12), seed=5)
-    simulate_sotopia(choice, tmp_path / "play")
+    write_corpus(choice, tmp_path / "play")
     return tmp_path
 
 

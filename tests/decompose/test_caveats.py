@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.session import Episode, Rating, Turn
-from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.caveats import longest_episode, method_notes, own_units, same_as
 from apportion.decompose.method_settings import RRDSettings
 from apportion.decompose.methods import find_method
 from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings_key import settings_identity
 
 FAMILY = ("rrd", "rrd-published", "rrd-160", "rrd-160-published")
 ALL = DecomposeSettings(methods=("uniform", *FAMILY, "rrd-va", "ircr-va"))

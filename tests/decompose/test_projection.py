@@ -12,7 +12,7 @@ from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.method import Attribution, Projected, ScoreUnits, SessionMethod
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import project
-from apportion.decompose.prompt_building.reply import parse_reply
+from apportion.decompose.reply_parsing import parse_reply
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from tests.decompose.sessions import judgements, of_length, splits

@@ -12,8 +12,9 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
 from apportion.demo.builders.dialogues import make_chats
 from apportion.demo.builders.make_corpus import CHATS, SEED
-from apportion.demo.builders.planting import LABEL_NAME, SCORE_NAME, SCORE_NOISE_SD, expected_score
+from apportion.demo.builders.planting import LABEL_NAME, SCORE_NAME, SCORE_NOISE_SD
 from apportion.demo.builders.tables import to_corpus
+from tests.demo.expected import expected_score
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

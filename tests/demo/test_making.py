@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from apportion.corpus.session import Turn
 from apportion.demo.builders import films, make_corpus, voices
 from apportion.demo.builders.dialogues import load_phrases, load_scenarios
-from apportion.demo.builders.planting import QUALITY_NAMES, Event, blur, draw_qualities, draw_rating, expected_score
+from apportion.demo.builders.planting import QUALITY_NAMES, Event, blur, draw_qualities, draw_rating
 from apportion.demo.builders.scenes import FRAME_RATE, NOD_PX, poses
+from tests.demo.expected import expected_score
 
 
 @given(st.lists(st.integers(-2, 2), min_size=1, max_size=20), st.integers(0, 2**32))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.decompose.prompt_building.reply import parse_reply
+from apportion.decompose.reply_parsing import parse_reply
 from apportion.demo.builders import record_replies
 from apportion.demo.builders.record_replies import BACKENDS, RECORDING, Asked, collect, demo_with, export, requests
 from apportion.foundation.errors import InputError

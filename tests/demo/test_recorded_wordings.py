@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.decompose.prompt_building.reply import parse_reply
+from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm import requests_for
 from apportion.demo.builders.record_replies import WORDINGS
 from apportion.llm_client.cache.recorded import RecordedReplies

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from apportion.corpus.corpus import Corpus
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.llm_client.model_spec import ModelSpec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +25,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     folder = tmp_path_factory.mktemp("social") / "played"
     rules = replace(SimulationChoice().rules, most_acts=16)
     chosen = ModelSpec("claude", recorded=SOCIAL / "played.jsonl")
-    simulate_sotopia(
+    write_corpus(
         SimulationChoice(("base", "conceding"), pairs=1, rules=rules, chosen=chosen, task_set="checkable"), folder
     )
     return Corpus.open(folder)

@@ -11,10 +11,11 @@ import pytest
 from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.features.extract import extract_session
-from apportion.features.registry import EMOTIONS, FEATURES, names_on
+from apportion.features.registry import EMOTIONS, FEATURES
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import UnitError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
+from tests.features.tracks import names_on
 from tests.shared import shared
 
 SETTINGS = FeatureSettings()
@@ -59,7 +60,7 @@ def test_voices_of_two_channels_and_the_session_clock(tmp_path: Path):
     # Turn 2 ends a second after the recording: half of it was recorded.
     assert cells[2, "ann", "during", "log_energy_db"] == (None, 0.0)
     assert cells[2, "bob", "during", "f0_hz"][1] == pytest.approx(0.5, abs=0.03)
-    assert {key[3] for key in cells} == set(names_on("voice")) - {"jitter_disvoice"}
+    assert {key[3] for key in cells} == names_on("voice") - {"jitter_disvoice"}
     times = [r["time_s"] for r in frames.to_pylist() if r["person"] == "ann" and r["feature"] == "f0_hz"]
     assert min(times) == pytest.approx(10.05, abs=0.051)
     assert max(times) == pytest.approx(11.95, abs=0.051)
@@ -102,7 +103,7 @@ def test_half_a_picture_brings_no_sound(tmp_path: Path):
     write_movie(tmp_path / "a.mp4", [flat(width=128)] * 50, sound=tone(2.0, 120.0))
     session = _session([Media("ann", "video", "a.mp4", 0.0, "left")], ("ann", 0.2, 1.8))
     cells = _cells(extract_session(session, tmp_path, SETTINGS)[1])
-    assert not {key[3] for key in cells} & set(names_on("voice"))
+    assert not {key[3] for key in cells} & names_on("voice")
 
 
 def test_video_without_sound_has_vision_only(tmp_path: Path):
@@ -110,7 +111,7 @@ def test_video_without_sound_has_vision_only(tmp_path: Path):
     cells = _cells(
         extract_session(_session([Media("ann", "video", "a.mp4")], ("ann", 0.2, 1.8)), tmp_path, SETTINGS)[1]
     )
-    assert {key[3] for key in cells} == set(names_on("face"))
+    assert {key[3] for key in cells} == names_on("face")
     assert set(cells.values()) == {(None, 0.0)}
 
 

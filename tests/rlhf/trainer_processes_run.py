@@ -17,7 +17,7 @@ from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.sampling import multi_turn as dialogue
 from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.trainers import groups as group_training
+from apportion.rlhf.trainers import grpo_rloo as group_training
 from apportion.rlhf.trainers import running as trainer_run
 from apportion.rlhf.trainers.running import StepCallback
 from apportion.rlhf.trainers.supervised import train_supervised

@@ -24,15 +24,8 @@ NAME, TEXT = 120, 20_000
 def render(run: ServedRun, links: Links, template: str, **values: Any) -> str:
     """A page as text.
 
-    Parameters
-    ----------
-    run : ServedRun
-    links : Links
-        Of the page itself.
-    template : str
-        A file of ``viewer/templates/``.
-    values
-        What the template shows; the frame's own are ``links``, ``navigation``, ``run_title`` and ``notice``.
+    ``run``. ``links``: Of the page itself. ``template``: A file of ``viewer/templates/``. ``values``: What the template
+    shows; the frame's own are ``links``, ``navigation``, ``run_title`` and ``notice``.
     """
     there = (run.place.folder / REPORT).is_file()
     shown = tuple(

@@ -14,7 +14,6 @@ from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
 
 NEEDED = ("rater", "target", "name", "score", "low", "high")
-OPTIONAL = ("annotator", "higher_is_better")
 TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
 

@@ -20,12 +20,8 @@ _NUMBER = re.compile(r"\d+")
 class Claim:
     """What is said; seats from 1.
 
-    Parameters
-    ----------
-    role : str
-        That the speaker claims, as in "I am ROLE."; empty: none.
-    evil, trusted : tuple of int
-        Whom the speaker holds for evil, and whom for good.
+    ``role``: That the speaker claims, as in "I am ROLE."; empty: none. ``evil``, ``trusted``: Whom the speaker holds
+    for evil, and whom for good.
 
     >>> claim = Claim("a Servant of Arthur", (2, 5), (1,))
     >>> claim.sentence

@@ -47,8 +47,8 @@ from apportion.environments.deduction.avalon.rules import (
     Options,
 )
 from apportion.environments.deduction.avalon.rules import SHOT as LAST
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Aim, Stage
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.foundation.errors import InputError
@@ -63,17 +63,8 @@ _EVIL_CARDS: Mapping[str, tuple[Aim, ...]] = {PASS: (), FAIL: ()}
 class Avalon(Deduction):
     """One game. A proposal's ``data`` is the list of who goes; the last shot's who is named.
 
-    Parameters
-    ----------
-    rules : Options
-        What is played.
-    deal : tuple of str, optional
-        The roles by seat; drawn without it. Who leads first is always drawn.
-
-    Raises
-    ------
-    InputError
-        The deal is no order of the options' roles.
+    ``rules``: What is played. ``deal``: The roles by seat; drawn without it. Who leads first is always drawn. Raises
+    InputError: The deal is no order of the options' roles.
     """
 
     kind: ClassVar[str] = "avalon"

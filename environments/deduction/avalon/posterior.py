@@ -21,14 +21,9 @@ from apportion.environments.deduction.avalon.rules import EVIL_ROLES, MERLIN, SE
 class OpponentModel:
     """How others are held to play; each is a probability.
 
-    Parameters
-    ----------
-    fails : float
-        An evil member fails the quest.
-    merlin, evil : float
-        Merlin votes for a team of good players and against any other; an evil player the other way round.
-    proposes : float
-        Merlin proposes good players alone, an evil leader a team with an evil one in it, where there are such teams.
+    ``fails``: An evil member fails the quest. ``merlin``, ``evil``: Merlin votes for a team of good players and against
+    any other; an evil player the other way round. ``proposes``: Merlin proposes good players alone, an evil leader a
+    team with an evil one in it, where there are such teams.
     """
 
     fails: float = 0.8
@@ -41,16 +36,8 @@ class OpponentModel:
 class Round:
     """A proposal and what came of it, on seats from 0.
 
-    Parameters
-    ----------
-    leader : int
-        Who proposed.
-    team : tuple of int
-        Who was to go.
-    votes : tuple of bool, optional
-        By seat; None: not yet.
-    fails : int, optional
-        Cards that failed the quest; None: it was not played.
+    ``leader``: Who proposed. ``team``: Who was to go. ``votes``: By seat; None: not yet. ``fails``: Cards that failed
+    the quest; None: it was not played.
     """
 
     leader: int
@@ -67,21 +54,9 @@ def posterior(
 ) -> tuple[float, ...]:
     """How probable each deal is to a player.
 
-    Parameters
-    ----------
-    deals : sequence of tuple of str
-        Those that fit what the player knows for certain, equally likely before anything was done.
-    rounds : sequence of Round
-        Everything public so far.
-    seat : int
-        The player's, from 0; its own proposals and votes say nothing to it.
-    habits : Habits
-        Of the others.
-
-    Returns
-    -------
-    probabilities : tuple of float
-        In the order of the deals; they add up to 1.
+    ``deals``: Those that fit what the player knows for certain, equally likely before anything was done. ``rounds``:
+    Everything public so far. ``seat``: The player's, from 0; its own proposals and votes say nothing to it. ``habits``:
+    Of the others. Returns: In the order of the deals; they add up to 1.
     """
     weights = []
     for deal in deals:

@@ -41,18 +41,8 @@ class AssassinationResult:
 class Evidence:
     """What a player knows for certain.
 
-    Parameters
-    ----------
-    seat : int
-        The player's.
-    role : str
-        Their own.
-    seen : frozenset of int, optional
-        The evil seats, where they see them at night.
-    quests : tuple of (tuple of int, int)
-        Quests so far: who went, and how many cards failed it.
-    shot : Shot, optional
-        The last one.
+    ``seat``: The player's. ``role``: Their own. ``seen``: The evil seats, where they see them at night. ``quests``:
+    Quests so far: who went, and how many cards failed it. ``shot``: The last one.
     """
 
     seat: int

@@ -1,4 +1,4 @@
-"""The rules of Avalon alone, on seats from 0 and plain values: no names, no words, no log (Appendix A.2).
+"""The rules of Avalon: which acts are legal and who wins, on seats from 0 (Appendix A.2): no names, no words, no log.
 
 A leader proposes a team; all vote for or against it at once. An approved team goes on the quest, and each of its
 members plays a card unseen: good ones can only let it pass, evil ones may fail it. Three passed quests: the Assassin
@@ -59,21 +59,11 @@ class RuleError(UnitError):
 class Options:
     """What is played. The module's table says where each choice comes from.
 
-    Parameters
-    ----------
-    roles : tuple of str
-        All that are dealt, 3 to 5: one Merlin and one Assassin, fewer evil than good.
-    sizes : tuple of int
-        Members of the team of each quest, in order; 1, 3 or 5 quests. More than half of them decide the game.
-    last_team : str
-        What the last proposal of a quest is: `GOES`, however it is voted on, or `EVIL_WINS` when it is rejected.
-    proposals : int
-        Of teams for one quest at most; 1 to 5.
-
-    Raises
-    ------
-    InputError
-        No such game: too many players, two Merlins, as many evil as good, a team of more than there are.
+    ``roles``: All that are dealt, 3 to 5: one Merlin and one Assassin, fewer evil than good. ``sizes``: Members of the
+    team of each quest, in order; 1, 3 or 5 quests. More than half of them decide the game. ``last_team``: What the last
+    proposal of a quest is: `GOES`, however it is voted on, or `EVIL_WINS` when it is rejected. ``proposals``: Of teams
+    for one quest at most; 1 to 5. Raises InputError: No such game: too many players, two Merlins, as many evil as good,
+    a team of more than there are.
     """
 
     roles: Deal = (MERLIN, SERVANT, SERVANT, MINION, ASSASSIN)
@@ -123,23 +113,10 @@ def evil_seats(deal: Deal) -> frozenset[int]:
 class Game:
     """One game; `phase` says what is decided next, and the method of that name decides it.
 
-    Parameters
-    ----------
-    options : Options
-        What is played.
-    deal : tuple of str
-        The roles by seat, an order of ``options.roles``; is not checked here (`deals.all_deals` has them all).
-    leader : int
-        The seat that proposes first.
-
-    Attributes
-    ----------
-    rejected : int
-        Teams of this quest that were rejected so far.
-    passed, failed : int
-        Quests.
-    winner, ending : str or None
-        The team that has won, and how; None until it is over.
+    ``options``: What is played. ``deal``: The roles by seat, an order of ``options.roles``; is not checked here
+    (`deals.all_deals` has them all). ``leader``: The seat that proposes first. ``rejected``: Teams of this quest that
+    were rejected so far. ``passed``, ``failed``: Quests. ``winner``, ``ending``: The team that has won, and how; None
+    until it is over.
 
     >>> game = Game(Options(), ("merlin", "servant", "minion", "assassin", "servant"), leader=0)
     >>> game.propose((0, 1))

@@ -11,8 +11,8 @@ from functools import lru_cache
 from random import Random
 from typing import ClassVar
 
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import VOTE, Aim, Deal, Stage, called
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.onuw.observation import (
@@ -60,17 +60,8 @@ _SEATS = tuple(range(1, PLAYERS + 1))
 class OneNight(Deduction):
     """One game of five players; the cards of the centre stand behind theirs in a deal.
 
-    Parameters
-    ----------
-    rules : Options
-        What sources differ in.
-    deal : tuple of str, optional
-        The cards by place; None: drawn when the game begins, each of the 1,800 as probable as the others.
-
-    Raises
-    ------
-    InputError
-        Other cards than the game's seven, or the Werewolf in the centre.
+    ``rules``: What sources differ in. ``deal``: The cards by place; None: drawn when the game begins, each of the 1,800
+    as probable as the others. Raises InputError: Other cards than the game's seven, or the Werewolf in the centre.
     """
 
     kind: ClassVar[str] = "onuw"

@@ -112,12 +112,8 @@ def weighed(possible: PossibleWorlds, claims: Mapping[int, Claim]) -> Floats:
 def wolf_at_dawn(claims: Mapping[int, Claim], seat: int | None = None, lived: ClaimedHistory | None = None) -> Floats:
     """By seat the probability that its player has the Werewolf's card at dawn: shape (seats,).
 
-    Parameters
-    ----------
-    claims : mapping of int to Account or Card
-        By seat what its player claims; a seat that claims nothing says nothing.
-    seat, lived : int and Account, optional
-        Who asks, and what it lived through; its own claim says nothing to itself. None: somebody who knows nothing.
+    ``claims``: By seat what its player claims; a seat that claims nothing says nothing. ``seat``, ``lived``: Who asks,
+    and what it lived through; its own claim says nothing to itself. None: somebody who knows nothing.
     """
     if seat is None or lived is None:
         return _to_everybody(tuple(sorted(claims.items())))

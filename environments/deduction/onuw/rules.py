@@ -1,4 +1,4 @@
-"""The rules of One Night Ultimate Werewolf alone, on seats and roles (Stackelberg Speaker, Appendix A.3).
+"""The rules of One Night Ultimate Werewolf: which acts are legal and who wins (Stackelberg Speaker, Appendix A.3).
 
 Places are numbered from 0: the seats 0 to 4, then both cards of the centre, 5 and 6. Cards move from place to place at
 night; who has which card at its end decides the teams. How to use it::
@@ -26,7 +26,7 @@ WEREWOLF, VILLAGER, SEER, ROBBER, TROUBLEMAKER, INSOMNIAC = ROLES = (
 )  # fmt: skip
 CARDS = (WEREWOLF, VILLAGER, VILLAGER, SEER, ROBBER, TROUBLEMAKER, INSOMNIAC)
 """A.3: one Werewolf, two Villagers, one of each other role."""
-VILLAGE, WEREWOLVES = TEAMS = ("village", "werewolf")
+VILLAGE, WEREWOLVES = ("village", "werewolf")
 CHOOSING = (SEER, ROBBER, TROUBLEMAKER)
 """Who chooses something at night, in the order of the night; the Werewolf before them finds no other, the Insomniac
 after them sees its own card."""
@@ -43,19 +43,10 @@ Troublemaker's two seats in order."""
 class Options:
     """What sources differ in.
 
-    Parameters
-    ----------
-    rounds : int
-        Of discussion; everybody speaks once in each, by seats. A.3 does not say how many; 3 as in Jin et al. (2024), on
-        whose game the paper's rests.
-    single_votes_kill : bool
-        What happens where nobody has more than one vote. True: those with one vote die, since A.3 eliminates "the
-        player(s) receiving the most votes". False: nobody dies, as at the table (Ted Alspach's rules of the game).
-
-    Raises
-    ------
-    InputError
-        No round at all, or more than `MOST_ROUNDS`.
+    ``rounds``: Of discussion; everybody speaks once in each, by seats. A.3 does not say how many; 3 as in Jin et al.
+    (2024), on whose game the paper's rests. ``single_votes_kill``: What happens where nobody has more than one vote.
+    True: those with one vote die, since A.3 eliminates "the player(s) receiving the most votes". False: nobody dies, as
+    at the table (Ted Alspach's rules of the game). Raises InputError: No round at all, or more than `MOST_ROUNDS`.
     """
 
     rounds: int = 3
@@ -113,13 +104,8 @@ def choices_of(role: str, seat: int) -> tuple[Choice, ...]:
 def at_night(deal: Deal, choices: Mapping[str, Choice]) -> Night:
     """What the night does to the cards, and what it shows to whom, in A.3's order.
 
-    Parameters
-    ----------
-    deal : tuple of str
-        The cards by place.
-    choices : mapping of str to tuple of int
-        By role of `CHOOSING` what its player chose (one of `choices_of`); roles of the centre and those left out do
-        nothing.
+    ``deal``: The cards by place. ``choices``: By role of `CHOOSING` what its player chose (one of `choices_of`); roles
+    of the centre and those left out do nothing.
     """
     cards = list(deal)
     seen: list[tuple[str, ...]] = [()] * PLAYERS
@@ -143,12 +129,8 @@ def at_night(deal: Deal, choices: Mapping[str, Choice]) -> Night:
 def dead(votes: Sequence[int | None], options: Options) -> tuple[int, ...]:
     """The seats that the vote kills: those with the most votes, all of them where several have.
 
-    Parameters
-    ----------
-    votes : sequence of int or None
-        By seat whom its player votes for; None abstains. All abstain: nobody dies.
-    options : Options
-        What single votes do.
+    ``votes``: By seat whom its player votes for; None abstains. All abstain: nobody dies. ``options``: What single
+    votes do.
 
     >>> dead([1, 0, 0, 1, None], Options()), dead([1, 2, 3, 4, 0], Options(single_votes_kill=False))
     ((0, 1), ())
@@ -226,12 +208,8 @@ def nights_of(deal: Deal) -> Iterator[World]:
 def fitting_deals(seat: int, lived: ClaimedHistory, shown: Sequence[tuple[int, str]] = ()) -> Iterator[Deal]:
     """The deals that a player cannot rule out, in the order of `all_deals`.
 
-    Parameters
-    ----------
-    seat, lived : int and Account
-        Who asks, and what it lived through.
-    shown : sequence of (int, str)
-        Seats whose cards at the end of the night are known to all, with these.
+    ``seat``, ``lived``: Who asks, and what it lived through. ``shown``: Seats whose cards at the end of the night are
+    known to all, with these.
     """
 
     def fits(world: World) -> bool:

@@ -33,12 +33,8 @@ _SEEN, _CLEARED, _TWICE, _SILENT = 3.0, -1.0, 2.0, 1.0
 def suspicion(claims: Mapping[int, Claim], seat: int, lived: ClaimedHistory) -> list[float]:
     """By seat how much its player is suspected to have the Werewolf's card at dawn.
 
-    Parameters
-    ----------
-    claims : mapping of int to Account or Card
-        By seat what its player claims.
-    seat, lived : int and Account
-        Who suspects, and what it lived through: it believes itself alone wholly.
+    ``claims``: By seat what its player claims. ``seat``, ``lived``: Who suspects, and what it lived through: it
+    believes itself alone wholly.
     """
     told: dict[int, Claim] = {**claims, seat: lived}
     points = [0.0] * PLAYERS

@@ -50,12 +50,8 @@ def claim_in(text: str) -> Claim:
 class Talk:
     """What was claimed so far.
 
-    Parameters
-    ----------
-    seers : mapping of int to mapping
-        By the seat of each who has claimed to be the seer, in order, whom they have called a werewolf or none.
-    suspected : mapping of int to tuple of int
-        By seat, who has said that they suspect it, or has voted for it, each as often.
+    ``seers``: By the seat of each who has claimed to be the seer, in order, whom they have called a werewolf or none.
+    ``suspected``: By seat, who has said that they suspect it, or has voted for it, each as often.
     """
 
     seers: Mapping[int, Mapping[int, bool]] = field(default_factory=dict)

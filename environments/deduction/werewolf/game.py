@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Aim, Deal, Stage, called
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.werewolf.role_assignments import possible_deals
@@ -42,17 +42,8 @@ _NOT_DONE = {PROPOSE: "proposed nobody", KILL: "chose to kill nobody", VOTE: "ab
 class Werewolf(Deduction):
     """One game.
 
-    Parameters
-    ----------
-    options : Options, optional
-        By which rules.
-    deal : tuple of str, optional
-        Who has which role; None: drawn when the game begins.
-
-    Raises
-    ------
-    InputError
-        A deal of other roles than the options have.
+    ``options``: By which rules. ``deal``: Who has which role; None: drawn when the game begins. Raises InputError: A
+    deal of other roles than the options have.
     """
 
     kind: ClassVar[str] = "werewolf"

@@ -23,20 +23,11 @@ Floats = NDArray[np.float64]
 class OpponentModel:
     """How players of each role are taken to behave; what is not said is uniform.
 
-    Parameters
-    ----------
-    spares : float
-        How much less often a werewolf votes for its own, or suspects them aloud, than for each other.
-    claims : (float, float, float)
-        How probably a seer, a werewolf and anybody else first claims to be the seer in one speech.
-    seen : float
-        How probably a seer's claim of what it saw is true.
-    names : (float, float)
-        How probably a werewolf that claims to be the seer calls somebody a werewolf who is none, and one who is.
-    hunted : float
-        How much more often somebody who claims to be the seer is attacked, or protected, than anybody else.
-    idle : float
-        How probably the werewolves attack nobody.
+    ``spares``: How much less often a werewolf votes for its own, or suspects them aloud, than for each other.
+    ``claims``: How probably a seer, a werewolf and anybody else first claims to be the seer in one speech. ``seen``:
+    How probably a seer's claim of what it saw is true. ``names``: How probably a werewolf that claims to be the seer
+    calls somebody a werewolf who is none, and one who is. ``hunted``: How much more often somebody who claims to be the
+    seer is attacked, or protected, than anybody else. ``idle``: How probably the werewolves attack nobody.
     """
 
     spares: float = 0.2

@@ -1,4 +1,4 @@
-"""The rules of Werewolf alone, on numbers of seats (Stackelberg Speaker, appendix A.1): no words, no log.
+"""The rules of Werewolf: which acts are legal and who wins, on numbers of seats (Stackelberg Speaker, appendix A.1).
 
 How to use it::
 
@@ -36,21 +36,11 @@ NOBODY = 0
 class Options:
     """What sources of the rules differ in, or do not say.
 
-    Parameters
-    ----------
-    roles : tuple of str
-        `PAPER` (A.1), or for a reduced game of three or four: one werewolf, at most one seer and one guardian.
-    tie : {"lot", "nobody"}
-        Of several who have the most votes: one drawn by lot is out (A.1), or nobody (Figure 12).
-    self_guard : bool
-        Whether the guardian may protect itself (A.1: it may).
-    most_days : int
-        Days after which the werewolves have won, undetected; ours, since nobody need ever be out by A.1.
-
-    Raises
-    ------
-    ValueError
-        Another number of players, roles that there are not, two seers, or no day.
+    ``roles``: `PAPER` (A.1), or for a reduced game of three or four: one werewolf, at most one seer and one guardian.
+    ``tie``: Of several who have the most votes: one drawn by lot is out (A.1), or nobody (Figure 12). ``self_guard``:
+    Whether the guardian may protect itself (A.1: it may). ``most_days``: Days after which the werewolves have won,
+    undetected; ours, since nobody need ever be out by A.1. Raises ValueError: Another number of players, roles that
+    there are not, two seers, or no day.
     """
 
     roles: tuple[str, ...] = PAPER
@@ -97,12 +87,7 @@ class Result(NamedTuple):
 class Table:
     """One game: who lives, whose turn it is, and what is done.
 
-    Parameters
-    ----------
-    options : Options
-        By which rules.
-    roles : tuple of str
-        By seat, from seat 1.
+    ``options``: By which rules. ``roles``: By seat, from seat 1.
     """
 
     __slots__ = (

@@ -26,10 +26,7 @@ def fields(view: Observation) -> Mapping[str, Any]:
 def price_in(kind: str, document: Mapping[str, Any], view: Observation) -> int | None:
     """The price of a reply.
 
-    Raises
-    ------
-    ReplyMistakeError
-        An offer without a whole number.
+    Raises ReplyMistakeError: An offer without a whole number.
     """
     price = document[PRICE]
     if kind != OFFER:

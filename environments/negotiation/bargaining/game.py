@@ -34,19 +34,8 @@ class Bargaining(Environment):
     Who starts is drawn. The first act is an offer; the standing offer is the last one, which the other may accept until
     another takes its place or it is refused.
 
-    Parameters
-    ----------
-    bargain : Bargain
-        What is sold, and both limits.
-    most_acts : int
-        After which there is no deal.
-    names : sequence of str
-        Of the buyer and the seller.
-
-    Raises
-    ------
-    InputError
-        No act at all, or names that cannot be used.
+    ``bargain``: What is sold, and both limits. ``most_acts``: After which there is no deal. ``names``: Of the buyer and
+    the seller. Raises InputError: No act at all, or names that cannot be used.
     """
 
     kind: ClassVar[str] = "bargaining"

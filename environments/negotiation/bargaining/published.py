@@ -47,11 +47,8 @@ class Imported:
 def import_products(source: Path, out: Path, budget: float = BUDGET) -> Imported:
     """Read a checkout, or its folder ``data/AmazonHistoryPrice``, and write a file of bargains.
 
-    Raises
-    ------
-    InputError
-        A budget that is no part of a price, no such folder, a file that is no list of products, no product that can be
-        bargained about, or a file that cannot be written.
+    Raises InputError: A budget that is no part of a price, no such folder, a file that is no list of products, no
+    product that can be bargained about, or a file that cannot be written.
     """
     if not 0 < budget <= 1:
         raise InputError(f"budget = {budget}: a part of the list price, above 0 and at most 1 (published: {BUDGET})")

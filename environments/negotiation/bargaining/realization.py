@@ -20,7 +20,6 @@ _OTHERS = {
     REFUSE: ("No, I can't do that.", "That does not work for me.", "Sorry, no."),
     LEAVE: ("Then I have to leave it.", "We won't come together; goodbye.", "No deal, thank you."),
 }
-_DONE = {ACCEPT: "accepted", REFUSE: "refused", LEAVE: "left"}
 
 
 class Facts(NamedTuple):

@@ -32,21 +32,9 @@ THINGS = {
 class Bargain:
     """One thing that is sold.
 
-    Parameters
-    ----------
-    thing : str
-        What it is, for both.
-    list_price : int
-        What it is sold for elsewhere; both know it, and nobody offers more.
-    budget : int
-        The buyer's: beyond it the buyer loses.
-    cost : int
-        The seller's: below it the seller loses. Below the budget, so that some prices are good for both.
-
-    Raises
-    ------
-    InputError
-        A value that cannot be; the text names it.
+    ``thing``: What it is, for both. ``list_price``: What it is sold for elsewhere; both know it, and nobody offers
+    more. ``budget``: The buyer's: beyond it the buyer loses. ``cost``: The seller's: below it the seller loses. Below
+    the budget, so that some prices are good for both. Raises InputError: A value that cannot be; the text names it.
 
     >>> Bargain("a kettle", 40, 36, 20).profits(30)
     (6, 10)
@@ -98,10 +86,7 @@ FIELDS = tuple(field.name for field in fields(Bargain))
 def read_bargains(path: Path) -> tuple[Bargain, ...]:
     """The bargains of a file, in its order; fields beside ``thing``, ``list_price``, ``budget``, ``cost`` are not read.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, is empty, or a line is no bargain; named by its number.
+    Raises InputError: The file cannot be read, is empty, or a line is no bargain; named by its number.
     """
     check_path(path)
     try:

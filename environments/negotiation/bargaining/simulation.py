@@ -22,11 +22,8 @@ from apportion.foundation.files import digest
 class BargainingChoice(PairChoice):
     """What is bargained about, and by whom; the first of a pair buys.
 
-    Parameters
-    ----------
-    scenarios : Path, optional
-        A file of bargains (`scenario.read_bargains`), of which the first ``games`` are played; None: drawn by the
-        seed.
+    ``scenarios``: A file of bargains (`scenario.read_bargains`), of which the first ``games`` are played; None: drawn
+    by the seed.
     """
 
     kind: ClassVar[str] = "simulate bargaining"
@@ -39,10 +36,7 @@ class BargainingChoice(PairChoice):
     def played(self) -> tuple[Bargain, ...]:
         """The bargains, in the order of play.
 
-        Raises
-        ------
-        InputError
-            Nothing to play, a file that cannot be read or has fewer bargains.
+        Raises InputError: Nothing to play, a file that cannot be read or has fewer bargains.
         """
         self.check_some()
         if self.scenarios is None:
@@ -69,12 +63,7 @@ class BargainingChoice(PairChoice):
 def game_of(about: Mapping[str, Any]) -> Bargaining:
     """The game that a log's opening says.
 
-    Raises
-    ------
-    InputError
-        A bargain that cannot be.
-    KeyError, TypeError, ValueError
-        It says none.
+    Raises InputError: A bargain that cannot be. Raises KeyError, TypeError, ValueError: It says none.
     """
     thing, list_price, budget, cost = about["bargain"]
     return Bargaining(Bargain(str(thing), int(list_price), int(budget), int(cost)), int(about["most_acts"]))

@@ -18,10 +18,7 @@ CONTEXTS = tuple(Context(POOL, (one, other)) for one, other in product(_ORDERS, 
 def check(context: Context) -> None:
     """Hold a context to the game.
 
-    Raises
-    ------
-    InputError
-        Another pool, or other values.
+    Raises InputError: Another pool, or other values.
     """
     if context not in CONTEXTS:
         values = ", ".join(map(str, WORTH.values()))

@@ -15,19 +15,8 @@ from apportion.environments.negotiation.observation import SELECT, in_text
 class Casino(Negotiation):
     """One game; acts, turns and selections are those of `Negotiation`.
 
-    Parameters
-    ----------
-    context : Context
-        Who wants what.
-    most_acts : int
-        After which both select.
-    names : sequence of str
-        Who sits in seat 0 and in seat 1.
-
-    Raises
-    ------
-    InputError
-        Another pool or other values, no act at all, or names that cannot be used.
+    ``context``: Who wants what. ``most_acts``: After which both select. ``names``: Who sits in seat 0 and in seat 1.
+    Raises InputError: Another pool or other values, no act at all, or names that cannot be used.
     """
 
     kind: ClassVar[str] = "casino"

@@ -28,10 +28,7 @@ class CasinoChoice(NegotiationChoice):
     def played(self) -> tuple[Context, ...]:
         """The contexts, in the order of play.
 
-        Raises
-        ------
-        InputError
-            Nothing to play, or a file of contexts, of which this game has none.
+        Raises InputError: Nothing to play, or a file of contexts, of which this game has none.
         """
         self.check_some()
         if self.contexts is not None:
@@ -48,12 +45,7 @@ class CasinoChoice(NegotiationChoice):
 def game_of(about: Mapping[str, Any]) -> Casino:
     """The game that a log's opening says.
 
-    Raises
-    ------
-    InputError
-        A context that this game is not about.
-    KeyError, TypeError, ValueError
-        It says none.
+    Raises InputError: A context that this game is not about. Raises KeyError, TypeError, ValueError: It says none.
     """
     one, other = (tuple(int(value) for value in values) for values in about["values"])
     return Casino(Context(POOL, (one, other)), int(about["most_acts"]))

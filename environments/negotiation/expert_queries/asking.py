@@ -46,19 +46,9 @@ def annotate(folder: Path, by: str, screen: Screen) -> Annotated:
     Each answer is on the disk before the next question is shown: stopped or killed at any moment, the same call goes
     on, and nothing is asked twice.
 
-    Parameters
-    ----------
-    folder : Path
-        A `Queue`.
-    by : str
-        An id of who answers; nothing else is kept of them.
-    screen : Screen
-        Where the person reads and types.
-
-    Raises
-    ------
-    InputError
-        There is no queue, it is damaged, the id cannot be used, or somebody answers at another terminal.
+    ``folder``: A `Queue`. ``by``: An id of who answers; nothing else is kept of them. ``screen``: Where the person
+    reads and types. Raises InputError: There is no queue, it is damaged, the id cannot be used, or somebody answers at
+    another terminal.
     """
     if not _BY.fullmatch(by):
         raise InputError(f"annotator {by!r:.80}: an id of 1 to 40 letters, digits, dots, hyphens or underscores")

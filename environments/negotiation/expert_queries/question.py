@@ -18,25 +18,10 @@ from apportion.foundation.files import digest
 class Question:
     """What would you do, in this seat, with these values, after these acts?
 
-    Parameters
-    ----------
-    counts : tuple of int, (3,)
-        The pool.
-    values : tuple of int, (3,)
-        What single items are worth to the seat; those of the other are nobody's to know, and in no question.
-    seat : int
-        0 or 1.
-    starter : int
-        The seat that acted first.
-    acts : tuple of int
-        The acts so far, by number; where the game is over by them, it is asked what the seat takes.
-    most_acts : int
-        After which both select.
-
-    Raises
-    ------
-    UnitError
-        Such a game cannot be, or it is not the seat's turn.
+    ``counts``: The pool. ``values``: What single items are worth to the seat; those of the other are nobody's to know,
+    and in no question. ``seat``: 0 or 1. ``starter``: The seat that acted first. ``acts``: The acts so far, by number;
+    where the game is over by them, it is asked what the seat takes. ``most_acts``: After which both select. Raises
+    UnitError: Such a game cannot be, or it is not the seat's turn.
     """
 
     counts: Counts
@@ -62,10 +47,7 @@ class Question:
     def context(self) -> Context:
         """A context with these values in the seat; those of the other are the first that the constraints allow.
 
-        Raises
-        ------
-        UnitError
-            There is none.
+        Raises UnitError: There is none.
         """
         found = _context_with(self.counts, self.seat, self.values)
         if found is None:
@@ -76,20 +58,12 @@ class Question:
     def game(self) -> Game:
         """The game after the acts.
 
-        Raises
-        ------
-        UnitError
-            An act is not allowed.
+        Raises UnitError: An act is not allowed.
         """
         game = Game(self.context, self.starter, self.most_acts)
         for act in self.acts:
             game.do(act)
         return game
-
-    @property
-    def selects(self) -> bool:
-        """Whether it is asked what the seat takes, and not what it does."""
-        return self.game.over
 
     def problem(self, answer: int) -> str | None:
         """Why a number is no answer, in words; None: it is one."""
@@ -116,10 +90,7 @@ class Question:
     def of(cls, record: Mapping[str, Any]) -> Question:
         """Read what `record` has written.
 
-        Raises
-        ------
-        UnitError
-            It is no question.
+        Raises UnitError: It is no question.
         """
         try:
             counts, values, acts = (tuple(map(int, record[name])) for name in ("counts", "values", "acts"))

@@ -55,10 +55,7 @@ class Queue:
     def ask(self, questions: Iterable[Question]) -> int:
         """Write down the questions that are not there yet; how many those are.
 
-        Raises
-        ------
-        InputError
-            A damaged file, or another process writes questions.
+        Raises InputError: A damaged file, or another process writes questions.
         """
         message = f"another process asks in {self.folder}"
         with locked(self.folder / f".{QUESTIONS}.lock", message, InputError):
@@ -76,21 +73,8 @@ class Queue:
     ) -> list[int]:
         """The answers to questions, in their order; those that are not there are asked.
 
-        Parameters
-        ----------
-        questions : sequence of Question
-            What is to be known.
-        wait_s : float
-            Seconds for which it waits for answers that are missing.
-        sleep : callable
-            How it waits.
-
-        Raises
-        ------
-        UnansweredError
-            Some are not answered.
-        InputError
-            A damaged file.
+        ``questions``: What is to be known. ``wait_s``: Seconds for which it waits for answers that are missing.
+        ``sleep``: How it waits. Raises UnansweredError: Some are not answered. Raises InputError: A damaged file.
         """
         self.ask(questions)
         waited = 0.0
@@ -111,10 +95,7 @@ class Queue:
     def questions(self, *, mend: bool = False) -> dict[str, Question]:
         """The questions by name, in the order in which they were asked.
 
-        Raises
-        ------
-        InputError
-            A line that is none, by number.
+        Raises InputError: A line that is none, by number.
         """
         path = self.folder / QUESTIONS
         return {str(record["question"]): one for record, one in _lines(path, _question, mend)}
@@ -122,10 +103,7 @@ class Queue:
     def answers(self, *, mend: bool = False) -> dict[str, Answer]:
         """The answers by the name of their question; of two to one question the first, which may be used already.
 
-        Raises
-        ------
-        InputError
-            A line that is none, by number.
+        Raises InputError: A line that is none, by number.
         """
         questions = self.questions()
 
@@ -146,10 +124,7 @@ class Queue:
     def answer(self, answer: Answer) -> None:
         """Write an answer down; it is on the disk when this returns.
 
-        Raises
-        ------
-        UnitError
-            It is none to this question.
+        Raises UnitError: It is none to this question.
         """
         problem = answer.question.problem(answer.number)
         if problem is not None:

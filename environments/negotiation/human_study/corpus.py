@@ -30,10 +30,8 @@ def write_study_corpus(settings: StudySettings, folder: Path, out: Path) -> Impo
     Sessions are called by the participant's id and the game's number. Beside ``points`` and ``advantage`` by the rules
     they have the ratings of Table 1 that have a good end, by the person of the agent.
 
-    Raises
-    ------
-    InputError
-        As `apportion.environments.negotiation.human_study.results.read_study_results`; ``out`` holds something else.
+    Raises InputError: As `apportion.environments.negotiation.human_study.results.read_study_results`; ``out`` holds
+    something else.
     """
     record = {"kind": KIND, "study": settings.digest}
     check_free(out, record)

@@ -28,10 +28,7 @@ class StudyGame:
 def check_participant(name: str) -> str:
     """The id of somebody who takes part: all that is kept of a person.
 
-    Raises
-    ------
-    InputError
-        It has other characters than letters, digits, hyphens and underscores, or more than 40.
+    Raises InputError: It has other characters than letters, digits, hyphens and underscores, or more than 40.
     """
     if not _ID.fullmatch(name):
         raise InputError(f"participant {name!r:.80}: an id of 1 to 40 letters, digits, - or _ is needed, and no name")

@@ -43,10 +43,7 @@ class ParticipantSession:
     def open(cls, folder: Path, participant: str, *, mend: bool = True) -> ParticipantSession:
         """Read what is there; a last line that a kill has cut off is dropped, and taken off the file to ``mend``.
 
-        Raises
-        ------
-        InputError
-            A line that is none, by number.
+        Raises InputError: A line that is none, by number.
         """
         path = folder / KEPT
         data = path.read_bytes() if path.exists() else b""
@@ -95,10 +92,7 @@ class ParticipantSession:
 def checked(name: str, answer: object) -> int | str:
     """An answer to a question of the survey.
 
-    Raises
-    ------
-    ValueError
-        There is no such question, or this is no answer to it.
+    Raises ValueError: There is no such question, or this is no answer to it.
     """
     question = next((one for one in SURVEY if one.name == name), None)
     if question is None:
@@ -115,10 +109,7 @@ def checked(name: str, answer: object) -> int | str:
 def sittings(folder: Path) -> Iterator[ParticipantSession]:
     """Everybody's sitting in the folder of a study, by id; nothing is changed.
 
-    Raises
-    ------
-    InputError
-        As `ParticipantSession.open`.
+    Raises InputError: As `ParticipantSession.open`.
     """
     for path in sorted(folder.glob(f"*/{KEPT}")):
         yield ParticipantSession.open(path.parent, path.parent.name, mend=False)

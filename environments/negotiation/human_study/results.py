@@ -22,20 +22,10 @@ from apportion.foundation.errors import InputError
 class StudiedGame:
     """One game of one participant.
 
-    Parameters
-    ----------
-    participant, agent : str
-        Whose game it is, and who played Alice.
-    points : tuple of float, (2,)
-        Of Alice and of the person.
-    agreed : bool
-        Whether what both took adds up.
-    pareto : bool, optional
-        Whether nobody could have had more without the other having less; None without a deal.
-    acts : int
-        How many there were.
-    answers : mapping of str to int or str
-        By question of the survey; without those that are not answered yet.
+    ``participant``, ``agent``: Whose game it is, and who played Alice. ``points``: Of Alice and of the person.
+    ``agreed``: Whether what both took adds up. ``pareto``: Whether nobody could have had more without the other having
+    less; None without a deal. ``acts``: How many there were. ``answers``: By question of the survey; without those that
+    are not answered yet.
     """
 
     participant: str
@@ -61,10 +51,7 @@ class StudyResults:
 def sittings_of(settings: StudySettings, folder: Path) -> list[ParticipantSession]:
     """Everybody's sitting who agreed to take part, or declined.
 
-    Raises
-    ------
-    InputError
-        A file is damaged, or of another study.
+    Raises InputError: A file is damaged, or of another study.
     """
     everybody = [sitting for sitting in sittings(folder) if sitting.consented is not None]
     for sitting in everybody:
@@ -76,10 +63,7 @@ def sittings_of(settings: StudySettings, folder: Path) -> list[ParticipantSessio
 def read_study_results(settings: StudySettings, folder: Path) -> StudyResults:
     """What a study's folder holds; games of who did not agree there are none.
 
-    Raises
-    ------
-    InputError
-        A file is damaged, of another study, or holds a game that these rules do not allow.
+    Raises InputError: A file is damaged, of another study, or holds a game that these rules do not allow.
     """
     everybody = sittings_of(settings, folder)
     consenting = [sitting for sitting in everybody if sitting.consented]
@@ -100,10 +84,7 @@ def read_study_results(settings: StudySettings, folder: Path) -> StudyResults:
 def replayed(settings: StudySettings, sitting: ParticipantSession) -> Iterator[tuple[StudyGame, Negotiation]]:
     """The games of a sitting that count and are over, each at its end.
 
-    Raises
-    ------
-    InputError
-        The log is damaged, lacks one, or holds acts that the rules do not allow.
+    Raises InputError: The log is damaged, lacks one, or holds acts that the rules do not allow.
     """
     log = read_log(sitting.folder / LOG)
     for game in games_of(settings, sitting.participant):

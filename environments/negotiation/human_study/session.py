@@ -43,16 +43,8 @@ def episode_name(game: StudyGame) -> str:
 class Study:
     """A study at a terminal.
 
-    Parameters
-    ----------
-    settings : StudySettings
-        What is asked, and with whom people negotiate.
-    agents : mapping of str to Agent
-        By the names of the study, those who play Alice.
-    folder : Path
-        Where everybody's folder is.
-    screen : Screen
-        Where the person reads and types.
+    ``settings``: What is asked, and with whom people negotiate. ``agents``: By the names of the study, those who play
+    Alice. ``folder``: Where everybody's folder is. ``screen``: Where the person reads and types.
     """
 
     settings: StudySettings
@@ -63,16 +55,9 @@ class Study:
     def sit(self, participant: str) -> ParticipantSession:
         """Let somebody take part, from where they have stopped.
 
-        Raises
-        ------
-        InputError
-            Their folder is another study's or damaged or cannot be made, or they sit at another terminal.
-        EOFError
-            The person stops, or the input has ended.
-        UnitError
-            The agent of a game failed; the same call goes on with it.
-        StoppedError
-            The budget of an agent is spent.
+        Raises InputError: Their folder is another study's or damaged or cannot be made, or they sit at another
+        terminal. Raises EOFError: The person stops, or the input has ended. Raises UnitError: The agent of a game
+        failed; the same call goes on with it. Raises StoppedError: The budget of an agent is spent.
         """
         folder = self.folder / participant
         make_folder(folder, "Give another folder.")

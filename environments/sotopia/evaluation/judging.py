@@ -52,20 +52,10 @@ NOTE = "simulated, not recorded; a model's score of it is no person's"
 class JudgingChoice:
     """What is judged, and by whom.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        Simulated episodes.
-    judges : tuple of str
-        Names of judges: a prompt (``paper``, ``fine-grained``, a path), each also as ``NAME@MODEL``.
-    calls : str
-        ``episode`` asks about everybody at once, ``agent`` about each person alone.
-    chosen : ModelSpec
-        The model, its server and limits.
-    without : tuple of str
-        Whose ratings the new corpus leaves out.
-    called : callable
-        What a caller calls the parameters, for errors.
+    ``corpus``: Simulated episodes. ``judges``: Names of judges: a prompt (``paper``, ``fine-grained``, a path), each
+    also as ``NAME@MODEL``. ``calls``: ``episode`` asks about everybody at once, ``agent`` about each person alone.
+    ``chosen``: The model, its server and limits. ``without``: Whose ratings the new corpus leaves out. ``called``: What
+    a caller calls the parameters, for errors.
     """
 
     corpus: Corpus
@@ -137,23 +127,11 @@ def judge_corpus(
 ) -> EvaluationResult:
     """Ask every judge about every episode, and write the corpus with their ratings.
 
-    Parameters
-    ----------
-    choice : JudgingChoice
-        What is judged, and by whom.
-    out : Path
-        The new corpus; the same call goes on there after a kill, and pays for no reply twice.
-    overwrite : bool
-        Whether another corpus there is replaced; its kept replies stay.
-    progress : callable
-        Told the questions that are answered, of how many.
-
-    Raises
-    ------
-    InputError
-        As `JudgingChoice.models` and `episodes`; the folder holds something else; a model that cannot be asked.
-    StoppedError
-        The budget is spent; replies are kept, and the same call goes on.
+    ``choice``: What is judged, and by whom. ``out``: The new corpus; the same call goes on there after a kill, and pays
+    for no reply twice. ``overwrite``: Whether another corpus there is replaced; its kept replies stay. ``progress``:
+    Told the questions that are answered, of how many. Raises InputError: As `JudgingChoice.models` and `episodes`; the
+    folder holds something else; a model that cannot be asked. Raises StoppedError: The budget is spent; replies are
+    kept, and the same call goes on.
     """
     check_out(choice.corpus, out)
     names = [model.called for model in choice.models]

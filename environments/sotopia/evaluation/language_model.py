@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.sotopia.evaluation.episodes import Person, ReadEpisode
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, CharacterScores, DimensionScore, off_range
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.model_spec import Called, ModelSpec
 from apportion.llm_client.prompt_style import StyledModel, style_and_model
 from apportion.llm_client.prompts.prompt_file import PromptKind
@@ -111,7 +111,7 @@ Calls = Literal["episode", "agent"]
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",
     entry_points="apportion.social_judge_prompts",
-    setting="judge",
+    setting="judges",
     header=("title",),
     blanks=frozenset({"episode", "judged"}),
     needed=("episode", "judged"),
@@ -128,16 +128,9 @@ RULES = "rules"
 class ModelJudge:
     """A model and its prompt.
 
-    Parameters
-    ----------
-    called : str
-        The ratings' annotator: ``paper@MODEL``, with ``paper-each@MODEL`` for one question a person.
-    style : str
-        A prompt by name, or the path of one's own.
-    settings : LLMSettings
-        The model; its temperature is `TEMPERATURE`.
-    calls : str
-        ``episode`` asks about all persons at once, ``agent`` about each alone.
+    ``called``: The ratings' annotator: ``paper@MODEL``, with ``paper-each@MODEL`` for one question a person. ``style``:
+    A prompt by name, or the path of one's own. ``settings``: The model; its temperature is `TEMPERATURE`. ``calls``:
+    ``episode`` asks about all persons at once, ``agent`` about each alone.
     """
 
     called: str
@@ -149,10 +142,8 @@ class ModelJudge:
     def of(cls, name: str, chosen: ModelSpec, calls: Calls = "episode", called: Called = str) -> ModelJudge:
         """The judge that a name means: ``STYLE`` or ``STYLE@MODEL``.
 
-        Raises
-        ------
-        InputError
-            There is no such prompt, or it cannot be used; no model was chosen; or a setting cannot be used.
+        Raises InputError: There is no such prompt, or it cannot be used; no model was chosen; or a setting cannot be
+        used.
         """
         if style_and_model(name)[0] == RULES:
             raise InputError(
@@ -160,7 +151,7 @@ class ModelJudge:
                 f"already. Judges by a model: {', '.join(PROMPTS.names())}"
             )
         model = StyledModel.of("judge", name, chosen, called, TEMPERATURE)
-        PROMPTS.messages(model.style, {"episode": "", "judged": ""})
+        replace(PROMPTS, setting=called("judges")).messages(model.style, {"episode": "", "judged": ""})
         annotator = model.called if calls == "episode" else f"{model.stem}-each@{model.settings.model}"
         return cls(annotator, model.style, model.settings, calls)
 
@@ -197,12 +188,8 @@ class Question:
     def ask(self, complete: Complete) -> list[CharacterScores]:
         """A verdict on each person; what the model gave no usable score for has none, with why.
 
-        Raises
-        ------
-        InputError
-            No request can succeed until a person changes something.
-        StoppedError
-            The budget is used up.
+        Raises InputError: No request can succeed until a person changes something. Raises StoppedError: The budget is
+        used up.
         """
         try:
             answer = ask_until_usable(

@@ -21,12 +21,7 @@ from apportion.llm_client.session import Complete
 class JudgedByModel:
     """A `role_assignment.Judge` that asks a model, as `apportion world evaluate` does of a corpus.
 
-    Parameters
-    ----------
-    judge : ModelJudge
-        The model and its prompt.
-    complete : callable
-        Asks it (`apportion.llm_client.session.LLMSession.complete`).
+    ``judge``: The model and its prompt. ``complete``: Asks it (`apportion.llm_client.session.LLMSession.complete`).
     """
 
     judge: ModelJudge
@@ -49,12 +44,8 @@ class JudgedByModel:
     def verdict(self, environment: Environment) -> EpisodeScore:
         """The seven dimensions and ``overall`` of every agent; None where the model gave none, and of who is silent.
 
-        Raises
-        ------
-        InputError
-            No request can succeed until a person changes something.
-        StoppedError
-            The budget is used up.
+        Raises InputError: No request can succeed until a person changes something. Raises StoppedError: The budget is
+        used up.
         """
         unknown: Mapping[str, float | None] = dict.fromkeys((*RANGES, OVERALL))
         scores = dict.fromkeys(environment.agents, unknown)

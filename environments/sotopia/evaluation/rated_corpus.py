@@ -33,20 +33,10 @@ _JUDGE, _AND = ", judge ", " and "
 class Changes:
     """In what the corpus with further ratings differs from the one that it is made from.
 
-    Parameters
-    ----------
-    verdicts : tuple of CharacterScores
-        What was said of its episodes.
-    named : tuple of str
-        Of those who have rated, the judges that the sessions' source is to name; people are none.
-    without : tuple of str
-        Whose earlier ratings are left out.
-    broken : tuple of SkippedSession
-        Sessions that are not brought along, and why: what breaks the rules of a corpus cannot be written.
-    along : tuple of str
-        Names of further files of the old corpus that the new one gets where they are there.
-    notes : tuple of str
-        What is said of it.
+    ``verdicts``: What was said of its episodes. ``named``: Of those who have rated, the judges that the sessions'
+    source is to name; people are none. ``without``: Whose earlier ratings are left out. ``broken``: Sessions that are
+    not brought along, and why: what breaks the rules of a corpus cannot be written. ``along``: Names of further files
+    of the old corpus that the new one gets where they are there. ``notes``: What is said of it.
     """
 
     verdicts: tuple[CharacterScores, ...]
@@ -107,21 +97,9 @@ def annotators(corpus: Corpus) -> dict[str, set[str]]:
 def place_rated(corpus: Corpus, changes: Changes, out: Path, record: Mapping[str, Any]) -> ImportReport:
     """Write ``corpus`` with further ratings; its log and earlier verdicts come along.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        What is rated.
-    changes : Changes
-        What comes to it, and what is left out.
-    out : Path
-        The folder of the new corpus, which `apportion.corpus.writer.check_free` has let pass.
-    record : mapping
-        Where it comes from, as JSON.
-
-    Raises
-    ------
-    InputError
-        Somebody's rating is there already, or the folder cannot be written.
+    ``corpus``: What is rated. ``changes``: What comes to it, and what is left out. ``out``: The folder of the new
+    corpus, which `apportion.corpus.writer.check_free` has let pass. ``record``: Where it comes from, as JSON. Raises
+    InputError: Somebody's rating is there already, or the folder cannot be written.
     """
     kept, dropped = _without(corpus, changes.without)
     new = _ratings(changes.verdicts)

@@ -29,25 +29,11 @@ DEFAULT_COUNT = 10
 class GenerationChoice:
     """What is generated.
 
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    count : int, optional
-        How many; None: ten characters or relationships, or every vignette or item.
-    tasks : Path, optional
-        The task space that it is for: whose names are taken, who is related, who has to be able to play. None: what
-        comes with the project (for characters: nobody).
-    source : Path, optional
-        The file of vignettes (``scenarios``) or of things for sale (``sales``).
-    seed : int
-        Of what is drawn; another one asks for other replies.
-    chosen : ModelSpec
-        The model, its server and limits.
-    temperature : float
-        Of the model.
-    called : callable
-        What a caller calls the fields, for errors.
+    ``kind``: One of `KINDS`. ``count``: How many; None: ten characters or relationships, or every vignette or item.
+    ``tasks``: The task space that it is for: whose names are taken, who is related, who has to be able to play. None:
+    what comes with the project (for characters: nobody). ``source``: The file of vignettes (``scenarios``) or of things
+    for sale (``sales``). ``seed``: Of what is drawn; another one asks for other replies. ``chosen``: The model, its
+    server and limits. ``temperature``: Of the model. ``called``: What a caller calls the fields, for errors.
     """
 
     kind: Kind

@@ -78,21 +78,10 @@ class Generated:
 def generate(choice: GenerationChoice, complete: Complete, progress: Progress) -> Generated:
     """Ask for everything; what fails is left out and the rest goes on.
 
-    Parameters
-    ----------
-    choice : GenerationChoice
-        What is generated.
-    complete : callable
-        Asks the model (`apportion.llm_client.session.LLMSession.complete`), which keeps each reply before it is used.
-    progress : callable
-        Told how many candidates are done, of how many, and what the last one began with.
-
-    Raises
-    ------
-    InputError
-        The choice cannot be used, or no request can succeed until a person changes something.
-    StoppedError
-        The budget is used up; replies are kept, and the same call goes on.
+    ``choice``: What is generated. ``complete``: Asks the model (`apportion.llm_client.session.LLMSession.complete`),
+    which keeps each reply before it is used. ``progress``: Told how many candidates are done, of how many, and what the
+    last one began with. Raises InputError: The choice cannot be used, or no request can succeed until a person changes
+    something. Raises StoppedError: The budget is used up; replies are kept, and the same call goes on.
     """
     asked, model = choice.questions, choice.questions.settings.model
     made: list[tuple[Made, str]] = []

@@ -122,22 +122,10 @@ def read_review(path: Path) -> ReviewFile:
 def accept(paths: Sequence[Path], base: TaskSpace) -> Accepted:
     """A task space with what a person has accepted of some lists.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        Lists; their order does not matter: characters come first, then relationships, then scenarios.
-    base : TaskSpace
-        What it is added to; empty where the accepted ones stand for themselves.
-
-    Returns
-    -------
-    accepted : Accepted
-        Rules are looked at again, for the texts as the person has left them.
-
-    Raises
-    ------
-    InputError
-        A list that cannot be read, an accepted candidate that cannot be used, or none accepted.
+    ``paths``: Lists; their order does not matter: characters come first, then relationships, then scenarios. ``base``:
+    What it is added to; empty where the accepted ones stand for themselves. Returns: Rules are looked at again, for the
+    texts as the person has left them. Raises InputError: A list that cannot be read, an accepted candidate that cannot
+    be used, or none accepted.
     """
     if base.tasks and base.exact:
         note = f"{len(base.tasks)} stated tasks of {base.place} are left out: pairs are drawn for all scenarios"

@@ -40,17 +40,8 @@ class Sale:
 def seller_target(price: float, draws: Random) -> float:
     """The seller's target price: what the thing is offered for, divided by 1 + a markup ratio that is drawn.
 
-    Parameters
-    ----------
-    price : float
-        What it is offered for, in dollars.
-    draws : Random
-        Gives the ratio: exponential with rate 0.5.
-
-    Returns
-    -------
-    target : float
-        In dollars, to the cent.
+    ``price``: What it is offered for, in dollars. ``draws``: Gives the ratio: exponential with rate 0.5. Returns: In
+    dollars, to the cent.
     """
     return round(price / (1.0 + draws.expovariate(RATE)), 2)  # C.2: price / (1 + markup ratio)
 

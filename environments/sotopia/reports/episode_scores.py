@@ -44,28 +44,11 @@ class TaskId:
 class Seat:
     """One who took part in one episode.
 
-    Parameters
-    ----------
-    episode : str
-        A name that no other episode of the reading has.
-    corpus : str
-        Where it is from; ``session`` is its id there.
-    name : str
-        The character's.
-    agent : str, optional
-        Who played it: a model, a script, a person; None is not told.
-    partners : tuple of str or None
-        Who played the others.
-    task : TaskId
-        What was played.
-    words : tuple of int
-        How many words each of its utterances has; other acts are none.
-    acts : int
-        All of its acts that the corpus holds.
-    human : bool
-        Whether the log of `play sotopia` says that a person played it.
-    scores : mapping
-        By annotator and dimension; what is not there was not rated.
+    ``episode``: A name that no other episode of the reading has. ``corpus``: Where it is from; ``session`` is its id
+    there. ``name``: The character's. ``agent``: Who played it: a model, a script, a person; None is not told.
+    ``partners``: Who played the others. ``task``: What was played. ``words``: How many words each of its utterances
+    has; other acts are none. ``acts``: All of its acts that the corpus holds. ``human``: Whether the log of `play
+    sotopia` says that a person played it. ``scores``: By annotator and dimension; what is not there was not rated.
     """
 
     episode: str

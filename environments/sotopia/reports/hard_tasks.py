@@ -31,20 +31,10 @@ Results = Mapping[TaskId, Mapping[str, Sequence[float]]]
 class Difficulty:
     """How hard a task is for a model.
 
-    Parameters
-    ----------
-    most : float
-        The highest estimate of any model, ``best``: its mean plus three standard deviations, at most the range's end.
-    least : float
-        The lowest estimate of the model itself: its mean less three standard deviations, at least the range's end.
-    best : str
-        The model that ``most`` is of.
-    mean : float
-        The model's own mean.
-    own : int
-        How many rewards it has there.
-    models : int
-        How many models have played it.
+    ``most``: The highest estimate of any model, ``best``: its mean plus three standard deviations, at most the range's
+    end. ``least``: The lowest estimate of the model itself: its mean less three standard deviations, at least the
+    range's end. ``best``: The model that ``most`` is of. ``mean``: The model's own mean. ``own``: How many rewards it
+    has there. ``models``: How many models have played it.
     """
 
     task: TaskId
@@ -67,14 +57,8 @@ def difficulties(results: Results, target: str, scale: tuple[float, float]) -> l
     Bounds make many gaps equal, for which the paper has no order. The standard deviation is that of the
     population: a single reward has none.
 
-    Parameters
-    ----------
-    results : mapping
-        By task and model, its rewards there.
-    target : str
-        For whom the tasks are hard.
-    scale : (float, float)
-        The range of rewards, which bounds both estimates.
+    ``results``: By task and model, its rewards there. ``target``: For whom the tasks are hard. ``scale``: The range of
+    rewards, which bounds both estimates.
     """
     low, high = scale
     found = []
@@ -97,20 +81,9 @@ _Named = TypeVar("_Named", Character, Scenario)
 class Hard:
     """The hardest tasks of a model.
 
-    Parameters
-    ----------
-    target : str
-        The model.
-    dimension : str
-        What its rewards are.
-    judge : str
-        Whose scores.
-    chosen : tuple of Difficulty
-        The hardest first.
-    played : int
-        How many tasks it was chosen from.
-    tied : int
-        How many of the others are as hard as the last one that was chosen.
+    ``target``: The model. ``dimension``: What its rewards are. ``judge``: Whose scores. ``chosen``: The hardest first.
+    ``played``: How many tasks it was chosen from. ``tied``: How many of the others are as hard as the last one that was
+    chosen.
     """
 
     target: str
@@ -155,21 +128,9 @@ class Hard:
 def hard_tasks(rated: RatedEpisodes, target: str, dimension: str, count: int) -> Hard:
     """Choose by section 7's rule.
 
-    Parameters
-    ----------
-    rated : RatedEpisodes
-        Episodes with their ratings; those with people are left out.
-    target : str
-        The model for which they are to be hard.
-    dimension : str
-        One of the seven, or `apportion.environments.sotopia.reports.episode_scores.OVERALL`.
-    count : int
-        How many.
-
-    Raises
-    ------
-    InputError
-        No such model, or it has fewer rated tasks.
+    ``rated``: Episodes with their ratings; those with people are left out. ``target``: The model for which they are to
+    be hard. ``dimension``: One of the seven, or `apportion.environments.sotopia.reports.episode_scores.OVERALL`.
+    ``count``: How many. Raises InputError: No such model, or it has fewer rated tasks.
     """
     found = models_only(rated)
     if target not in found:
@@ -194,22 +155,9 @@ def hard_tasks(rated: RatedEpisodes, target: str, dimension: str, count: int) ->
 def played_space(hard: Hard, corpora: Sequence[Path], space: TaskSpace, named: str) -> TaskSpace:
     """The chosen tasks, found again in the logs of corpora or else in a task space.
 
-    Parameters
-    ----------
-    hard : Hard
-        The choice.
-    corpora : sequence of Path
-        Their folders.
-    space : TaskSpace
-        Where tasks are that no log holds: by scenario, goals and names.
-    named : str
-        What the set is called.
-
-    Raises
-    ------
-    InputError
-        A task is in neither, two of them have different scenarios or characters of one name, or ``named`` is the name
-        of a published set.
+    ``hard``: The choice. ``corpora``: Their folders. ``space``: Where tasks are that no log holds: by scenario, goals
+    and names. ``named``: What the set is called. Raises InputError: A task is in neither, two of them have different
+    scenarios or characters of one name, or ``named`` is the name of a published set.
     """
     if named in SETS:
         raise InputError(f"{named!r} is the name of a set that is something else; give this choice a name of its own")

@@ -34,14 +34,8 @@ HEAD = "Trained policies in social episodes"
 class PolicyComparison:
     """What is told beside the episodes.
 
-    Parameters
-    ----------
-    hard : collection of TaskId, optional
-        Which tasks count as hard; None: not told.
-    partner : str, optional
-        The fixed partner; None: whom most other agents met.
-    sizes : mapping of str to int
-        By agent how many annotations its reward model was trained on (Figure 8).
+    ``hard``: Which tasks count as hard; None: not told. ``partner``: The fixed partner; None: whom most other agents
+    met. ``sizes``: By agent how many annotations its reward model was trained on (Figure 8).
     """
 
     hard: Collection[TaskId] | None = None

@@ -24,11 +24,8 @@ TIE = "tie"
 def fleiss_kappa(counts: Sequence[Mapping[str, int]]) -> float | Missing:
     """Agreement of several raters beyond chance (Fleiss, 1971).
 
-    Parameters
-    ----------
-    counts : sequence of mapping
-        A rated thing each: how many raters chose each category; those with one rater, or with fewer than the most
-        have, are left out, since the coefficient is of equally many.
+    ``counts``: A rated thing each: how many raters chose each category; those with one rater, or with fewer than the
+    most have, are left out, since the coefficient is of equally many.
 
     >>> fleiss_kappa([{"a": 2}, {"b": 2}])
     1.0
@@ -52,16 +49,8 @@ def figure_9(
 ) -> tuple[Table, Table]:
     """Strategicness by agent, and how often each way of credit is preferred.
 
-    Parameters
-    ----------
-    answers : sequence of Answered
-        By several people.
-    agents : mapping
-        By session and person who played it; others are "not named".
-    ways : sequence of str
-        The two ways of credit that were compared.
-    sampling : Sampling
-        Of intervals.
+    ``answers``: By several people. ``agents``: By session and person who played it; others are "not named". ``ways``:
+    The two ways of credit that were compared. ``sampling``: Of intervals.
     """
     return _strategic(answers, agents, sampling), _preferred(answers, ways, sampling)
 

@@ -25,20 +25,12 @@ RULES = BY_RULES.called
 class ReportChoice:
     """What is reported.
 
-    Parameters
-    ----------
-    corpora : tuple of Path
-        Simulated episodes with ratings.
-    judge : str, optional
-        The annotator whose scores the tables are of; None: the one with the most, people and ``rules`` apart.
-    people : tuple of str
-        Annotators that are people, or folders of corpora: whoever rates there, and in none of ``corpora``, is one.
-        Whose ratings `apportion.environments.sotopia.evaluation.human_ratings` keeps is one anyway.
-    humans : tuple of str
-        Names of further agents that are people, beside those that the log names and
-        `apportion.environments.report_tables.report.HUMANS`.
-    called : callable
-        What a caller calls these, for errors.
+    ``corpora``: Simulated episodes with ratings. ``judge``: The annotator whose scores the tables are of; None: the one
+    with the most, people and ``rules`` apart. ``people``: Annotators that are people, or folders of corpora: whoever
+    rates there, and in none of ``corpora``, is one. Whose ratings
+    `apportion.environments.sotopia.evaluation.human_ratings` keeps is one anyway. ``humans``: Names of further agents
+    that are people, beside those that the log names and `apportion.environments.report_tables.report.HUMANS`.
+    ``called``: What a caller calls these, for errors.
     """
 
     corpora: tuple[Path, ...]
@@ -52,20 +44,9 @@ class ReportChoice:
 class RatedEpisodes:
     """Episodes with their ratings, and who gave them.
 
-    Parameters
-    ----------
-    seats : tuple of Seat
-        Everybody who took part.
-    judge : str
-        The annotator whose scores the tables are of.
-    judges : tuple of str
-        All annotators that are no people, ``judge`` first; ``rules`` is one of them where it is ``judge``.
-    people : tuple of str
-        Annotators that are people.
-    humans : tuple of str
-        As in `ReportChoice`.
-    notes : tuple of str
-        What a reader should know.
+    ``seats``: Everybody who took part. ``judge``: The annotator whose scores the tables are of. ``judges``: All
+    annotators that are no people, ``judge`` first; ``rules`` is one of them where it is ``judge``. ``people``:
+    Annotators that are people. ``humans``: As in `ReportChoice`. ``notes``: What a reader should know.
     """
 
     seats: tuple[Seat, ...]
@@ -102,11 +83,8 @@ def titled(judge: str) -> str:
 def read_rated(choice: ReportChoice) -> RatedEpisodes:
     """Read corpora, and find out who is who.
 
-    Raises
-    ------
-    InputError
-        A folder that is no corpus, nothing is rated, an unknown annotator or player, a corpus of people that shares no
-        episode with the others or has nobody new; what `read_scored` raises.
+    Raises InputError: A folder that is no corpus, nothing is rated, an unknown annotator or player, a corpus of people
+    that shares no episode with the others or has nobody new; what `read_scored` raises.
     """
     if not choice.corpora:
         raise InputError(f"no corpus; give {choice.called('corpora')}")

@@ -18,14 +18,8 @@ HEAD = "Social episodes, rated"
 def report(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None = None) -> Report:
     """Make all tables.
 
-    Parameters
-    ----------
-    rated : RatedEpisodes
-        Episodes with their ratings, and who gave them.
-    sampling : Sampling
-        Of intervals.
-    hard : collection of TaskId, optional
-        Which tasks count as hard, for Tables 3, G.4 and Figure G.5; None: not told.
+    ``rated``: Episodes with their ratings, and who gave them. ``sampling``: Of intervals. ``hard``: Which tasks count
+    as hard, for Tables 3, G.4 and Figure G.5; None: not told.
     """
     tables = (
         judge_human_agreement.table_1(rated, sampling),

@@ -75,13 +75,8 @@ def randolph(rated: Sequence[tuple[str, Sequence[int]]], bins: int, sampling: Sa
 
     kappa = (P - 1 / bins) / (1 - 1 / bins), where P is the mean over items of `agreeing`.
 
-    Parameters
-    ----------
-    rated : sequence of (str, sequence of int)
-        A rated thing each: its episode, and the bin that each rater chose (`binned`). One with a single rater has no
-        pairs, and is left out.
-    bins : int
-        How many there are to choose from, 2 at least.
+    ``rated``: A rated thing each: its episode, and the bin that each rater chose (`binned`). One with a single rater
+    has no pairs, and is left out. ``bins``: How many there are to choose from, 2 at least.
     """
     several = [(episode, chosen) for episode, chosen in rated if len(chosen) > 1]
     agreed = mean([episode for episode, _ in several], [agreeing(chosen) for _, chosen in several], sampling)

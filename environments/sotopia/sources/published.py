@@ -53,10 +53,8 @@ class Published:
 def read_published(folder: Path) -> Published:
     """Read a folder of published profiles.
 
-    Raises
-    ------
-    InputError
-        A file that is missing, is no JSON, or holds a profile that cannot be read: file, number and field are named.
+    Raises InputError: A file that is missing, is no JSON, or holds a profile that cannot be read: file, number and
+    field are named.
     """
     characters = _each(folder, "AgentProfile", lambda row: (row["pk"], _character(row)))
     scenarios = _each(folder, "EnvironmentProfile", lambda row: (row["pk"], _scenario(row)))

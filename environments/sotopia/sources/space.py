@@ -34,29 +34,12 @@ class KnownPair:
 class TaskSpace:
     """Characters, relationships and scenarios of one source, and the tasks that it states itself.
 
-    Parameters
-    ----------
-    place : str
-        Where it comes from, for a person.
-    characters : tuple of Character
-        Each of a name of its own.
-    relationships : tuple of KnownPair
-        A pair that stands there twice has two relationships, and the scenario's decides; who is in none are strangers.
-    scenarios : tuple of Scenario
-        Each of a name of its own.
-    tasks : tuple of Task
-        Stated combinations; none: tasks are drawn from all pairs that fit.
-    exact : bool
-        Whether the stated tasks are what is played; else up to some pairs a scenario are drawn from them.
-    named : str
-        Which named set its tasks are; empty: none.
-    notes : tuple of str
-        What a person should know of it.
-
-    Raises
-    ------
-    InputError
-        Two characters or two scenarios of one name, or a relationship of somebody who is not there.
+    ``place``: Where it comes from, for a person. ``characters``: Each of a name of its own. ``relationships``: A pair
+    that stands there twice has two relationships, and the scenario's decides; who is in none are strangers.
+    ``scenarios``: Each of a name of its own. ``tasks``: Stated combinations; none: tasks are drawn from all pairs that
+    fit. ``exact``: Whether the stated tasks are what is played; else up to some pairs a scenario are drawn from them.
+    ``named``: Which named set its tasks are; empty: none. ``notes``: What a person should know of it. Raises
+    InputError: Two characters or two scenarios of one name, or a relationship of somebody who is not there.
     """
 
     place: str

@@ -161,11 +161,8 @@ def relationship(words: str) -> Relationship:
 def read_task_file(path: Path) -> TaskSpace:
     """The task space of a file.
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, a key or a value that is not allowed, a task of somebody who is not there or who
-        breaks a constraint of its scenario: file and place are named.
+    Raises InputError: A file that cannot be read, a key or a value that is not allowed, a task of somebody who is not
+    there or who breaks a constraint of its scenario: file and place are named.
     """
     try:
         size = path.stat().st_size

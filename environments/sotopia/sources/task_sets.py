@@ -47,18 +47,9 @@ class TaskSet:
 def open_space(place: Path | None = None, *, complete: bool = True) -> TaskSpace:
     """The task space of a place.
 
-    Parameters
-    ----------
-    place : Path, optional
-        A file of tasks (TOML), or a folder of published profiles; None is what comes with the project. A file without
-        scenarios, or without characters, is completed by those that come with the project.
-    complete : bool
-        Whether it is.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or is not there.
+    ``place``: A file of tasks (TOML), or a folder of published profiles; None is what comes with the project. A file
+    without scenarios, or without characters, is completed by those that come with the project. ``complete``: Whether it
+    is. Raises InputError: It cannot be read, or is not there.
     """
     if place is None:
         return bundled_tasks.space()
@@ -130,21 +121,8 @@ def _stated(name: str, tasks: int) -> Callable[[TaskSpace], TaskSpace]:
 def sampled(space: TaskSpace, count: int | None, *, pairs: int = PAIRS_A_SCENARIO, seed: int = 0) -> TaskSpace:
     """``count`` tasks, or all, of those that a space gives to play, as a space of their own that states them.
 
-    Parameters
-    ----------
-    space : TaskSpace
-        What is drawn from.
-    count : int, optional
-        How many tasks; None: all.
-    pairs : int
-        Pairs of characters a scenario, at most.
-    seed : int
-        Of both draws; tasks keep their order.
-
-    Raises
-    ------
-    InputError
-        There are fewer tasks.
+    ``space``: What is drawn from. ``count``: How many tasks; None: all. ``pairs``: Pairs of characters a scenario, at
+    most. ``seed``: Of both draws; tasks keep their order. Raises InputError: There are fewer tasks.
     """
     tasks = space.draw(pairs=pairs, seed=seed)
     if count is not None and count > len(tasks):

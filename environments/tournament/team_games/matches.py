@@ -14,28 +14,12 @@ from apportion.foundation.errors import InputError
 class Seat:
     """One seat of a match.
 
-    Parameters
-    ----------
-    number : int
-        Its place, from 1.
-    agent : str
-        Who sat there, as logs call it.
-    role : str
-        As it was dealt.
-    dealt_team : str
-        The team of that role: who sits where is decided by it in a league of team against team.
-    team : str
-        The team at the end, by which it has won or lost.
-    won : bool, optional
-        None where the rules do not say.
-    votes : int, optional
-        How often others voted against it; None where the game has no such votes.
-    votes_by_people : int, optional
-        How many of these came from people; None where no other seat was a person's.
-    person : bool
-        Whether a person sat there.
-    silent : int
-        How often nothing came of its agent, so that the game's default act stood in.
+    ``number``: Its place, from 1. ``agent``: Who sat there, as logs call it. ``role``: As it was dealt. ``dealt_team``:
+    The team of that role: who sits where is decided by it in a league of team against team. ``team``: The team at the
+    end, by which it has won or lost. ``won``: None where the rules do not say. ``votes``: How often others voted
+    against it; None where the game has no such votes. ``votes_by_people``: How many of these came from people; None
+    where no other seat was a person's. ``person``: Whether a person sat there. ``silent``: How often nothing came of
+    its agent, so that the game's default act stood in.
     """
 
     number: int
@@ -54,16 +38,9 @@ class Seat:
 class Match:
     """One match that has ended.
 
-    Parameters
-    ----------
-    name : str
-        Its episode.
-    deal : str
-        What was dealt, under which rules; equal for all matches of one deal, whoever sits where.
-    seats : tuple of Seat
-        In their order.
-    drawn : bool
-        Whether every seat was drawn from the pool; else each team was one agent's.
+    ``name``: Its episode. ``deal``: What was dealt, under which rules; equal for all matches of one deal, whoever sits
+    where. ``seats``: In their order. ``drawn``: Whether every seat was drawn from the pool; else each team was one
+    agent's.
     """
 
     name: str
@@ -85,16 +62,8 @@ class Match:
 class Matches:
     """The matches of one game.
 
-    Parameters
-    ----------
-    game : str
-        As people call it.
-    teams : (str, str)
-        The larger one first.
-    matches : tuple of Match
-        Those that have ended, in the order of play.
-    unfinished : tuple of str
-        Names of those that have not.
+    ``game``: As people call it. ``teams``: The larger one first. ``matches``: Those that have ended, in the order of
+    play. ``unfinished``: Names of those that have not.
     """
 
     game: str
@@ -139,14 +108,8 @@ POOL, TEAMS = "pool", "teams"
 class SeatAssignment:
     """One match that is to be played.
 
-    Parameters
-    ----------
-    name : str
-        Its episode.
-    seed : str
-        Of its deal and of everything else that is drawn; that of the match's number, whoever sits where.
-    seats : tuple of str, or mapping of str to str
-        The agents by seat; or by team, where the deal says which seats these are.
+    ``name``: Its episode. ``seed``: Of its deal and of everything else that is drawn; that of the match's number,
+    whoever sits where. ``seats``: The agents by seat; or by team, where the deal says which seats these are.
     """
 
     name: str
@@ -159,22 +122,9 @@ def seated(
 ) -> Iterator[SeatAssignment]:
     """Every match, in the order of play.
 
-    Parameters
-    ----------
-    mode : str
-        `POOL`: ``matches`` in all, every seat drawn from the agents with the same chance. `TEAMS`: ``matches`` of every
-        ordered pair of agents, one with itself among them; the same deals for each.
-    agents : mapping of str to str
-        By name what logs call it.
-    teams : sequence of str
-        The two.
-    players : int
-        Seats.
-
-    Raises
-    ------
-    InputError
-        Nothing to play.
+    ``mode``: `POOL`: ``matches`` in all, every seat drawn from the agents with the same chance. `TEAMS`: ``matches`` of
+    every ordered pair of agents, one with itself among them; the same deals for each. ``agents``: By name what logs
+    call it. ``teams``: The two. ``players``: Seats. Raises InputError: Nothing to play.
     """
     if not agents or matches < 1:
         raise InputError(f"nothing to play: {len(agents)} agents, matches = {matches}; both are 1 at least")

@@ -1,4 +1,4 @@
-"""Nods and shakes by the swings of a head whose turn is known."""
+"""Counts nods and shakes for the detector `mesh`, by a head's swings and turn (others: `../head_oscillation.py`)."""
 
 from __future__ import annotations
 

@@ -24,16 +24,10 @@ NOT_TAKEN = -1
 class Dialogues:
     """B dialogues of at most T acts, each from one seat.
 
-    Parameters
-    ----------
-    acts : int64 [shape=(B, T)]
-        Numbers of acts; `UNKNOWN` for what was said and is no act; -1 after the end.
-    roles : int64 [shape=(B, T)]
-        Who says it: `OWN` or `OTHERS`.
-    counts, values : int64 [shape=(B, 3)]
-        The pool, and what a single one of each is worth to the one who sees it.
-    taken : int64 [shape=(B, 6)]
-        How many of each item the seat takes at the end, then how many the other; -1: nothing was agreed on.
+    ``acts`` int64 [B, T]: Numbers of acts; `UNKNOWN` for what was said and is no act; -1 after the end. ``roles`` int64
+    [B, T]: Who says it: `OWN` or `OTHERS`. ``counts``, ``values`` int64 [B, 3]: The pool, and what a single one of each
+    is worth to the one who sees it. ``taken`` int64 [B, 6]: How many of each item the seat takes at the end, then how
+    many the other; -1: nothing was agreed on.
     """
 
     acts: IntArray

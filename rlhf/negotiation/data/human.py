@@ -10,9 +10,9 @@ import numpy as np
 
 from apportion.corpus.importers.dealornodeal import Row, read_rows
 from apportion.environments.negotiation.act_parser import UNKNOWN as NO_KNOWN_ACT
+from apportion.environments.negotiation.act_parser import acts_of
 from apportion.environments.negotiation.action_encoding import END, act_code
 from apportion.environments.negotiation.contexts import Context, broken, read_contexts
-from apportion.environments.negotiation.dialogue_acts import acts_of
 from apportion.foundation.errors import InputError
 from apportion.rlhf.negotiation.data.dialogues import NOT_TAKEN, OTHERS, OWN, UNKNOWN, Dialogues
 
@@ -23,14 +23,9 @@ CONTEXTS_FILE = "selfplay.txt"
 class HumanData:
     """What the published folder holds.
 
-    Parameters
-    ----------
-    dialogues : Dialogues
-        The training rows, each as one of its two people sees it.
-    contexts : tuple of Context
-        What agents play about while they learn: the 4,086 published ones.
-    held_out : tuple of Context
-        Those of the rows of ``test``, then of ``val``, from both sides, each once, in their order.
+    ``dialogues``: The training rows, each as one of its two people sees it. ``contexts``: What agents play about while
+    they learn: the 4,086 published ones. ``held_out``: Those of the rows of ``test``, then of ``val``, from both sides,
+    each once, in their order.
     """
 
     dialogues: Dialogues
@@ -41,10 +36,7 @@ class HumanData:
 def read_human(folder: Path) -> HumanData:
     """Read the folder of ``data``, ``val``, ``test`` and ``selfplay``; rows that are damaged are passed over.
 
-    Raises
-    ------
-    InputError
-        A file is missing or cannot be read.
+    Raises InputError: A file is missing or cannot be read.
     """
     parts, _ = read_rows(folder)
     found = [path for path in (folder / CONTEXTS_FILE, folder / f"{CONTEXTS_FILE}.gz") if path.is_file()]

@@ -56,18 +56,9 @@ def policy_loss(
 ) -> Tensor:
     """Minus the sum over acts of their returns times their log probability, a mean over games [shape=(S,)].
 
-    Parameters
-    ----------
-    weights : dict of Tensor
-        S seeds of the policy.
-    dialogues : Dialogues
-        Games from the seat that learns [shape=(S, G, T)].
-    legal : bool [shape=(S, G, T or more, 253)]
-        What was legal at every act.
-    returns : float64 [shape=(S, G, T)]
-        By act; those of the other's are 0.
-    temperature : float
-        At which acts were drawn.
+    ``weights``: S seeds of the policy. ``dialogues``: Games from the seat that learns [shape=(S, G, T)]. ``legal`` bool
+    [S, G, T or more, 253]: What was legal at every act. ``returns`` float64 [S, G, T]: By act; those of the other's are
+    0. ``temperature``: At which acts were drawn.
     """
     encoding, acts = encode(weights, dialogues), torch.from_numpy(dialogues.acts)
     logits = act_logits(weights, encoding.table, encoding.states[:, :, :-1])

@@ -143,14 +143,8 @@ def gate_inputs(weights: Weights, embedded: Tensor, constant: Tensor) -> Tensor:
 def gru_step(weights: Weights, name: str, inputs: Tensor, state: Tensor) -> Tensor:
     """The state after one more step.
 
-    Parameters
-    ----------
-    weights, name
-        Of which GRU.
-    inputs : Tensor [shape=(S, B, 3H)]
-        What the input brings to the reset gate, the update gate and the candidate.
-    state : Tensor [shape=(S, B, H)]
-        Before it.
+    ``weights``, ``name``: Of which GRU. ``inputs`` [S, B, 3H]: What the input brings to the reset gate, the update gate
+    and the candidate. ``state`` [S, B, H]: Before it.
     """
     units = state.shape[-1]
     recurrent = torch.baddbmm(weights[f"{name}.state_bias"][:, None], state, weights[f"{name}.state"])
@@ -177,16 +171,9 @@ def gru_states(weights: Weights, name: str, inputs: Tensor, mask: Tensor | None 
 class Encoding:
     """What the network makes of S times B dialogues of T acts.
 
-    Parameters
-    ----------
-    embedded : float32 [shape=(S, B, T + 1, E)]
-        What was read: the beginning, then the acts.
-    states : float32 [shape=(S, B, T + 1, H)]
-        After each of them.
-    context : float32 [shape=(S, B, C)]
-        What was known before.
-    table : float32 [shape=(S, TOKENS, E)]
-        The embeddings.
+    ``embedded`` float32 [S, B, T + 1, E]: What was read: the beginning, then the acts. ``states`` float32 [S, B, T + 1,
+    H]: After each of them. ``context`` float32 [S, B, C]: What was known before. ``table`` float32 [S, TOKENS, E]: The
+    embeddings.
     """
 
     embedded: Tensor

@@ -14,16 +14,8 @@ from apportion.rlhf.negotiation.model.network import Weights
 class BatchedSGD:
     """SGD with Nesterov momentum.
 
-    Parameters
-    ----------
-    weights : dict of Tensor
-        What is trained; changed in place.
-    seeds : sequence of int
-        Their numbers, for errors.
-    momentum : float
-        0: plain SGD.
-    only : sequence of str, optional
-        The names that are trained; all without it.
+    ``weights``: What is trained; changed in place. ``seeds``: Their numbers, for errors. ``momentum``: 0: plain SGD.
+    ``only``: The names that are trained; all without it.
     """
 
     def __init__(
@@ -36,10 +28,7 @@ class BatchedSGD:
     def step(self, loss: Callable[[], Tensor], rate: float, clip: float, when: str) -> Tensor:
         """Go down ``loss``, a number a seed [shape=(S,)], and return it; ``when`` names the update in errors.
 
-        Raises
-        ------
-        UnitError
-            A gradient is not finite; nothing was changed then.
+        Raises UnitError: A gradient is not finite; nothing was changed then.
         """
         trained = [self.weights[name].requires_grad_(True) for name in self.names]
         try:

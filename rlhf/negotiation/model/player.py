@@ -34,12 +34,7 @@ ALMOST_ONE = 1 - 2.0**-20
 class NetworkPlayer:
     """A player for each seed.
 
-    Parameters
-    ----------
-    weights : dict of Tensor
-        S seeds.
-    temperature : float
-        Of its acts; 0: the likeliest.
+    ``weights``: S seeds. ``temperature``: Of its acts; 0: the likeliest.
     """
 
     weights: Weights

@@ -93,7 +93,6 @@ def test_every_turn_is_drawn_alike_often() -> None:
 def test_it_says_what_it_is() -> None:
     objective = of(8, True)
     assert objective.hyper_parameters == {"k": 8, "corrected": True}
-    assert not objective.needs_turn_rewards
 
 
 def test_one_turn_cannot_be_corrected() -> None:
@@ -159,7 +158,7 @@ def test_the_weights_of_one_part_alone() -> None:
 def test_it_samples_as_its_global_part_and_says_what_it_is() -> None:
     draw = [objective.sample(30, torch.Generator().manual_seed(1)).tolist() for objective in (OF_RRD, OF_RRD.whole)]
     assert draw[0] == draw[1] and len(draw[0]) == 8
-    assert OF_RRD.name == "GELI (RRD)" and OF_RRD.needs_turn_rewards
+    assert OF_RRD.name == "GELI (RRD)"
     assert OF_RRD.hyper_parameters == {"weight": 0.5, "k": 8, "corrected": True}
 
 
@@ -177,4 +176,4 @@ def test_every_turn_is_drawn_towards_its_dialogue_s_share() -> None:
 def test_it_scores_all_turns_and_says_what_it_is() -> None:
     objective = IRCR()
     assert objective.sample(5, torch.Generator()).tolist() == [0, 1, 2, 3, 4]
-    assert objective.name == "IRCR" and not objective.needs_turn_rewards and not objective.hyper_parameters
+    assert objective.name == "IRCR" and not objective.hyper_parameters

@@ -50,7 +50,7 @@ def test_loss_by_hand() -> None:
 
 def test_it_scores_all_turns_and_says_what_it_is() -> None:
     assert RUDDER_OF_GELI.sample(4, torch.Generator()).tolist() == [0, 1, 2, 3]
-    assert RUDDER_OF_GELI.hyper_parameters == {"auxiliary": 0.5} and not RUDDER_OF_GELI.needs_turn_rewards
+    assert RUDDER_OF_GELI.hyper_parameters == {"auxiliary": 0.5}
     assert isinstance(RUDDER_OF_GELI, CustomNetwork)
 
 

@@ -96,10 +96,12 @@ def test_what_an_intent_is_about_is_measured_by_it_whatever_the_score(folder, tm
     found = judge(EPISODE, None, settings(folder, intents=path), None)
     from apportion.decompose.influence.judge import questions_of
     from apportion.decompose.influence.local_scorer import load_measurer
-    from apportion.decompose.influence.scorer import shifts
+    from apportion.decompose.influence.scorer import shift_of
 
     question = questions_of(EPISODE, settings(folder, intents=path).influence)[0]
-    with_, without = shifts(load_measurer(folder), question.prompts, row["desired"], row["undesired"])
+    with_, without = shift_of(
+        load_measurer(folder).measure(question.prompts, [*row["desired"], *row["undesired"]]), len(row["desired"])
+    )
     assert found[0].value == pytest.approx(with_ - without, abs=1e-4)
     assert "towards what was intended (2 desired and 2 undesired replies)" in found[0].rationale
     assert found[1].value == pytest.approx(values(folder)[3]) and "the reply that came" in found[1].rationale

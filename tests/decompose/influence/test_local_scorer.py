@@ -16,7 +16,6 @@ from apportion.decompose.influence.scorer import (
     check_replies,
     common_length,
     shift_of,
-    shifts,
 )
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.request import ChatMessage
@@ -220,13 +219,6 @@ def test_equation_5_by_hand():
     assert shift_of(MEASURED, 2, per_token=True).tolist() == [2.0, -1.0]
     # Positive and negative replies alone.
     assert shift_of(MEASURED, 4).tolist() == [-19.0, -19.0] and shift_of(MEASURED, 0).tolist() == [19.0, 19.0]
-
-
-def test_desired_replies_are_measured_before_the_undesired():
-    measurer = Told()
-    prompts = [Prompt((ChatMessage("user", "a"),)), Prompt((ChatMessage("user", "b"),))]
-    assert shifts(measurer, prompts, ["x", "y"], ["v", "w"]).tolist() == [3.0, -1.0]
-    assert measurer.asked == (prompts, ["x", "y", "v", "w"])
 
 
 def test_equation_7_by_hand():

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.methods import find_method
 from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings_key import settings_identity
 from apportion.features.vocal_intensity_model.model import IntensityModel
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession

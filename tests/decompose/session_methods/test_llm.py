@@ -6,7 +6,6 @@ import pytest
 
 from apportion.corpus.session import Rating
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.decompose.cache_key import configured
 from apportion.decompose.language_models import asker_of
 from apportion.decompose.methods import METHODS
 from apportion.decompose.projection import project
@@ -14,6 +13,7 @@ from apportion.decompose.prompt_building.prompt import Prompt, load_prompt
 from apportion.decompose.session_methods.llm import requests_for
 from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings_key import configured
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.session import LLMSession
 from tests.decompose.sessions import descriptors, judgements, session, splits

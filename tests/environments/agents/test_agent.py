@@ -19,9 +19,10 @@ from apportion.environments.collect_episodes import EpisodePlan, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import read_log
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
-from apportion.environments.sotopia.simulation import SimulationChoice, seated, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice, seated
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.deduction.toy import Mole
@@ -130,11 +131,11 @@ def test_a_log_or_an_episode_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_simulation_plays_against_what_was_played(tmp_path: Path) -> None:
     choice = SimulationChoice(("conceding",), ("used_bicycle",), pairs=1)
-    simulate_sotopia(choice, tmp_path / "one")
+    write_corpus(choice, tmp_path / "one")
     log = tmp_path / "one" / "episodes.jsonl"
     (name,) = read_log(log)
     again = SimulationChoice((f"recorded@{log}",), ("used_bicycle",), pairs=1)
-    simulate_sotopia(again, tmp_path / "two")
+    write_corpus(again, tmp_path / "two")
     ((episode, *_),) = seated(again)
     assert episode == f"used_bicycle-0-recorded@{name}-recorded@{name}-0"
     assert read_log(tmp_path / "two" / "episodes.jsonl")[episode].steps == read_log(log)[name].steps

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apportion.environments.collect_episodes import play
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import SPEAK
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.scripts import Random as Drawn
 

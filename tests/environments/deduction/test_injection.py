@@ -8,8 +8,8 @@ import pytest
 
 from apportion.environments.agents.language_model import LanguageModelAgent
 from apportion.environments.collect_episodes import play
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import MODERATOR, SPEAK
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.scripts import Random as Drawn

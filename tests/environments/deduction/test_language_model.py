@@ -17,7 +17,7 @@ from apportion.environments.deduction.scripts import Random
 from apportion.environments.environment import Action, Observation
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
-from tests.environments.deduction.test_game import DEAL, begun, voting
+from tests.environments.deduction.test_base_game import DEAL, begun, voting
 from tests.environments.deduction.toy import Mole
 
 SETTINGS = LLMSettings(model="m", temperature=1.0)

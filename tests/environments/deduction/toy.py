@@ -8,8 +8,8 @@ from itertools import permutations
 from random import Random
 from typing import ClassVar, Literal
 
+from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import VOTE, Aim, Deal, Stage, called
-from apportion.environments.deduction.game import Deduction
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
 

@@ -4,8 +4,8 @@ import pytest
 
 from apportion.corpus.importers.dealornodeal import read_rows
 from apportion.corpus.importers.dealornodeal.rows import row_of
+from apportion.environments.negotiation.act_parser import acts_of
 from apportion.environments.negotiation.action_encoding import rest, split_code
-from apportion.environments.negotiation.dialogue_acts import acts_of
 from tests.shared import shared
 
 TALK = (

@@ -11,9 +11,10 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.writer import claim
 from apportion.environments.episode_log import read_log
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import LOG, SimulationChoice, seated, simulate_sotopia
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice, seated
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import CACHE, ModelSpec
@@ -23,7 +24,7 @@ SMALL = SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_par
 
 
 def test_a_choice_is_played_and_becomes_a_corpus(tmp_path: Path) -> None:
-    report = simulate_sotopia(SMALL, tmp_path / "one")
+    report = write_corpus(SMALL, tmp_path / "one")
     assert report.notes[0].startswith("simulated") and report.problems == () and report.left_out == ()
     assert len(read_log(tmp_path / "one" / LOG)) == len(list(seated(SMALL))) == 2 * 2 * 4 * 2
     corpus = Corpus.open(tmp_path / "one")
@@ -33,23 +34,23 @@ def test_a_choice_is_played_and_becomes_a_corpus(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_bytes_and_the_same_command_goes_on(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        simulate_sotopia(SMALL, tmp_path / name)
+        write_corpus(SMALL, tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     before = {name: (tmp_path / "one" / name).read_bytes() for name in files}
     report = "import_report.json"
     assert {n: b for n, b in before.items() if n != report} == {
         name: (tmp_path / "two" / name).read_bytes() for name in files if name != report
     }
-    simulate_sotopia(SMALL, tmp_path / "one")
+    write_corpus(SMALL, tmp_path / "one")
     assert before == {name: (tmp_path / "one" / name).read_bytes() for name in files}
 
 
 def test_another_choice_does_not_go_there_but_when_asked_to(tmp_path: Path) -> None:
     other = SimulationChoice(scenarios=("used_bicycle",), pairs=1, rules=Rules("paper"))
-    simulate_sotopia(SMALL, tmp_path / "one")
+    write_corpus(SMALL, tmp_path / "one")
     with pytest.raises(InputError, match="not empty"):
-        simulate_sotopia(other, tmp_path / "one")
-    simulate_sotopia(other, tmp_path / "one", overwrite=True)
+        write_corpus(other, tmp_path / "one")
+    write_corpus(other, tmp_path / "one", overwrite=True)
     assert len(read_log(tmp_path / "one" / LOG)) == 1
 
 
@@ -58,12 +59,12 @@ def test_stopped_before_there_are_tables_the_same_choice_goes_on_in_its_folder_a
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        simulate_sotopia(SMALL, tmp_path / "one", progress=interrupt)
+        write_corpus(SMALL, tmp_path / "one", progress=interrupt)
     assert not (tmp_path / "one" / "sessions.parquet").exists()
     with pytest.raises(InputError, match="not empty"):
-        simulate_sotopia(SimulationChoice(), tmp_path / "one")
-    simulate_sotopia(SMALL, tmp_path / "one")
-    simulate_sotopia(SMALL, tmp_path / "two")
+        write_corpus(SimulationChoice(), tmp_path / "one")
+    write_corpus(SMALL, tmp_path / "one")
+    write_corpus(SMALL, tmp_path / "two")
     for name in ("sessions", "utterances", "ratings", "backgrounds"):
         file = f"{name}.parquet"
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
@@ -74,15 +75,15 @@ def test_a_folder_that_cannot_be_claimed_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="file: cannot be written"):
         claim(tmp_path / "file", {})
     with pytest.raises(InputError, match="file: cannot be written"):
-        simulate_sotopia(SMALL, tmp_path / "file")
+        write_corpus(SMALL, tmp_path / "file")
 
 
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:
-    simulate_sotopia(SMALL, tmp_path / "one")
+    write_corpus(SMALL, tmp_path / "one")
     log = tmp_path / "one" / LOG
     log.write_bytes(log.read_bytes().replace(b'"step":2', b'"step":9', 1))
     with pytest.raises(InputError, match=r"episodes.jsonl: line \d+: no line of an episode log"):
-        simulate_sotopia(SMALL, tmp_path / "one")
+        write_corpus(SMALL, tmp_path / "one")
 
 
 def test_nothing_to_play_and_unknown_names_are_refused(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_nothing_to_play_and_unknown_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing to play: 0 agents"):
         list(seated(SimulationChoice(agents=())))
     with pytest.raises(InputError, match="no agent 'nobody'"):
-        simulate_sotopia(SimulationChoice(agents=("nobody",)), tmp_path / "one")
+        write_corpus(SimulationChoice(agents=("nobody",)), tmp_path / "one")
     assert not (tmp_path / "one").exists()
 
 
@@ -104,7 +105,7 @@ def test_an_agent_that_is_named_twice_is_told_before_there_is_a_folder(tmp_path:
     name = {"conceding": "conceding", "base": "base@m"}[agents[0]]
     chosen = ModelSpec("m", base_url="http://127.0.0.1:1/v1")
     with pytest.raises(InputError, match=f"{', '.join(agents)}: '{name}' is there twice; name each agent once"):
-        simulate_sotopia(SimulationChoice(agents=agents, chosen=chosen), tmp_path / "one")
+        write_corpus(SimulationChoice(agents=agents, chosen=chosen), tmp_path / "one")
     assert not (tmp_path / "one").exists()
 
 
@@ -128,13 +129,13 @@ def test_a_language_model_plays_and_is_paid_for_each_reply_once(tmp_path: Path) 
     with serving(OpenAIServer(answer=talks)) as server:
         chosen = ModelSpec("m", base_url=server.url)
         choice = SimulationChoice(("base",), ("used_bicycle",), pairs=3, repeats=2, chosen=chosen)
-        report = simulate_sotopia(choice, tmp_path / "one")
+        report = write_corpus(choice, tmp_path / "one")
         asked = len(server.requests)
-        again = simulate_sotopia(choice, tmp_path / "one")
+        again = write_corpus(choice, tmp_path / "one")
         assert len(server.requests) == asked and again.rows == report.rows
         assert (tmp_path / "one" / CACHE).exists() and report.left_out == ()
         (tmp_path / "one" / LOG).unlink()
-        simulate_sotopia(choice, tmp_path / "one")
+        write_corpus(choice, tmp_path / "one")
         assert len(server.requests) == asked
     corpus = Corpus.open(tmp_path / "one")
     goals = [row["score"] for row in corpus.tables["ratings"].to_pylist() if row["name"] == "GOAL"]
@@ -148,9 +149,7 @@ def test_a_canary_of_one_agent_is_in_no_request_of_the_other(tmp_path: Path) -> 
     """Goal, profile and secret of each seat, as the model of the other seat is asked."""
     with serving(OpenAIServer(answer=talks)) as server:
         chosen = ModelSpec("m", base_url=server.url)
-        simulate_sotopia(
-            SimulationChoice(("base",), pairs=1, rules=Rules(most_acts=6), chosen=chosen), tmp_path / "one"
-        )
+        write_corpus(SimulationChoice(("base",), pairs=1, rules=Rules(most_acts=6), chosen=chosen), tmp_path / "one")
     for task in bundled_tasks.tasks(pairs=1):
         goals = [json.dumps(task.scenario.goal(seat)) for seat in (0, 1)]
         secrets = [one.secret for one in task.characters]

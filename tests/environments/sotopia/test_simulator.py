@@ -13,8 +13,9 @@ from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Environment
 from apportion.environments.registry import identity_of, maker_of, open_session
 from apportion.environments.role_assignment import EpisodeScore
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import TaskSpace
@@ -37,7 +38,7 @@ def nobody(request):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("simulator") / "play"
-    simulate_sotopia(CHOICE, out)
+    write_corpus(CHOICE, out)
     return out
 
 
@@ -68,7 +69,7 @@ def test_its_identity_is_plain_json_and_changes_with_what_was_done(folder: Path,
     moved = tmp_path / "elsewhere"
     shutil.copytree(folder, moved)
     assert identity_of(session, moved) == identity
-    simulate_sotopia(replace(CHOICE, seed=4), moved, overwrite=True)
+    write_corpus(replace(CHOICE, seed=4), moved, overwrite=True)
     other = next(one for one in sessions(moved) if one.session_id == session.session_id)
     assert identity_of(other, moved) != identity
     assert identity_of(replace(session, source="a notebook"), folder) is None
@@ -104,7 +105,7 @@ def test_language_models_play_on_by_what_the_run_lends(tmp_path: Path) -> None:
     with serving(OpenAIServer(answer=talks)) as server:
         chosen = ModelSpec("m", base_url=server.url)
         choice = SimulationChoice(("base",), ("used_bicycle",), pairs=1, chosen=chosen, temperature=0.5)
-        simulate_sotopia(choice, tmp_path / "play")
+        write_corpus(choice, tmp_path / "play")
     (session,) = sessions(tmp_path / "play")
     asked = []
 
@@ -127,7 +128,7 @@ def test_a_task_that_is_not_bundled_is_in_the_log_and_found_there(tmp_path: Path
     own = replace(task, scenario=replace(task.scenario, name="our_own", goals=("sell dear", "buy cheap")))
     file = tmp_path / "own.toml"
     file.write_text(written(TaskSpace("own", own.characters, (), (own.scenario,), (own,))))
-    simulate_sotopia(SimulationChoice(tasks=file), tmp_path / "play")
+    write_corpus(SimulationChoice(tasks=file), tmp_path / "play")
     file.unlink()
     (session,) = sessions(tmp_path / "play")
     assert SIMULATOR.open(session, tmp_path / "play", nobody).begun.task == own

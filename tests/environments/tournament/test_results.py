@@ -8,7 +8,8 @@ import pytest
 from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
 from apportion.environments.episode_log import LOG
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.simulation import write_corpus
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.environments.tournament.results import Result, Results, read_results
 from apportion.foundation.errors import InputError
 
@@ -16,9 +17,7 @@ from apportion.foundation.errors import InputError
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("results") / "play"
-    simulate_sotopia(
-        SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, seed=3), out
-    )
+    write_corpus(SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, seed=3), out)
     return out
 
 

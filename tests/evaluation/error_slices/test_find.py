@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from apportion.evaluation.error_slices.find import find_slices, holm
+from apportion.evaluation.error_slices.find import find_slices
 from apportion.evaluation.error_slices.result import SliceSettings
+from apportion.evaluation.holm import holm
 from tests.evaluation.error_slices.planted import NAMING, SHUFFLES, called_after, corpus, shuffled
 
 DRAWS = 100

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from apportion.evaluation.holm import holm
 from apportion.evaluation.human_agreement.answers import Answers
-from apportion.evaluation.human_agreement.comparison import alphas, compare_to
+from apportion.evaluation.human_agreement.comparison import compare_to
 from apportion.evaluation.human_agreement.mixed_model import mixed_mean
-from apportion.evaluation.human_agreement.paired import holm
 from apportion.foundation.errors import InputError
 
 
@@ -72,21 +72,3 @@ def test_an_answer_that_judges_no_two():
     answers.values[:, 1] = np.nan
     with pytest.raises(InputError, match="criterion 'kind': no answer judges both 's1' and the base 's0'"):
         compare_to("s0", {"kind": answers})
-
-
-def test_alpha_of_each_criterion():
-    agreed = Answers(("a",), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([[1.0], [1.0], [0.0], [0.0]]))
-    assert alphas({"one": agreed, "noise": marked([0.5, 0.5], 3)})["one"] == 1.0
-    assert abs(alphas({"noise": marked([0.5, 0.5], 3)})["noise"]) < 0.2
-
-
-@pytest.mark.slow
-def test_without_any_effect_corrected_stars_are_rarely_false():
-    false = sum(
-        any(
-            one.p_holm < 0.05
-            for one in compare_to("s0", {"a": marked([0.3] * 4, seed), "b": marked([0.1] * 4, seed + 999)})
-        )
-        for seed in range(200)
-    )
-    assert false <= 17  # 5 % of 200 and two standard errors

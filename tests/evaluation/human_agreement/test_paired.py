@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from apportion.evaluation.human_agreement.paired import holm, item_bootstrap, mcnemar, unpaired_bootstrap
+from apportion.evaluation.holm import holm
+from apportion.evaluation.human_agreement.paired import item_bootstrap, mcnemar, unpaired_bootstrap
 from apportion.foundation.intervals.resampling import Sampling
 
 

@@ -6,11 +6,12 @@ import av
 import numpy as np
 import pytest
 
-from apportion.features.media_io.audio import Track, read_track
+from apportion.features.media_io.audio import Track
 from apportion.features.media_io.channel import Channel
 from apportion.features.media_io.media import open_recording
 from apportion.foundation.errors import UnitError
 from tests.features.clips import flat, tone, write_movie, write_wav
+from tests.features.tracks import read_track
 from tests.shared import shared
 
 

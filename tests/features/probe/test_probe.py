@@ -21,10 +21,11 @@ from apportion.features.extract import extract_session
 from apportion.features.face.head_oscillation import HeadEvents
 from apportion.features.probe.picture import PANELS, draw_probe
 from apportion.features.probe.probe import Figure, Probe, probe, render
-from apportion.features.registry import EMOTIONS, names_on
+from apportion.features.registry import EMOTIONS
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
+from tests.features.tracks import names_on
 from tests.shared import shared
 
 PLAIN = FeatureSettings(detector="haar", emotion_model="none")
@@ -79,7 +80,7 @@ def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path):
     assert probed.end_s == pytest.approx(8.0, abs=0.1)
     expected = pipeline(nodding.parent, 0.0, probed.end_s, Media("p", "video", "nod.mp4"))
     assert figures(probed) == expected
-    assert set(names_on("face")) <= set(expected)
+    assert names_on("face") <= set(expected)
 
 
 def test_nods_and_shakes_are_counted_where_they_are(nodding: Path):

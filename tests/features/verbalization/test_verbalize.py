@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from apportion.corpus.schema import DESCRIPTORS, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Rating, Session, Turn
-from apportion.features.registry import FEATURES, names_on
+from apportion.features.registry import FEATURES
 from apportion.features.settings import DescriptorSettings, DescriptorThresholds
 from apportion.features.verbalization.verbalize import describe_session
+from tests.features.tracks import names_on
 
 SETTINGS = DescriptorSettings()
 TURNS = tuple(Turn(i, "ann" if i % 2 == 0 else "bob", "x", 2.0 * i, 2.0 * i + 1.8) for i in range(8))
@@ -202,7 +203,7 @@ def behaviour(draw) -> list[Row]:
 )
 def test_what_was_not_observed_is_as_if_it_were_not_in_the_table(rows, absent, null, variant):
     if "f0_hz" in absent:  # Where no voice sounds, nothing is told of the voice.
-        absent = absent | set(names_on("voice"))
+        absent = absent | names_on("voice")
     chosen = DescriptorSettings(variant=variant)
     hidden = [(*row[:4], None if null else row[4], 0.0 if null else 0.05) if row[3] in absent else row for row in rows]
     left = [row for row in rows if row[3] not in absent]

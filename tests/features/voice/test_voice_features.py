@@ -6,13 +6,14 @@ import warnings
 import numpy as np
 import pytest
 
-from apportion.features.media_io.audio import Track, read_track
+from apportion.features.media_io.audio import Track
 from apportion.features.media_io.channel import Channel
 from apportion.features.media_io.media import open_recording
 from apportion.features.settings import FeatureSettings
 from apportion.features.voice.jitter import jitter_disvoice, jitter_local
 from apportion.features.voice.voice_features import Voice, measure_voice
 from tests.features.clips import tone
+from tests.features.tracks import read_track
 from tests.shared import shared
 
 SETTINGS = FeatureSettings()

@@ -85,7 +85,6 @@ class Scripted:
     asked: list[tuple[bool, int]]
     model: Callable[[], RewardModel]
     name: str = "scripted"
-    needs_turn_rewards: bool = False
     hyper_parameters: Any = None
 
     def sample(self, length: int, generator: torch.Generator) -> Tensor:

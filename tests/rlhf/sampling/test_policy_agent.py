@@ -11,9 +11,10 @@ from apportion.corpus.corpus import Corpus
 from apportion.environments.agents.agent import UNUSABLE
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, AgentAction, Observation
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
-from apportion.environments.sotopia.simulation import SimulationChoice, plans_of, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice, plans_of
 from apportion.environments.sotopia.sources.task_sets import chosen_space
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy_settings import Window
@@ -71,7 +72,7 @@ def test_several_episodes_are_sampled_at_once_and_greedily_where_asked(game):
 def test_what_it_reads_is_what_the_corpus_of_the_same_episode_has_and_nothing_of_the_other(tmp_path):
     (tmp_path / "tasks.toml").write_text(TASKS)
     choice = SimulationChoice(("conceding",), tasks=tmp_path / "tasks.toml")
-    simulate_sotopia(choice, tmp_path / "play")
+    write_corpus(choice, tmp_path / "play")
     (session,) = Corpus.open(tmp_path / "play").iter_sessions()
     (plan,) = plans_of(choice, {"conceding": Conceding()})
     live = plan.make()

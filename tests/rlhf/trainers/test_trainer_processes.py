@@ -20,7 +20,7 @@ from apportion.rlhf.align import align
 from apportion.rlhf.launch import launcher as launch
 from apportion.rlhf.policy import sharding
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
-from apportion.rlhf.trainers.group_reward import GroupReward
+from apportion.rlhf.trainers.group_advantages import GroupReward
 from apportion.rlhf.trainers.running import TrainerCheckpoints
 from tests.forked import Tell, ended, forked
 from tests.made_once import made_once
@@ -29,7 +29,7 @@ from tests.rlhf.test_alignment import run as alone
 from tests.rlhf.together import job, launched, named_policy
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 from tests.rlhf.trainer_processes_run import WAYS, run
-from tests.rlhf.trainers.test_groups import METRICS, Stop, stop_after
+from tests.rlhf.trainers.test_grpo_rloo import METRICS, Stop, stop_after
 
 GROUPS = {"algorithm": "grpo", "num_generations": 2, "batch_size": 4, "mini_batch_size": 4, "lr": 0.01}
 TOGETHER = {

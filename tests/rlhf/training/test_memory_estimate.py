@@ -13,7 +13,7 @@ from apportion.reward_model.network.backbones import frozen_backbone
 from apportion.rlhf.policy.lora import attach_adapter, trained_weights
 from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.settings import PAPER, AlignSettings
-from apportion.rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, MINILM, Shape, estimate, table
+from apportion.rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, Reader, Shape, estimate, table
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "alignment.md"
 MARGIN = 0.2
@@ -105,7 +105,7 @@ def test_a_reward_model_s_weights_are_counted_as_it_has_them_and_add_to_the_peak
         bart = BartModel(BartConfig()).get_encoder()
     assert BART_LARGE.weights == bart.num_parameters()
     minilm = frozen_backbone("minilm", 128).encoder
-    assert MINILM.weights == sum(weight.numel() for weight in minilm.parameters())
+    assert Reader(384, 1536, 6, 30_522, 512 + 2, 128).weights == sum(weight.numel() for weight in minilm.parameters())
     without, counted = estimate(LLAMA_2_7B, PAPER), estimate(LLAMA_2_7B, PAPER, BART_LARGE)
     assert counted.peak == without.peak + 4 * BART_LARGE.weights and 0 < counted.scoring < counted.update
 

@@ -52,17 +52,9 @@ class Answered:
 class CreditStudy:
     """What people are asked about.
 
-    Parameters
-    ----------
-    rewards : mapping of str to mapping
-        Two ways of credit by name, each the rewards of turns; who has rewards by both is asked about.
-    seed : int
-        Decides in each case which of the two is called A.
-
-    Raises
-    ------
-    InputError
-        Not two ways of credit, or nobody who has rewards by both.
+    ``rewards``: Two ways of credit by name, each the rewards of turns; who has rewards by both is asked about.
+    ``seed``: Decides in each case which of the two is called A. Raises InputError: Not two ways of credit, or nobody
+    who has rewards by both.
     """
 
     sessions: Sequence[Session]
@@ -124,10 +116,8 @@ class CreditStudy:
     def read(self, path: Path, annotator: str) -> list[Answered]:
         """What an annotator has filled in; rows without an answer are passed over.
 
-        Raises
-        ------
-        InputError
-            The file cannot be read, lacks a column, or has rows that cannot be used: then nothing is taken.
+        Raises InputError: The file cannot be read, lacks a column, or has rows that cannot be used: then nothing is
+        taken.
         """
         signs = {sign_of(session.session_id): session.session_id for session, _ in self.cases}
         people = {(session.session_id, name) for session, name in self.cases}

@@ -35,12 +35,7 @@ class RatedKey(NamedTuple):
 class RatingLog:
     """The ratings in a folder; a later one of the same replaces an earlier one.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    given : dict of RatedKey to Given
-        What it holds, as long as only this process writes to it.
+    ``path``: The file. ``given``: What it holds, as long as only this process writes to it.
     """
 
     path: Path

@@ -42,14 +42,8 @@ class RatedByPeople:
 class ByPeople:
     """Ratings of one corpus by people, collected in the folder of another.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        Simulated episodes.
-    out : Path
-        The new corpus; several people may rate there, one after the other.
-    without : tuple of str
-        Whose earlier ratings the new corpus leaves out.
+    ``corpus``: Simulated episodes. ``out``: The new corpus; several people may rate there, one after the other.
+    ``without``: Whose earlier ratings the new corpus leaves out.
     """
 
     corpus: Corpus
@@ -59,12 +53,7 @@ class ByPeople:
     def write_sheet(self, path: Path) -> int:
         """Write a blank form, and beside it (``.txt``) the episodes to read; how many rows it has.
 
-        Raises
-        ------
-        InputError
-            The corpus has no social episodes.
-        OSError
-            A file cannot be written.
+        Raises InputError: The corpus has no social episodes. Raises OSError: A file cannot be written.
         """
         episodes = self._episodes().read
         text = sheet(episodes)

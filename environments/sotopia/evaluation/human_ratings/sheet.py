@@ -148,20 +148,9 @@ def sheet(episodes: Sequence[ReadEpisode]) -> str:
 def read_sheet(path: Path, annotator: str, episodes: Sequence[ReadEpisode]) -> dict[RatedKey, DimensionScore]:
     """What an annotator has filled in; rows without a score and without reasoning are passed over.
 
-    Parameters
-    ----------
-    path : Path
-        The form, as CSV, or as TSV where its name ends so.
-    annotator : str
-        Who has filled it in.
-    episodes : sequence of ReadEpisode
-        What could be rated.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, lacks a column, or has rows that cannot be used: all are counted, the first named by
-        line, with what is allowed.
+    ``path``: The form, as CSV, or as TSV where its name ends so. ``annotator``: Who has filled it in. ``episodes``:
+    What could be rated. Raises InputError: The file cannot be read, lacks a column, or has rows that cannot be used:
+    all are counted, the first named by line, with what is allowed.
     """
     signs = {sign_of(episode.session_id): episode for episode in episodes}
     ratings: dict[RatedKey, DimensionScore] = {}

@@ -31,14 +31,8 @@ class _BackError(Exception):
 class Asking:
     """Asks one annotator for what is not rated yet; every answer is on the disk before the next question.
 
-    Parameters
-    ----------
-    screen : Screen
-        Where the person reads and types.
-    ratings : RatingLog
-        What was rated before, and where it is written down.
-    annotator : str
-        Who rates.
+    ``screen``: Where the person reads and types. ``ratings``: What was rated before, and where it is written down.
+    ``annotator``: Who rates.
     """
 
     screen: Screen
@@ -48,12 +42,7 @@ class Asking:
     def all(self, episodes: Sequence[ReadEpisode]) -> None:
         """Ask about every episode, in its order, until all is rated.
 
-        Raises
-        ------
-        Stopped
-            The person has enough; what was answered is kept.
-        OSError
-            The folder cannot be written.
+        Raises Stopped: The person has enough; what was answered is kept. Raises OSError: The folder cannot be written.
         """
         for number, episode in enumerate(episodes, start=1):
             questions = [(person, dimension) for person in episode.people for dimension in DIMENSIONS]

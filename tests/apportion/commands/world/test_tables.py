@@ -9,7 +9,8 @@ import pytest
 
 from apportion.cli import main
 from apportion.corpus.importers import import_to
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.simulation import write_corpus
+from apportion.environments.sotopia.simulation import SimulationChoice
 from tests.environments.sotopia.reports.made import Made, every
 from tests.shared import shared
 
@@ -45,7 +46,7 @@ def test_tables_are_printed_and_written(tmp_path: Path, corpus: Path, capsys: py
 
 def test_rules_are_reported_as_rules(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     play = tmp_path / "play"
-    simulate_sotopia(SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle",)), play)
+    write_corpus(SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle",)), play)
     assert run(play, "--human", "random") == 0
     told = capsys.readouterr().out
     assert "by judge 'rules' (rules; not SOTOPIA-EVAL)" in told and "Human (w conceding)" in told

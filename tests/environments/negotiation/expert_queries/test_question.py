@@ -24,7 +24,7 @@ def test_any_place_of_any_game_is_a_question_that_can_be_written_down(data):
     question = Question(context.counts, context.values[seat], seat, starter, tuple(game.acts))
     again = Question.of(question.record())
     assert again == question and again.name == question.name and again.game.acts == game.acts
-    assert question.context.values[seat] == context.values[seat] and question.selects == game.over
+    assert question.context.values[seat] == context.values[seat] and question.game.over == game.over
     allowed = game.legal() or (split_code(context.counts),)
     assert all(question.problem(answer) is None for answer in allowed)
 
@@ -34,7 +34,7 @@ def test_what_is_no_answer():
     assert "no item more than there is" in question.problem(INSIST + split_code((2, 0, 0)))
     assert question.problem(AGREE) is None
     over = Question(POOL, VALUES, 1, 0, (PROPOSED, END))
-    assert over.selects and over.problem(split_code((0, 1, 1))) is None
+    assert over.game.over and over.problem(split_code((0, 1, 1))) is None
     assert "(2, 0, 0) of (1, 3, 1)" in over.problem(split_code((2, 0, 0))) and "500 of" in over.problem(500)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.simulation import write_corpus
+from apportion.environments.sotopia.simulation import SimulationChoice
 from tests.llm_client.openai_server import Body, completion
 
 SCORES = {"BEL": 8, "REL": 1, "KNO": 3, "SEC": 0, "SOC": -1, "FIN": 2, "GOAL": 7}
@@ -17,7 +18,7 @@ SCORES = {"BEL": 8, "REL": 1, "KNO": 3, "SEC": 0, "SOC": -1, "FIN": 2, "GOAL": 7
 
 def played(folder: Path, scenarios: tuple[str, ...] = ("used_bicycle",), pairs: int = 2) -> Corpus:
     """A small corpus of scripted episodes."""
-    simulate_sotopia(SimulationChoice(("conceding", "random"), scenarios, pairs=pairs), folder)
+    write_corpus(SimulationChoice(("conceding", "random"), scenarios, pairs=pairs), folder)
     return Corpus.open(folder)
 
 

@@ -12,11 +12,12 @@ from apportion.environments.collect_episodes import EpisodePlan, play, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Action, Environment
 from apportion.environments.role_assignment import Judge
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.evaluation.episodes import read_episodes
 from apportion.environments.sotopia.evaluation.language_model import ModelJudge
 from apportion.environments.sotopia.evaluation.online_judge import JudgedByModel
 from apportion.environments.sotopia.game import Sotopia
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.llm_client.model_spec import ModelSpec
@@ -71,7 +72,7 @@ def test_what_is_missing_is_none_with_its_cause() -> None:
 
 
 def test_sessions_are_played_on_under_a_model_as_judge(tmp_path: Path) -> None:
-    simulate_sotopia(SimulationChoice(("conceding",), ("used_bicycle",), pairs=1), tmp_path / "one")
+    write_corpus(SimulationChoice(("conceding",), ("used_bicycle",), pairs=1), tmp_path / "one")
     session = next(iter(Corpus.open(tmp_path / "one").iter_sessions()))
     asked = Asked()
     restored = SIMULATOR.restore(session, tmp_path / "one", asked, judge=JudgedByModel(MODEL, asked))

@@ -6,8 +6,9 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.environments.report_tables.report import is_human
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, TaskId, annotators, played_by, read_scored
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError
 from tests.environments.sotopia.reports.made import Made, every
@@ -27,7 +28,7 @@ def test_a_part_has_its_agent_partner_words_and_scores(tmp_path: Path) -> None:
 
 
 def test_the_task_of_a_session_is_that_which_was_played(tmp_path: Path) -> None:
-    simulate_sotopia(SimulationChoice(scenarios=("used_bicycle",), pairs=2), tmp_path / "c")
+    write_corpus(SimulationChoice(scenarios=("used_bicycle",), pairs=2), tmp_path / "c")
     tasks = {TaskId.of(task) for task in bundled_tasks.tasks(pairs=5)}
     assert {seat.task for seat in read_scored([Corpus.open(tmp_path / "c")])} < tasks
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, TaskId
 from apportion.environments.sotopia.reports.hard_tasks import difficulties, hard_tasks, played_space
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import TaskSpace
 from apportion.environments.sotopia.sources.task_file import read_task_file, written
@@ -22,9 +23,7 @@ WORDS = ("bicycle", "drum kit")
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("hard") / "play"
-    simulate_sotopia(
-        SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle", "drum_kit"), pairs=3), out
-    )
+    write_corpus(SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle", "drum_kit"), pairs=3), out)
     return out
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from apportion.environments.simulation import write_corpus
+from apportion.environments.sotopia.simulation import SimulationChoice
 
 
 def run(*arguments: str | Path) -> int:
@@ -22,7 +23,7 @@ def run(*arguments: str | Path) -> int:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("hard") / "play"
-    simulate_sotopia(SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle",), pairs=3), out)
+    write_corpus(SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle",), pairs=3), out)
     return out
 
 

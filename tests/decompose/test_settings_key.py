@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from apportion.decompose.cache_key import configured, settings_identity
 from apportion.decompose.method import ScoreUnits
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings_key import configured, settings_identity
 from apportion.foundation.errors import InputError
 from tests.decompose.reactions.made_up import write_made_up
 

@@ -1,4 +1,4 @@
-"""Our reward as TRL's trainers call it, and advantages of turns within a group."""
+"""Advantages of turns within a group (GRPO, RLOO), and our reward as TRL's trainers call it."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import UNREVISED, UNUSABLE
 from apportion.environments.collect_episodes import play
+from apportion.environments.deduction.base_game import MOST_WORDS
 from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE, Event, Stage, utterance
-from apportion.environments.deduction.game import MOST_WORDS
 from apportion.environments.deduction.scripts import Random
 from apportion.environments.environment import Action, InvalidActionError, Observation
 from apportion.environments.restored_episode import RestoredEpisode

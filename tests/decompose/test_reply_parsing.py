@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.decompose.prompt_building.reply import LARGEST, REPLY_SCHEMA, TurnAnswer, parse_reply
+from apportion.decompose.reply_parsing import LARGEST, REPLY_SCHEMA, TurnAnswer, parse_reply
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 
 

@@ -58,19 +58,8 @@ WIN = "win"
 class Deduction(Environment):
     """One game; the seats are called Player 1 to Player n.
 
-    Parameters
-    ----------
-    players : int
-        Seats.
-    rules : object
-        The game's options, a frozen dataclass.
-    deal : tuple of str, optional
-        Who has which role; None: drawn when the game begins.
-
-    Raises
-    ------
-    InputError
-        Another number of roles than the game has.
+    ``players``: Seats. ``rules``: The game's options, a frozen dataclass. ``deal``: Who has which role; None: drawn
+    when the game begins. Raises InputError: Another number of roles than the game has.
     """
 
     teams: ClassVar[Mapping[str, str]]

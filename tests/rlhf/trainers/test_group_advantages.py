@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.rlhf.trainers.group_reward import EPSILON, spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.group_advantages import EPSILON, spread_over_tokens, turn_advantages
 
 SCORES = st.floats(-100, 100).map(lambda score: round(score, 3))
 

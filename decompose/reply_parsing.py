@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apportion.foundation.text_checks import whole_text
+from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json, strict_json
 
 REPLY_SCHEMA: dict[str, Any] = {

@@ -1,9 +1,23 @@
-"""Words that a tokenizer takes for control: whoever says one in a dialogue must not end the turn by it."""
+"""Text that any file can hold, and in which no dialogue can say a tokenizer's control words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
+
+IN_TABLES = "?"
+"""What half a surrogate pair is in the tables of a corpus."""
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+
+
+def whole_text(text: str, instead: str = "\ufffd") -> str:
+    r"""``text`` with ``instead`` for each half of a surrogate pair: JSON can spell one, and no UTF-8 file can hold it.
+
+    >>> whole_text("lamp \ud83d!", IN_TABLES)
+    'lamp ?!'
+    """
+    return _HALF_A_PAIR.sub(instead, text)
 
 
 def control_marks(tokenizer: Any) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What of the settings a method's values depend on, and what they mean under those settings."""
+"""The key of a method's settings: which of them its values depend on, and what they mean under those settings."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.trainers.group_reward import GroupReward, spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.group_advantages import GroupReward, spread_over_tokens, turn_advantages
 from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_trainer
 from apportion.rlhf.training.alarms import repetition, sameness
 from apportion.rlhf.training.job import Run

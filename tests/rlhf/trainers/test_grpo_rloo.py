@@ -14,8 +14,8 @@ from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import make_contexts
 from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.settings import AlarmSettings
-from apportion.rlhf.trainers import groups as group_training
-from apportion.rlhf.trainers.group_reward import spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers import grpo_rloo as group_training
+from apportion.rlhf.trainers.group_advantages import spread_over_tokens, turn_advantages
 from apportion.rlhf.trainers.running import tensor_files
 from apportion.rlhf.training.alarms import sameness
 from apportion.rlhf.training.job import Run

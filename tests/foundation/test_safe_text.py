@@ -1,6 +1,6 @@
 from types import SimpleNamespace
 
-from apportion.foundation.special_tokens import control_marks, defused
+from apportion.foundation.safe_text import control_marks, defused
 
 
 def token(content, special=True):
