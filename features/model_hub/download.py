@@ -1,4 +1,4 @@
-"""One file over HTTP, within limits and with words for everything that can go wrong."""
+"""One file over HTTP by `pooch`, within limits and with words for everything that can go wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.files import locked
@@ -22,6 +22,40 @@ class DownloadError(ApportionError):
     """A download did not give the file; trying again may help (exit code 1)."""
 
 
+class _TooLargeError(Exception):
+    """More bytes than the file can have."""
+
+
+class _Sink:
+    """The file that is written and, for pooch, its progress bar: both count the bytes."""
+
+    def __init__(self, file: BinaryIO, most_bytes: int, progress: Progress | None) -> None:
+        self._file, self._most, self._progress = file, most_bytes, progress
+        self._total, self.done = 0, 0
+        self.flush, self.update, self.reset, self.close = file.flush, lambda _: None, lambda: None, lambda: None
+
+    @property
+    def total(self) -> int:
+        """Bytes that the server promises; 0 where it does not say."""
+        return self._total
+
+    @total.setter
+    def total(self, promised: int) -> None:
+        self._total = promised
+        self._check(promised)
+
+    def _check(self, size: int) -> None:
+        if size > self._most:
+            raise _TooLargeError(f"more than {self._most / 2**20:,.0f} MiB, which the file cannot have")
+
+    def write(self, block: bytes) -> None:
+        self.done += len(block)
+        self._check(self.done)
+        self._file.write(block)
+        if self._progress is not None:
+            self._progress(self.done, self.total or None)
+
+
 def download(
     url: str, target: Path, most_bytes: int, advice: str, progress: Progress | None = None, timeout_s: float = TIMEOUT_S
 ) -> None:
@@ -32,43 +66,29 @@ def download(
     nothing.
     """
     import requests
+    from pooch import HTTPDownloader
 
     _check(url)
-    done, total = 0, 0
-    too_large = _failed(url, f"more than {most_bytes / 2**20:,.0f} MiB, which the file cannot have", advice)
-    # Nothing of ~/.netrc is sent along, and nothing comes packed, so that bytes can be counted.
-    options: dict[str, Any] = {
-        "auth": lambda request: request,
-        "headers": {"Accept-Encoding": "identity"},
-        "timeout": timeout_s,
-    }
-    try:
-        with target.open("wb") as file, requests.get(url, stream=True, **options) as reply:
-            reply.raise_for_status()
-            total = int(reply.headers.get("Content-Length", 0))
-            if total > most_bytes:
-                raise too_large
-            for block in reply.iter_content(BLOCK):
-                done += len(block)
-                if done > most_bytes:
-                    raise too_large
-                file.write(block)
-                if progress is not None:
-                    progress(done, total or None)
-    except requests.HTTPError as error:
-        refusal: Any = error.response
-        raise _failed(url, f"the server says {refusal.status_code} {refusal.reason}", advice) from None
-    except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError):
-        raise _failed(url, f"it broke off after {done:,} of {total:,} bytes", advice) from None
-    except requests.RequestException as error:
-        # While a body is read, requests reports a timeout as a broken connection.
-        silent = isinstance(error, requests.Timeout) or "Read timed out" in str(error)
-        cause = f"the server was silent for {timeout_s:g} s" if silent else f"cannot be reached ({error})"
-        raise _failed(url, cause, advice) from None
-
-
-def _failed(url: str, cause: str, advice: str) -> DownloadError:
-    return DownloadError(f"{url}: {cause}. {advice}")
+    with target.open("wb") as file:
+        sink = _Sink(file, most_bytes, progress)
+        # Nothing of ~/.netrc is sent along, and nothing comes packed, so that bytes can be counted.
+        options = {"auth": lambda request: request, "headers": {"Accept-Encoding": "identity"}, "timeout": timeout_s}
+        try:
+            HTTPDownloader(progressbar=sink, chunk_size=BLOCK, **options)(url, sink, None)
+        except requests.HTTPError as error:
+            refusal: Any = error.response
+            cause = f"the server says {refusal.status_code} {refusal.reason}"
+        except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError):
+            cause = f"it broke off after {sink.done:,} of {sink.total:,} bytes"
+        except requests.RequestException as error:
+            # While a body is read, requests reports a timeout as a broken connection.
+            silent = isinstance(error, requests.Timeout) or "Read timed out" in str(error)
+            cause = f"the server was silent for {timeout_s:g} s" if silent else f"cannot be reached ({error})"
+        except _TooLargeError as error:
+            cause = str(error)
+        else:
+            return
+    raise DownloadError(f"{url}: {cause}. {advice}")
 
 
 def _check(url: str) -> None:
