@@ -16,8 +16,8 @@ from apportion.llm_client.cache.cache import CachedReply, ReplyCache, ServedMode
 from apportion.llm_client.cache.leases import growing_waits_s
 from apportion.llm_client.cache.recorded import RecordedReplies, Recorder, live_header
 from apportion.llm_client.cache.writer import CacheWriter
-from apportion.llm_client.cost.budget import Budget
 from apportion.llm_client.cost.prices import find_price
+from apportion.llm_client.cost.spending_limit import Budget
 from apportion.llm_client.errors import InBatchError, RequestError, SetupError
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings

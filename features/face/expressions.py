@@ -12,7 +12,7 @@ from apportion.features.face.backends.cascade import cascade
 from apportion.features.face.detector import FaceDetector
 from apportion.features.face.face import FaceSeries, FaceVisibility
 from apportion.features.face.gaze import gaze_log_ratio, on_screen
-from apportion.features.face.head_oscillation import HeadEvents, HeadTrajectory, head_events
+from apportion.features.face.nods import HeadEvents, HeadTrajectory, head_events
 from apportion.features.media_io.video import Grey
 from apportion.features.sampling_clock import Clock, hold_s
 from apportion.features.settings import FeatureSettings

@@ -15,7 +15,7 @@ from apportion.features.face.choice import named, picture_rate_hz
 from apportion.features.face.detector import open_detector
 from apportion.features.face.expressions import open_expressions
 from apportion.features.face.face import Face, FaceSeries, FaceVisibility
-from apportion.features.face.head_oscillation import HeadEvents, HeadTrajectory
+from apportion.features.face.nods import HeadEvents, HeadTrajectory
 from apportion.features.face.tracker import FaceTracker
 from apportion.features.media_io.video import Picture
 from apportion.features.registry import EMOTIONS, Measured, measure_track

@@ -13,7 +13,7 @@ from apportion.corpus.session import Media, Session
 from apportion.features.emotion_model.choice import missing_emotion, resolve_emotion_model
 from apportion.features.extract import SessionFeatures, observe
 from apportion.features.face.choice import missing_mesh, named
-from apportion.features.face.head_oscillation import HeadEvents
+from apportion.features.face.nods import HeadEvents
 from apportion.features.media_io.channel import HALVES, parse_channel
 from apportion.features.registry import FEATURES
 from apportion.features.settings import FeatureSettings

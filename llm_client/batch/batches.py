@@ -31,8 +31,8 @@ from apportion.llm_client.batch.service import (
     request_line,
 )
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, ServedModels
-from apportion.llm_client.cost.budget import Budget
 from apportion.llm_client.cost.prices import Price, find_price
+from apportion.llm_client.cost.spending_limit import Budget
 from apportion.llm_client.errors import LostBatchError, RequestError, SetupError
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings

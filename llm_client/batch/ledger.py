@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, insert_reply
 from apportion.llm_client.cache.leases import claimed_keys
-from apportion.llm_client.cache.spending_limit import reserve
+from apportion.llm_client.cache.reservations import reserve
 
 _BATCHES = "SELECT id, token, dialect, sent_at, input_file, batch_id FROM batches WHERE url = ? ORDER BY id"
 

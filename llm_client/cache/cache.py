@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from apportion.foundation.truncate import listed
+from apportion.llm_client.cache.reservations import set_aside
 from apportion.llm_client.cache.schema import SQL_ERRORS, bring_up_to_date, check_kind, checksum, read_reply
-from apportion.llm_client.cache.spending_limit import set_aside
 from apportion.llm_client.errors import DamagedCacheError, SetupError
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.usage import Overrun, Usage

@@ -1,7 +1,7 @@
 """Who is asking what: a request is claimed before it is sent, so that two runs on one cache pay it once.
 
 Every function is a part of a transaction. A claim ends with its reply, when its owner gives it up, or when the owner
-does not live any more; what `spending_limit` set aside for a try stays set aside then, as one whose reply never came.
+does not live any more; what `reservations` set aside for a try stays set aside then, as one whose reply never came.
 """
 
 from __future__ import annotations

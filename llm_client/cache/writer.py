@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from apportion.llm_client.cache import leases, spending_limit
+from apportion.llm_client.cache import leases, reservations
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, insert_reply
 from apportion.llm_client.cache.leases import RENEW_S, RequestLease
 from apportion.llm_client.request import ChatReply
@@ -57,15 +57,15 @@ class CacheWriter:
         self._submit(lambda connection, owner: leases.end_claim(connection, key, owner), synced=False)
 
     async def reserve(self, usd: float, ceiling_usd: float) -> int | None:
-        """Set ``usd`` aside for a try, on the disk before it is sent; see ``spending_limit.reserve``."""
+        """Set ``usd`` aside for a try, on the disk before it is sent; see ``reservations.reserve``."""
         reserved = self._submit(
-            lambda connection, owner: spending_limit.reserve(connection, usd, ceiling_usd, owner), synced=True
+            lambda connection, owner: reservations.reserve(connection, usd, ceiling_usd, owner), synced=True
         )
         return await self._or_undo(reserved, self._give_back)
 
     def end_try(self, reservation: int, *, paid: bool) -> None:
         """A try brought no reply; ``paid`` says that it may have to be paid all the same."""
-        end = spending_limit.count_as_lost if paid else spending_limit.release
+        end = reservations.count_as_lost if paid else reservations.release
         self._submit(lambda connection, owner: end(connection, reservation), synced=False)
 
     async def act(self, action: _Action[_Result], undo: Callable[[_Result], object] = lambda result: None) -> _Result:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apportion.llm_client.cache.writer import CacheWriter
-from apportion.llm_client.cost.budget import Budget
+from apportion.llm_client.cost.spending_limit import Budget
 from apportion.llm_client.cost.tokens import estimated_tokens, used_tokens
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from apportion.features.face.face_features import FaceMeasures
-from apportion.features.face.head_oscillation import HeadEvents
+from apportion.features.face.nods import HeadEvents
 from apportion.features.time_series import Series
 from benchmarks.real_faces import NOT_SEEN, rates, read_moments, says_faces_camera, says_smile, show
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from apportion.features.face.face import FaceSeries, FaceVisibility
-from apportion.features.face.head_oscillation import HeadEvents, HeadTrajectory
 from apportion.features.face.mesh.brow_raise import lowered, raised
 from apportion.features.face.mesh.detector import MeshDetector
 from apportion.features.face.mesh.eyes import blinks
@@ -15,6 +14,7 @@ from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatu
 from apportion.features.face.mesh.gaze import on_screen
 from apportion.features.face.mesh.mouth import is_open
 from apportion.features.face.mesh.nods import Poses, posed_events
+from apportion.features.face.nods import HeadEvents, HeadTrajectory
 from apportion.features.sampling_clock import Clock, hold_s
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Span, sampled, smoothed

@@ -1,4 +1,4 @@
-"""Counts nods and shakes for the detector `mesh`, by a head's swings and turn (others: `../head_oscillation.py`)."""
+"""Counts nods and shakes for the detector `mesh`, by a head's swings and turn (others: `../nods.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from apportion.features.face.head_oscillation import Axis, HeadEvents, HeadTrajectory, join
+from apportion.features.face.nods import Axis, HeadEvents, HeadTrajectory, join
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Span
 from apportion.foundation.arrays import Floats

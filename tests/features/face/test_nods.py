@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.features.face.head_oscillation import HeadTrajectory, crossings, head_events, join
+from apportion.features.face.nods import HeadTrajectory, crossings, head_events, join
 from apportion.features.settings import FeatureSettings
 from tests.features.clips import wave
 

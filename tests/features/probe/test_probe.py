@@ -18,7 +18,7 @@ from PIL import Image
 
 from apportion.corpus.session import Media, Session, Turn
 from apportion.features.extract import extract_session
-from apportion.features.face.head_oscillation import HeadEvents
+from apportion.features.face.nods import HeadEvents
 from apportion.features.probe.picture import PANELS, draw_probe
 from apportion.features.probe.probe import Figure, Probe, probe, render
 from apportion.features.registry import EMOTIONS

@@ -12,7 +12,7 @@ import pytest
 
 from apportion.llm_client.batch.ledger import keys_in_batches
 from apportion.llm_client.cache import cache as cache_module
-from apportion.llm_client.cache import spending_limit
+from apportion.llm_client.cache import reservations
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.cache.inspection import inspect
 from apportion.llm_client.errors import DamagedCacheError, SetupError
@@ -166,9 +166,9 @@ def test_a_file_of_version_2_keeps_its_replies_its_account_and_its_batches(tmp_p
         assert cache.usage() == used
         assert keys_in_batches(cache) == {"c" * 64: "not sent yet"}
         # The ceiling counts what was paid, what may have been, and what is in a batch.
-        assert cache.transact(lambda connection: spending_limit.reserve(connection, 0.126, 1.0)) is None
-        number = cache.transact(lambda connection: spending_limit.reserve(connection, 0.125, 1.0))
-        cache.transact(lambda connection, number=number: spending_limit.release(connection, number))
+        assert cache.transact(lambda connection: reservations.reserve(connection, 0.126, 1.0)) is None
+        number = cache.transact(lambda connection: reservations.reserve(connection, 0.125, 1.0))
+        cache.transact(lambda connection, number=number: reservations.release(connection, number))
         cache.close()
 
 

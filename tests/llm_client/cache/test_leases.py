@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.llm_client.cache import leases, spending_limit, writer
+from apportion.llm_client.cache import leases, reservations, writer
 from apportion.llm_client.cache import leases as owner
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.cache.leases import RENEW_S, started_at, this_process
@@ -213,7 +213,7 @@ class TestInOneTransaction:
         monkeypatch.setattr(owner, "_GRACE_S", 0.0)
         one, other = (cache.transact(leases.add_owner) for _ in range(2))
         cache.transact(lambda c: leases.claim(c, "k", one))
-        cache.transact(lambda c: spending_limit.reserve(c, 0.5, 10, one))
+        cache.transact(lambda c: reservations.reserve(c, 0.5, 10, one))
         assert (cache.usage().unanswered_usd, cache.usage().under_way_usd) == (0, 0.5)
         cache.transact(lambda c: c.execute("UPDATE owners SET expires_at = 1 WHERE id = ?", (one,)))
         assert (cache.usage().unanswered_usd, cache.usage().under_way_usd) == (0.5, 0)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from apportion.llm_client.cache import leases, spending_limit
+from apportion.llm_client.cache import leases, reservations
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.errors import BudgetError
 from apportion.llm_client.request import ChatReply
@@ -53,7 +53,7 @@ def test_the_error_tells_money_under_way_in_another_run_from_lost_money_and_from
     def fill(connection):
         other = leases.add_owner(connection)
         for usd, owner in ((1.0, other), (2.0, None), (3.0, None)):
-            spending_limit.reserve(connection, usd, 100, owner)
+            reservations.reserve(connection, usd, 100, owner)
         connection.execute("INSERT INTO batches (token, url, dialect) VALUES ('t', 'u', '[]')")
         connection.execute("INSERT INTO batched VALUES ('b', 1, 3)")
 

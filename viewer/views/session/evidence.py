@@ -12,7 +12,7 @@ from apportion.features.registry import FEATURES
 from apportion.foundation.html.text import clean, number, plain, signed
 from apportion.viewer.data.session import SessionTables
 from apportion.viewer.views.session.people import Person
-from apportion.viewer.views.session.series import Series, TurnValue
+from apportion.viewer.views.session.turn_rewards import Series, TurnValue
 
 REASON, REPLY = 4000, 1200
 """Most characters of a reason and of a reply."""

@@ -15,7 +15,7 @@ from apportion.pipeline.report.sessions import what_it_equals
 from apportion.viewer.data.session import SessionTables, episode_order
 from apportion.viewer.views.session.axis import Axis, Overlap, axis_of, clock, lanes_of, overlaps_of
 from apportion.viewer.views.session.people import Person, people_of, players_of
-from apportion.viewer.views.session.series import Series, margin_bar, reward_row, series_of
+from apportion.viewer.views.session.turn_rewards import Series, margin_bar, reward_row, series_of
 
 MOST_SERIES = 9
 """Series on one page, a key each."""

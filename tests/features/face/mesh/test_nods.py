@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.features.face.head_oscillation import HeadTrajectory
 from apportion.features.face.mesh.nods import Poses, posed_events, turning_points
+from apportion.features.face.nods import HeadTrajectory
 from apportion.features.settings import FeatureSettings
 
 SETTINGS = FeatureSettings(detector="mesh")

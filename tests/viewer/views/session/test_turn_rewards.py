@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from apportion.corpus.session import Session, Turn
 from apportion.viewer.data.session import SessionTables
 from apportion.viewer.views.session.axis import axis_of
-from apportion.viewer.views.session.series import LEVELS, Series, TurnValue, margin_bar, reward_row, series_of
+from apportion.viewer.views.session.turn_rewards import LEVELS, Series, TurnValue, margin_bar, reward_row, series_of
 
 KEY = ("s", "ann", "bob", "liking")
 
