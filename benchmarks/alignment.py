@@ -51,7 +51,7 @@ def align(work: Path, seed: int, settings: argparse.Namespace) -> dict[str, list
     text = CONFIG.format(seed=seed, steps=settings.steps, kl=settings.kl, warmup=settings.warmup)
     config.write_text(text, encoding="utf-8")
     started = time.perf_counter()
-    timed(["align", str(config)])
+    timed(["run", "--only", "align", str(config)])
     tell(f"alignment, seed {seed}: the chain", (time.perf_counter() - started) / 60, "min, finished work used again")
     found: dict[str, list[float]] = {}
     for row in pq.read_table(work / "run" / "histories.parquet").sort_by("step").to_pylist():
@@ -64,10 +64,11 @@ def held_out(work: Path, seed: int) -> dict[str, dict[str, float]]:
     """Rewards of replies before and after on test contexts: mean, sd, responses of each policy."""
     policy, out = work / "run" / "policy", work / f"responses{seed}.parquet"
     policies = [f"after={policy}", str(work / "corpus"), "--policy", f"before={policy / 'base'}"]
-    timed(["generate", *policies, "--out", str(out), "--contexts", str(CONTEXTS), "--seed", str(seed), "--force"])
+    drawn = ["--contexts", str(CONTEXTS), "--seed", str(seed), "--force"]
+    timed(["policy", "generate", *policies, "--out", str(out), *drawn])
     result = work / f"comparison{seed}.json"
     model = work / "run" / "reward_models" / f"reaction-seed{seed}"
-    timed(["compare", str(out), "--reward-model", str(model), "--out", str(result)])
+    timed(["policy", "compare", str(out), "--reward-model", str(model), "--out", str(result)])
     found = json.loads(result.read_text(encoding="utf-8"))
     (rate,) = found["win_rates"]
     (won,) = [rate["rate"]["value"] if rate["left"] == "after" else 1 - rate["rate"]["value"]]

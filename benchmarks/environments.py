@@ -105,7 +105,7 @@ def main() -> None:
     tell("scripted episodes, no text read", rate, "episodes/s", bar=EPISODES_A_S, ratio_to_bar=rate / EPISODES_A_S)
     tell("scripted episodes, every observation read", episodes_a_second(reader, episodes // 5), "episodes/s")
     rate, acts = negotiations_a_second(episodes)
-    tell(f"negotiations of {acts:.1f} acts, and both selections", rate, "games/s", bar=GAMES_A_S)
+    tell("negotiations, and both selections", rate, "games/s", acts=round(acts, 1), bar=GAMES_A_S)
     tell("clone that never draws", clone_us(False), "us", bar=CLONE_US)
     tell("clone that draws once", clone_us(True), "us")
     if arguments.latency:

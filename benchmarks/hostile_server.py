@@ -57,5 +57,6 @@ if __name__ == "__main__":
             print(json.dumps(row), flush=True)
             if chosen.said:
                 print(trial.said, file=sys.stderr)
-    tell("sessions lost that a patient person would have got", lost, "sessions", faults=len(numbers), **outcomes)
+    told = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    tell("sessions lost that a patient person would have got", lost, "sessions", faults=len(numbers), outcomes=told)
     tell("sessions asked about again by the second run", asked_again, "sessions")

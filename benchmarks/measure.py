@@ -41,6 +41,12 @@ def timed(arguments: Sequence[str]) -> tuple[float, float]:
     return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
+def memory_mib(name: str) -> float:
+    """Memory of this process by a name of /proc/self/status: `VmRSS` now, `VmHWM` at most so far, not the parent's."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{name}:")[1].split()[0]) / 1024
+
+
 def _cpuinfo() -> list[str]:
     path = Path("/proc/cpuinfo")
     return path.read_text().splitlines() if path.exists() else []

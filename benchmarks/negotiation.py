@@ -1,7 +1,7 @@
 """Claim: the tables of Kwon et al. (2021), Figures 2, 3, 5 to 8, 10 and 11, with 95 % intervals over seeds.
 
-    python benchmarks/negotiation.py --tables                          # of the figures that are kept; trains nothing
-    python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 20 [--figures anchors,2]
+    python -m benchmarks.negotiation --tables                         # of the figures that are kept; trains nothing
+    python -m benchmarks.negotiation --data FOLDER --out FOLDER --seeds 20 [--figures anchors,2]
 
 A cell is a method with its data; each is trained for ten seeds at once and measured after every epoch against the
 expert (the anchors: against the first model). Stopped, the same command goes on. Seeds whose figures are kept in
@@ -13,12 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
-
-sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 from scipy import stats

@@ -131,10 +131,10 @@ def planted_film(path: Path, planned: Sequence[Planted], target: Path) -> None:
         container.mux(video.encode())
 
 
-def measured(path: Path, detector: str) -> FaceMeasures:
+def face_in(film: Path, settings: FeatureSettings) -> FaceMeasures:
     """What is seen in one film."""
-    session = Session("s", (), (), (Media("seen", "video", path.name),))
-    face = observe(session, path.parent, FeatureSettings(detector=detector, emotion_model="none"))["seen"].face
+    session = Session("s", (), (), (Media("seen", "video", film.name),))
+    face = observe(session, film.parent, settings)["seen"].face
     assert face is not None
     return face
 
@@ -149,13 +149,14 @@ def missed(planned: Sequence[Planted], found: Sequence[Span]) -> Iterator[Plante
 def main(films: Sequence[Path], still: Sequence[Path], detector: str) -> None:
     """Print what is found, film by film, and over all."""
     print(f"\n{detector}")
+    settings = FeatureSettings(detector=detector, emotion_model="none")
     for kind in ("nod_yes", "nod_no") if films else ():
         planned, hits, total, other = plan(kind), 0, 0, 0
         for film in films:
             with tempfile.TemporaryDirectory() as folder:
                 target = Path(folder) / f"{film.stem}.mp4"
                 planted_film(film, planned, target)
-                events = measured(target, detector).events
+                events = face_in(target, settings).events
             right, wrong = (events.yes, events.no) if kind == "nod_yes" else (events.no, events.yes)
             lost = list(missed(planned, right))
             hits, total, other = hits + len(planned) - len(lost), total + len(planned), other + len(wrong)
@@ -164,7 +165,7 @@ def main(films: Sequence[Path], still: Sequence[Path], detector: str) -> None:
         print(f"  {kind}: recall {hits / total:.3f} ({total} planted); {other} of the other kind")
     seconds, nods = 0.0, 0
     for film in still:
-        face = measured(film, detector)
+        face = face_in(film, settings)
         seconds += float((face.seen.ends_s - face.seen.starts_s)[np.isfinite(face.seen.values)].sum())
         nods += len(face.events.yes)
         shown = [tuple(round(edge, 1) for edge in span) for span in face.events.yes]

@@ -31,7 +31,7 @@ from benchmarks.ppo_task import SHAPES, Task, measured, worker
 
 PEER_PINS = ("torch==2.13.0", "transformers==5.23.0", "peft==0.21.2", "accelerate==1.15.0", "trl==1.12.0")
 OURS, TRL, TRL_LORA = "apportion", "trl", "trl, adapters on its value model"
-SCRIPTS = {OURS: ("ppo_ours.py", ""), TRL: ("ppo_trl.py", ""), TRL_LORA: ("ppo_trl.py", "lora-critic")}
+SCRIPTS = {OURS: ("ppo_ours", ""), TRL: ("ppo_trl", ""), TRL_LORA: ("ppo_trl", "lora-critic")}
 SPEED_BAR, MEMORY_BAR = 1.5, 0.6
 
 
@@ -136,7 +136,7 @@ def main() -> None:
         SHAPES[arguments.shape],
         device=arguments.device,
         threads=arguments.threads,
-        ppo_epochs=arguments.ppo_epochs,
+        ppo_epochs=arguments.inner_epochs,
     )
     peer = peer_python(arguments.peer)
     found: dict[str, list[dict[str, Any]]] = {side: [] for side in SCRIPTS}

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import memory_mib
+
 PAD, BEGIN, END = 0, 1, 2
 LORA = {"r": 24, "lora_alpha": 48, "lora_dropout": 0.0, "target_modules": ["q_proj", "v_proj"]}
 
@@ -127,7 +129,7 @@ class Meter:
         # The largest memory so far is that of the imports: forget it, where the system lets us.
         with suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")
-        self.imports_mib = _status("VmRSS")
+        self.imports_mib = memory_mib("VmRSS")
         self.marks: list[tuple[float, float]] = []
 
     def mark(self) -> None:
@@ -145,7 +147,7 @@ class Meter:
         found: dict[str, object] = {
             "samples_per_s": samples / (last_wall - wall),
             "samples_per_cpu_s": samples / (last_cpu - cpu),
-            "peak_mib": _status("VmHWM") - self.imports_mib,
+            "peak_mib": memory_mib("VmHWM") - self.imports_mib,
             "imports_mib": self.imports_mib,
             **more,
         }
@@ -175,8 +177,3 @@ def serve(run: Callable[[Task, str], None]) -> None:
     parser.add_argument("--variant", default="")
     arguments = parser.parse_args()
     run(Task(**json.loads(arguments.task)), arguments.variant)
-
-
-def _status(name: str) -> float:
-    text = Path("/proc/self/status").read_text()
-    return int(text.split(f"{name}:")[1].split()[0]) / 1024

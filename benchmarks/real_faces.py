@@ -21,11 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-from apportion.corpus.session import Media, Session
-from apportion.features.extract import observe
 from apportion.features.face.face_features import FaceMeasures
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series
+from benchmarks.planted_nods import face_in
 
 NOT_SEEN = "not seen"
 LEFT_OUT = ("unclear", "differ")
@@ -108,20 +107,9 @@ def show(title: str, answers: Sequence[Answer], left_out: Counter[str], wanted: 
     print(f"  of {wanted!r}: " + ", ".join(f"{name} {value:.2f} [{a:.2f}, {b:.2f}]" for name, value, (a, b) in told))
 
 
-def measured(folder: Path, files: Sequence[str], settings: FeatureSettings) -> dict[str, FaceMeasures]:
-    """What a back-end measures in each clip."""
-    faces = {}
-    for name in files:
-        session = Session("s", (), (), (Media("seen", "video", name),))
-        face = observe(session, folder, settings)["seen"].face
-        assert face is not None
-        faces[name] = face
-    return faces
-
-
 def main(moments: Sequence[Moment], folder: Path, detector: str, settings: FeatureSettings, wrong: bool) -> None:
     """Print the tables of one back-end."""
-    faces = measured(folder, sorted({moment.file for moment in moments}), settings)
+    faces = {name: face_in(folder / name, settings) for name in {moment.file for moment in moments}}
     smiles = [(m, (m.file, m.smile, says_smile(faces[m.file], m.t_s))) for m in moments if m.smile not in LEFT_OUT]
     looks = [
         (m, (m.file, m.faces_camera, says_faces_camera(faces[m.file], m.t_s)))

@@ -22,8 +22,3 @@ def read_replies(sessions: Iterable[Session], rating: str, kept: Path | None) ->
         kept.parent.mkdir(parents=True, exist_ok=True)
         feather.write_feather(table, str(kept))
     return table
-
-
-def place_of(corpus: str, folder: Path | None) -> Path | None:
-    """The file in ``folder`` that keeps what is read of a corpus; None where nothing is kept."""
-    return None if folder is None else folder / f"{corpus}.feather"

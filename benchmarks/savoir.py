@@ -16,6 +16,7 @@ answer counts 0). A partner whose demands depend on what was said to it makes wo
 from __future__ import annotations
 
 import argparse
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -71,16 +72,12 @@ def exact(table: Floats, players: int) -> Floats:
     """Eq. 4 of SAVOIR over the worth of all 2^n coalitions, numbered by their members' bits."""
     numbers = np.arange(2**players)
     sizes = all_coalitions(players).sum(axis=1)
-    weights = np.array([1.0 / (players * _choose(players - 1, size)) for size in range(players)])
+    weights = np.array([1.0 / (players * math.comb(players - 1, size)) for size in range(players)])
     values = np.empty(players)
     for player in range(players):
         without = numbers[(numbers >> player) & 1 == 0]
         values[player] = np.sum(weights[sizes[without]] * (table[without | (1 << player)] - table[without]))
     return values
-
-
-def _choose(n: int, k: int) -> float:
-    return float(np.prod([(n - i) / (i + 1) for i in range(k)]))
 
 
 def noisy(table: Floats, noise: float, seed: int) -> Callable[[frozenset[int]], Floats]:

@@ -61,7 +61,7 @@ def dialogue(scored: int):
     return Episode("benchmark", tuple(turns), Rating("user", "bot", "score", 0.0, 0.0, 1.0))
 
 
-def model(backbone: Path, scoring: str, max_tokens: int):
+def model(backbone: Path, hidden: int, scoring: str, max_tokens: int):
     import torch
 
     from apportion.reward_model.model import RewardModel
@@ -70,16 +70,9 @@ def model(backbone: Path, scoring: str, max_tokens: int):
     settings = RewardModelSettings(
         backbone=str(backbone), scoring=scoring, max_tokens=max_tokens, history_turns=WINDOW // TOKENS + 1
     )
-    hidden = hidden_size(backbone)
     made = RewardModel.new(settings, hidden * (1 if scoring == "one_pass" else 2), 0)
     torch.nn.init.normal_(made.head[-1].weight)  # A new head gives zeros, and those are always equal.
     return made
-
-
-def hidden_size(backbone: Path) -> int:
-    from transformers import AutoConfig
-
-    return int(AutoConfig.from_pretrained(backbone).hidden_size)
 
 
 def seconds(work: Callable[[], np.ndarray], times: int = 1) -> tuple[np.ndarray, float, float]:
@@ -111,35 +104,24 @@ if __name__ == "__main__":
     torch.set_num_threads(arguments.threads)
     with tempfile.TemporaryDirectory() as folder:
         save_backbone(Path(folder), arguments.layers, arguments.hidden)
-        one_pass, windowed = model(Path(folder), "one_pass", 8192), model(Path(folder), "windowed", WINDOW)
+        one_pass = model(Path(folder), arguments.hidden, "one_pass", 8192)
+        windowed = model(Path(folder), arguments.hidden, "windowed", WINDOW)
         shape = {"layers": arguments.layers, "hidden": arguments.hidden, "threads": arguments.threads}
         for scored, (bar_prefix, bar_window) in BARS.items():
             episode = dialogue(scored)
             for warm in (one_pass, windowed):
                 warm.score_episode(replace(episode, turns=episode.turns[:4]))
             rewards, wall, cpu = seconds(lambda e=episode: one_pass.score_episode(e), times=5)
-            again, prefix_wall, prefix_cpu = seconds(lambda e=episode: prefixes(one_pass, e))
-            _, window_wall, window_cpu = seconds(lambda e=episode: windowed.score_episode(e))
             name = f"{scored} of {TURNS} turns scored"
             tell(f"one_pass, {name}", wall, "s", cpu_s=round(cpu, 3), **shape)
-            tell(
-                f"prefix re-encoding, {name}",
-                prefix_wall,
-                "s",
-                cpu_s=round(prefix_cpu, 3),
-                ratio=round(prefix_wall / wall, 1),
-                cpu_ratio=round(prefix_cpu / cpu, 1),
-                bar=bar_prefix,
-                largest_difference=float(f"{np.abs(again - rewards).max():.2g}"),
-                equal_to_1e_5=bool(np.abs(again - rewards).max() <= 1e-5),
-                rewards_sd=round(float(np.std(rewards)), 4),
-            )
-            tell(
-                f"windows of {WINDOW:,} tokens, {name}",
-                window_wall,
-                "s",
-                cpu_s=round(window_cpu, 3),
-                ratio=round(window_wall / wall, 1),
-                cpu_ratio=round(window_cpu / cpu, 1),
-                bar=bar_window,
-            )
+            peers = {
+                "prefix re-encoding": (bar_prefix, lambda e=episode: prefixes(one_pass, e)),
+                f"windows of {WINDOW:,} tokens": (bar_window, lambda e=episode: windowed.score_episode(e)),
+            }
+            for peer, (bar, work) in peers.items():
+                found, its_wall, its_cpu = seconds(work)
+                more = {"ratio": round(its_wall / wall, 1), "cpu_ratio": round(its_cpu / cpu, 1), "bar": bar}
+                if peer == "prefix re-encoding":
+                    more["largest_difference"] = float(f"{np.abs(found - rewards).max():.2g}")
+                    more["rewards_sd"] = round(float(np.std(rewards)), 4)
+                tell(f"{peer}, {name}", its_wall, "s", cpu_s=round(its_cpu, 3), **more)

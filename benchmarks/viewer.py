@@ -11,7 +11,6 @@ all are told. Words are searched that nearly every session holds, that few hold,
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import tempfile
@@ -24,7 +23,7 @@ from playwright.sync_api import Page
 
 from apportion.pipeline.results.run_folder import read_record
 from benchmarks.measure import tell
-from benchmarks.viewer_browser import chromium, viewing
+from benchmarks.viewer_browser import looking
 from benchmarks.viewer_run import COMMON, RARE, VOCABULARY, vocabulary, write_synthetic_run
 
 SORTS = ("session", "score", "-disagreement", "lowest", "-residual", "-length", "sum", "split", "-warnings")
@@ -66,7 +65,7 @@ def searches(run: Path) -> dict[str, str]:
 
 def measure(page: Page, root: str, run: Path, repeat: int, process: psutil.Process) -> None:
     """All figures of one server."""
-    sessions = f"{read_record(run)['sessions']:,} sessions"
+    sessions = read_record(run)["sessions"]
     peak = process.memory_info().rss
 
     def loaded(address: str) -> float:
@@ -79,7 +78,7 @@ def measure(page: Page, root: str, run: Path, repeat: int, process: psutil.Proce
         figures[sort] = [loaded(f"?sort={sort}") for _ in range(repeat)]
     figures["the last page"] = [loaded("?page=100000&sort=score") for _ in range(repeat)]
     peak = max(peak, process.memory_info().rss)
-    _tell(f"viewer list, {sessions}", figures, 300)
+    _tell("viewer list", figures, 300, sessions=sessions)
     loaded("")
     page.evaluate("performance.clearResourceTimings()")
     asked = searches(run)
@@ -89,7 +88,7 @@ def measure(page: Page, root: str, run: Path, repeat: int, process: psutil.Proce
         page.evaluate(SEARCH, text)
         counts[name] = page.locator(".pages span").inner_text() if page.locator(".pages").count() else "none"
     peak = max(peak, process.memory_info().rss)
-    _tell(f"viewer search, {sessions}", found, 200, found=counts)
+    _tell("viewer search", found, 200, sessions=sessions, found=counts)
     tell("viewer server memory", peak / 2**20, "MiB", limit=400, met=peak / 2**20 < 400)
 
 
@@ -117,14 +116,11 @@ def main() -> None:
             write_synthetic_run(work, options.sessions)
         had = (run / "viewer" / "sessions.sqlite").is_file()
         started = time.perf_counter()
-        with viewing(run) as served, chromium() as browser:
+        with looking(run) as (page, root, process):
             ready = time.perf_counter() - started
-            tell("viewer ready" if had else "viewer ready, its index made", ready, "s")
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
-            page.goto(served.address)
-            page.wait_for_url(lambda url: "token" not in url)
-            measure(page, served.root, run, options.repeat, served.process)
-            print(json.dumps({"Chromium": browser.version}))
+            chromium = page.context.browser.version if page.context.browser else ""
+            tell("first page" if had else "first page, its index made", ready, "s", chromium=chromium)
+            measure(page, root, run, options.repeat, process)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from playwright.sync_api import BrowserContext, Page
 
 from apportion.corpus.corpus import Corpus
 from benchmarks.measure import tell
-from benchmarks.viewer_browser import chromium, viewing
+from benchmarks.viewer_browser import looking
 from benchmarks.viewer_run import write_synthetic_run
 
 SESSION, FILM_BYTES = "long", 2 * 2**30
@@ -98,13 +98,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
         run = work / "run" if (work / "run" / "run.json").is_file() else write_run(work, options.turns)
-        with viewing(run) as served, chromium() as browser:
-            context = browser.new_context(viewport={"width": 1440, "height": 900})
-            page = context.new_page()
-            page.goto(served.address)
-            page.wait_for_url(lambda url: "token" not in url)
-            interactive(page, served.root, options.turns, options.repeat, served.process)
-            streamed(context, served.root, work / "corpus" / "film.mp4", served.process)
+        with looking(run) as (page, root, process):
+            interactive(page, root, options.turns, options.repeat, process)
+            streamed(page.context, root, work / "corpus" / "film.mp4", process)
 
 
 if __name__ == "__main__":
