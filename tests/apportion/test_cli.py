@@ -9,18 +9,14 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from apportion.cli import cli, main
+from apportion.cli import cli
 from apportion.pipeline.engine.stage_selection import stages_called
 from apportion.pipeline.stages.registry import STAGES
+from tests.apportion.called import saying
 from tests.behaviour.command import ROOT, environment
 from tests.behaviour.small import write_small_corpus
 
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return ended.value.code, out, err
+run = saying()
 
 
 def commands(group: click.Group = cli, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

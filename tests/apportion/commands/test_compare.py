@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import KEY, RATINGS, RESPONSES, SESSIONS, UTTERANCES
 from apportion.reward_model.model import RewardModel
@@ -20,6 +19,7 @@ from apportion.rlhf.compare.blind import blinded
 from apportion.rlhf.compare.metadata import key_path, note_path
 from apportion.rlhf.compare.responses import write_rows
 from apportion.rlhf.training.reward import ModelReward
+from tests.apportion.called import saying
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
@@ -54,12 +54,7 @@ def responses(tmp_path: Path) -> Path:
     return table(tmp_path / "r.parquet", rows(**said))
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(["policy", "compare", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
+run = saying("policy", "compare")
 
 
 def shown(body: Body, place: str) -> str:

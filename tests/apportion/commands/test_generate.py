@@ -14,10 +14,10 @@ import pytest
 import torch
 
 import apportion.rlhf.compare.generate as generating
-from apportion.cli import main
 from apportion.corpus.importers import import_to
 from apportion.corpus.schema import RESPONSES, SPLITS
 from apportion.rlhf.compare.metadata import is_blind
+from tests.apportion.called import saying
 from tests.behaviour.command import apportion
 from tests.behaviour.small import write_small_corpus
 from tests.behaviour.soda import joined, soda_corpus
@@ -38,12 +38,7 @@ def policy(tmp_path: Path) -> Path:
     return save_aligned(tmp_path / "run" / "policy")
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(["policy", "generate", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
+run = saying("policy", "generate")
 
 
 def test_one_response_for_each_context_and_policy(capsys, corpus, policy, tmp_path) -> None:

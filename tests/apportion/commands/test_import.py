@@ -8,18 +8,13 @@ import sys
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.importers.registry import KINDS, find_importer, options_of
 from apportion.foundation.errors import InputError
+from tests.apportion.called import saying
 from tests.behaviour.command import environment
 from tests.behaviour.small import write_small_corpus
 
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return ended.value.code, out, err
+run = saying()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,18 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.cli import main
 from apportion.pipeline.config import load_config
 from apportion.pipeline.preflight import check_output
 from apportion.pipeline.template import render_template
+from tests.apportion.called import saying
 from tests.behaviour.small import write_small_corpus
 
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return ended.value.code, out, err
+run = saying()
 
 
 def test_init_writes_a_file_that_can_be_run(tmp_path, capsys):

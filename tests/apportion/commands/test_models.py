@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.features.emotion_model import choice as emotion_choice
 from apportion.features.emotion_model import published as model_files
 from apportion.features.emotion_model.published import PinnedModel, git_blob
 from apportion.features.model_hub import mesh
 from apportion.features.model_hub.wheel import WheelFile
 from apportion.features.vocal_intensity_model.model import load_intensity_model
+from tests.apportion.called import saying
 from tests.behaviour.command import apportion, in_process
 from tests.features.emotion_models import small_model
 from tests.features.file_server import file_server
@@ -40,12 +40,7 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
+run = saying()
 
 
 def test_the_list_names_all_models_and_their_terms(capsys: pytest.CaptureFixture[str]) -> None:

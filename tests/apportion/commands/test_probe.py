@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
+from tests.apportion.called import saying
 from tests.behaviour.command import apportion
 from tests.features.clips import flat, tone, write_movie, write_wav
 from tests.shared import shared
@@ -19,12 +19,7 @@ def voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_wav(tmp_path / "voice.wav", tone(2.0, 150))
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(["probe", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
+run = saying("probe")
 
 
 def test_a_table_a_picture_and_the_next_command(capsys: pytest.CaptureFixture[str], voice: Path) -> None:

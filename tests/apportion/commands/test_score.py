@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
 from apportion.corpus.session import Episode
 from apportion.reward_model.model import RewardModel
+from tests.apportion.called import saying
 from tests.behaviour.command import environment
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
@@ -84,12 +84,7 @@ def write(folder: Path, dialogues: dict[str, list[tuple[str, str]]], rated: list
     return folder
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(["score", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
+run = saying("score")
 
 
 def test_the_table_has_the_columns_of_scores_and_the_models_rewards(

@@ -1,21 +1,16 @@
 """`apportion train measurer`: how long it learns, and the longest text that it reads."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.rlhf import language_model_finetune
+from tests.apportion.called import called
 from tests.behaviour.small import write_small_corpus
 
-
-def run(*arguments: str) -> int:
-    try:
-        main(["train", "measurer", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "train", "measurer")
 
 
 def test_its_options_reach_the_training(

@@ -9,31 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
+from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 PROMPT = re.compile(r"(team|discussion|vote|quest|shot)(?: \d)?, [a-z ,]+> ")
 FIVE = ("merlin", "servant", "servant", "minion", "assassin")
 
 
-def run(*arguments: str) -> int:
-    try:
-        main([*arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
 def test_games_become_a_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("world", "simulate", "avalon", str(tmp_path / "c"), "--agents", "claims,bayes", "--games", "3")
-    assert run(*arguments) == 0 and "3 sessions" in capsys.readouterr().out
-    assert run("inspect", str(tmp_path / "c"), "--json") == 0
+    assert called(*arguments) == 0 and "3 sessions" in capsys.readouterr().out
+    assert called("inspect", str(tmp_path / "c"), "--json") == 0
     assert [one["name"] for one in json.loads(capsys.readouterr().out)["ratings"]] == ["win"]
     (tmp_path / "small").mkdir()
     small = ("roles=merlin,servant,assassin", "sizes=1,2,2", "last_team=evil-wins", "proposals=2")
     rules = [part for rule in small for part in ("--rule", rule)]
-    assert run("world", "simulate", "avalon", str(tmp_path / "small"), "--games", "2", *rules) == 0
+    assert called("world", "simulate", "avalon", str(tmp_path / "small"), "--games", "2", *rules) == 0
     (session, _) = Corpus.open(tmp_path / "small").iter_sessions()
     assert {turn.speaker for turn in session.turns} == {"Player 1", "Player 2", "Player 3", "Moderator"}
 
@@ -55,7 +47,7 @@ def test_games_become_a_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_bad_input_ends_with_code_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
-    assert run("world", "simulate", "avalon", str(tmp_path / "c"), *arguments) == 2
+    assert called("world", "simulate", "avalon", str(tmp_path / "c"), *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
 

@@ -1,22 +1,17 @@
 """`apportion world evaluate`."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
+from tests.apportion.called import called
 from tests.environments.sotopia.evaluation.judges import judge, played
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
-
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "evaluate", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "evaluate")
 
 
 def test_a_corpus_is_judged_beside_itself_and_the_next_command_is_told(

@@ -10,25 +10,21 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.deduction.league import read_matches
 from apportion.environments.episode_log import LOG
+from tests.apportion.called import called
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 CONCURRENCY, KILLS = 8, 8
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "tournament", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tournament")
 
 
 def written(folder: Path) -> dict[str, bytes]:

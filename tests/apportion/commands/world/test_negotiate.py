@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.negotiation.contexts import ITEMS
+from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 CONTEXT = "1 3 3 1 1 4\n1 7 3 0 1 3\n"
@@ -47,12 +48,7 @@ def test_a_whole_game_stopped_and_gone_on_with(tmp_path: Path) -> None:
     assert "Book and ball for me" in [turn.text for turn in session.turns]
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "play", "negotiation", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "play", "negotiation")
 
 
 def test_without_a_terminal_it_ends_with_code_2(

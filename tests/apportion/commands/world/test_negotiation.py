@@ -7,20 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.environments.episode_log import LOG
-
-
-def run(*arguments: str) -> int:
-    try:
-        main(list(arguments))
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+from tests.apportion.called import called
 
 
 def simulate(*arguments: str) -> int:
-    return run("world", "simulate", "negotiation", *arguments)
+    return called("world", "simulate", "negotiation", *arguments)
 
 
 def test_games_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +22,7 @@ def test_games_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, caps
     assert "12 sessions" in told
     assert "simulated" in told
     assert f"next: apportion inspect {out}" in told
-    assert run("inspect", out) == 0
+    assert called("inspect", out) == 0
     assert "points" in capsys.readouterr().out
 
 
@@ -87,14 +79,15 @@ def test_what_it_would_cost_is_told_before(tmp_path: Path, capsys: pytest.Captur
 def test_a_tournament_writes_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "cup"
     assert (
-        run("world", "tournament", "negotiation", str(out), "--agents", "greedy,conceding,fair", "--games", "20") == 0
+        called("world", "tournament", "negotiation", str(out), "--agents", "greedy,conceding,fair", "--games", "20")
+        == 0
     )
     told = capsys.readouterr().out
     assert "| greedy |" in told
     assert "advantage" in told
     table = json.loads((out / "tournament.json").read_text())
     assert table["judge"] == "rules"
-    assert run("world", "tournament", "table", str(out)) == 0
+    assert called("world", "tournament", "table", str(out)) == 0
     assert "Tournament of greedy, conceding, fair" in capsys.readouterr().out
-    assert run("world", "tournament", "negotiation", str(tmp_path / "one"), "--agents", "greedy") == 2
+    assert called("world", "tournament", "negotiation", str(tmp_path / "one"), "--agents", "greedy") == 2
     assert "two agents at least" in capsys.readouterr().err

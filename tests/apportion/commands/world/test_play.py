@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import TaskSpace
 from apportion.environments.sotopia.sources.task_file import written
 from apportion.environments.sotopia.tasks import Character
+from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 SCENARIO, WHO = "used_bicycle", "Nadia Ferro"
@@ -142,12 +144,7 @@ def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path: Path) ->
     assert any(move.act.text == "Hello!" for moves in logged.steps for move in moves)
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "play", "sotopia", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "play", "sotopia")
 
 
 def test_without_a_terminal_it_ends_with_code_2(

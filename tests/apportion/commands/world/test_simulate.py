@@ -1,19 +1,14 @@
 """`apportion world simulate`."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
+from tests.apportion.called import called
 
-
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "simulate", "sotopia", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "simulate", "sotopia")
 
 
 def test_episodes_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

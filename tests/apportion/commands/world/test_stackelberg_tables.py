@@ -5,20 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
-
-
-def run(*arguments: str) -> int:
-    try:
-        main(list(arguments))
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+from tests.apportion.called import called
 
 
 def test_tables_of_a_league_are_shown_and_written(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     league = str(tmp_path / "league")
-    assert run("world", "tournament", "werewolf", league, "--agents", "random", "--matches", "6", "--teams") == 0
+    assert called("world", "tournament", "werewolf", league, "--agents", "random", "--matches", "6", "--teams") == 0
     similarities = tmp_path / "made_up.jsonl"
     similarities.write_text('{"epoch": 0, "session": "s", "turn": 1, "similarity": 0.5}\n')
     capsys.readouterr()
@@ -38,13 +30,13 @@ def test_tables_of_a_league_are_shown_and_written(tmp_path: Path, capsys: pytest
         *("--instances", "random=4000", "--backend", "random=none", "--persuasion", str(similarities)),
         *("--bootstrap", "100"),
     )
-    assert run(*arguments, "-o", str(tmp_path / "report")) == 0
+    assert called(*arguments, "-o", str(tmp_path / "report")) == 0
     told = capsys.readouterr().out
     assert "Table 2 of the Stackelberg Speaker: reward functions, against random" in told
     assert "  4,000      random" in told and "Figure 5" in told and "report.md holds all tables" in told
     names = {path.name for path in (tmp_path / "report").iterdir()}
     assert {"report.md", "figure_4.svg", "figure_5.svg", "figure_10.svg", "table_6.svg", "table_2.json"} <= names
-    assert run(*arguments, "--json") == 0
+    assert called(*arguments, "--json") == 0
     assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "report" / "report.json").read_text())
 
 
@@ -60,5 +52,5 @@ def test_tables_of_a_league_are_shown_and_written(tmp_path: Path, capsys: pytest
     ],
 )
 def test_bad_input_ends_with_code_2(capsys: pytest.CaptureFixture, arguments: tuple[str, ...], said: str) -> None:
-    assert run("world", "tables", "stackelberg", *arguments) == 2
+    assert called("world", "tables", "stackelberg", *arguments) == 2
     assert said in capsys.readouterr().err

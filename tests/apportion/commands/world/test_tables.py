@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.importers import import_to
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from tests.apportion.called import called
 from tests.environments.sotopia.reports.made import Made, every
 from tests.shared import shared
 
-
-def run(*arguments: str | Path) -> int:
-    try:
-        main(["world", "tables", "sotopia", *map(str, arguments)])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tables", "sotopia")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,18 +16,14 @@ from apportion.cli import main
 from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
 from apportion.environments.episode_log import LOG, read_log
+from tests.apportion.called import called
 from tests.environments.sotopia.test_simulation import talks
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 SMALL = ("--scenario", "used_bicycle", "--scenario", "surprise_party", "--pairs", "3", "--agents", "conceding,random")
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "tournament", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tournament")
 
 
 def written(folder: Path) -> dict[str, bytes]:

@@ -1,6 +1,7 @@
 """`apportion world tables savoir` as a person has it."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
+from tests.apportion.called import called
 from tests.environments.sotopia.reports.made import Made, every
 
 
@@ -18,12 +20,7 @@ def rated(folder: Path) -> Path:
     return made.write(folder / "c")
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "tables", "savoir", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tables", "savoir")
 
 
 def test_it_prints_writes_and_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,6 @@ from typing import cast
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import simulate
@@ -19,6 +18,7 @@ from apportion.environments.environment import Action, AgentAction, Observation
 from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.human_play.deduction import PersonPlays
 from apportion.environments.terminal.human_agent import HumanAgent
+from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 SEAT, NAME = 2, "Player 2"
@@ -91,14 +91,6 @@ def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path: Path
     assert [turn.text for turn in session.turns if turn.speaker == NAME].count("I have seen things.") >= 2
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(list(arguments))
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
 def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,15 +107,15 @@ def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(
         "--rule",
         "tie=nobody",
     )
-    assert run(*command, "--json") == 0
+    assert called(*command, "--json") == 0
     assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 4
     log = (out / LOG).read_bytes()
-    assert run(*command) == 0 and (out / LOG).read_bytes() == log
+    assert called(*command) == 0 and (out / LOG).read_bytes() == log
     openings = [episode.opening for episode in read_log(out / LOG).values()]
     assert {one["about"]["rules"]["tie"] for one in openings} == {"nobody"}
-    assert run("world", "simulate", "werewolf", str(out), "--games", "5") == 2
+    assert called("world", "simulate", "werewolf", str(out), "--games", "5") == 2
     capsys.readouterr()
-    assert run("inspect", str(out)) == 0
+    assert called("inspect", str(out)) == 0
     assert "win" in capsys.readouterr().out
 
 
@@ -143,15 +135,15 @@ def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(
 def test_what_cannot_be_played_ends_with_code_2(
     arguments: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("world", "simulate", "werewolf", str(tmp_path / "one"), *arguments) == 2
+    assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_look_at_what_would_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asks = ("--agents", "react", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--games", "2")
-    assert run("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--preview", "1") == 0
+    assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--preview", "1") == 0
     assert "Think first, in a few sentences that nobody will hear" in capsys.readouterr().out
-    assert run("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--dry-run") == 0
+    assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--dry-run") == 0
     assert "2 episodes" in capsys.readouterr().out and not (tmp_path / "one").exists()
 
 
@@ -159,5 +151,5 @@ def test_without_a_terminal_it_ends_with_code_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
-    assert run("world", "play", "werewolf", str(tmp_path / "one")) == 2
+    assert called("world", "play", "werewolf", str(tmp_path / "one")) == 2
     assert "a person plays in a terminal" in capsys.readouterr().err

@@ -5,6 +5,7 @@ items are our own.
 """
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,17 +13,13 @@ import pytest
 from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.sotopia.sources.task_file import read_task_file
+from tests.apportion.called import called
 
 RECORDED = Path(__file__).parents[4] / "environments/sotopia/generation/recorded"
 MODEL = ("--model", "claude", "--recorded", RECORDED / "claude.jsonl")
 
 
-def run(*arguments: object) -> int:
-    try:
-        main(["world", "tasks", "sotopia", *(str(argument) for argument in arguments)])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tasks", "sotopia")
 
 
 def decided(path: Path) -> Path:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from tests.apportion.called import called
 
-
-def run(*arguments: str | Path) -> int:
-    try:
-        main(["world", "tasks", "sotopia", "hard", *map(str, arguments)])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tasks", "sotopia", "hard")
 
 
 @pytest.fixture(scope="module")
