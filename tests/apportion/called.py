@@ -1,7 +1,5 @@
 """The command line called in this process: the code with which it exits, and what it says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The command line as a user has it: a process of its own; or the same without one, which saves seconds a call."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

@@ -1,7 +1,5 @@
 """A small text-only corpus and a configuration in which every stage runs in seconds, real code throughout."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

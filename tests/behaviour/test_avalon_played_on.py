@@ -1,7 +1,5 @@
 """Games of Avalon through the chain: scripts that listen to each other in; credit of their speeches and votes out."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
@@ -34,7 +32,7 @@ FEW = "budget = 16\n"
 
 
 @pytest.fixture
-def apportion(monkeypatch: pytest.MonkeyPatch) -> partial:
+def apportion(monkeypatch) -> partial:
     return partial(in_process, monkeypatch)
 
 
@@ -67,11 +65,11 @@ def credit_of_speeches(folder: Path, found: dict[tuple[str, str, str], dict[int,
     return by_speech
 
 
-def test_speeches_votes_and_teams_are_credited(tmp_path: Path, apportion: partial) -> None:
+def test_speeches_votes_and_teams_are_credited(tmp_path, apportion):
     rules = ("roles=merlin,servant,servant,assassin", "sizes=2,2,2", "proposals=2")
     assert credit_of_speeches(tmp_path, credited(tmp_path, apportion, 1, *rules, credit=CREDIT + FEW)) > 0
 
 
 @pytest.mark.slow
-def test_so_are_those_of_whole_games(tmp_path: Path, apportion: partial) -> None:
+def test_so_are_those_of_whole_games(tmp_path, apportion):
     assert credit_of_speeches(tmp_path, credited(tmp_path, apportion, 2)) > 0

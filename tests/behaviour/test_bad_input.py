@@ -1,7 +1,5 @@
 """Bad input of every kind: the exit code, the words, and nothing lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What users of other tools suffer from: a test each, which names the issue."""
 
-from __future__ import annotations
-
 import gc
 import resource
 import shutil
@@ -33,7 +31,7 @@ def film_session(name: str, path: str, score: float) -> Session:
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def films(tmp_path_factory) -> Path:
     """A folder with four sessions: two with a face, one without, one whose recording is damaged; and their features."""
     folder = tmp_path_factory.mktemp("films")
     corpus = folder / "corpus"

@@ -1,7 +1,5 @@
 """An import that a full disk or a kill stops at any of its writes: the same command then makes the same corpus."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

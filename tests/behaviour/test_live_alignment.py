@@ -1,7 +1,5 @@
 """From simulated episodes to a policy that plays live: savoir rewards, a reward model, GRPO in the environment."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

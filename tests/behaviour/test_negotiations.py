@@ -1,7 +1,5 @@
 """Negotiations through the chain: scripted games in; credit of their acts, reward models, a policy, the report out."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from functools import partial
@@ -63,7 +61,7 @@ layers = 1
 
 
 @pytest.fixture
-def apportion(monkeypatch: pytest.MonkeyPatch) -> partial:
+def apportion(monkeypatch) -> partial:
     return partial(in_process, monkeypatch)
 
 
@@ -100,7 +98,7 @@ def exact(folder: Path, session: Session, name: str, turns: list[int]) -> dict[i
     }
 
 
-def test_a_run_credits_the_acts_exactly(tmp_path: Path, apportion: partial) -> None:
+def test_a_run_credits_the_acts_exactly(tmp_path, apportion):
     choice = NegotiationChoice(("conceding", "fair"), games=3, most_acts=10, seed=4)
     write_corpus(choice, tmp_path / "play")
     done = apportion("run", "--only", "decompose", config(tmp_path, CREDIT))
@@ -122,7 +120,7 @@ def test_a_run_credits_the_acts_exactly(tmp_path: Path, apportion: partial) -> N
 
 
 @pytest.mark.slow
-def test_scripted_games_go_through_a_run_to_the_report(tmp_path: Path, apportion: partial) -> None:
+def test_scripted_games_go_through_a_run_to_the_report(tmp_path, apportion):
     choice = NegotiationChoice(("conceding", "fair", "tit-for-tat"), games=10, most_acts=10, seed=2)
     write_corpus(choice, tmp_path / "play")
     done = apportion("run", config(tmp_path, WHOLE))

@@ -1,7 +1,5 @@
 """A run of which a part fails or is left out: what there is, is reported, and why the rest is missing."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

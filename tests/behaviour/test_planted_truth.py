@@ -1,7 +1,5 @@
 """What is planted in drawn clips is found again, whatever camera and room do to the picture."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Sequence
@@ -65,7 +63,7 @@ def tally(frames: pa.Table, clip: Clip) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def clips(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Clip, Path]]:
+def clips(tmp_path_factory) -> list[tuple[Clip, Path]]:
     def draw(folder: Path) -> None:
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(partial(write_clip, folder=folder), CLIPS))

@@ -132,7 +132,7 @@ def compare(folder, cast, utility):
     return compared
 
 
-def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder, apportion) -> None:
+def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder, apportion):
     with serving(OpenAIServer(answered)) as server:
         chosen = 'agents = { target = "base", partner = "conceding" }\ntemperature = 0.5\n'
         done = apportion(
@@ -145,7 +145,7 @@ def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder
     assert compare(folder, cast, RolloutUtility({"GOAL": 1.0})) >= 3
 
 
-def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder, apportion) -> None:
+def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder, apportion):
     weights = "weights = { GOAL = 0.5, REL = 0.3, KNO = 0.2 }"
     with serving(OpenAIServer(answered)) as server:
         path = config(folder, text("savoir", url=server.url, savoir=f'scorer = "paper@other"\n{weights}\n'))
@@ -155,7 +155,7 @@ def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder,
     assert compare(folder, RoleAssignment(judge="paper@other"), RolloutUtility(PAPER_WEIGHTS)) >= 3
 
 
-def test_a_judge_that_fails_in_one_history_leaves_its_session_out_and_the_others_in(folder, apportion) -> None:
+def test_a_judge_that_fails_in_one_history_leaves_its_session_out_and_the_others_in(folder, apportion):
     begun = []
 
     def once_wrong(body):
@@ -180,12 +180,12 @@ def keys(folder, *methods, **more):
     return {tuple(unit): engine.key("judge", unit) for unit in engine.plan.units["judge"]}
 
 
-def test_where_scripts_play_and_rules_score_keys_are_those_of_before(folder) -> None:
+def test_where_scripts_play_and_rules_score_keys_are_those_of_before(folder):
     made = keys(folder, *KEYS_BEFORE)
     assert {name: made["used_bicycle-0-conceding-conceding-0", name, None, None] for name in KEYS_BEFORE} == KEYS_BEFORE
 
 
-def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder) -> None:
+def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder):
     chosen = [
         "", 'agents.partner = "random"', 'agents.target = "base"', 'agents.partner = "base"',
         'agents.target = "base@x"', 'agents.target = "react"', 'scorer = "paper"', 'scorer = "paper@x"',
@@ -200,7 +200,7 @@ def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder) ->
     assert len({str(sorted(one.items())) for one in hindsight}) == 2  # Nobody plays on: the judge alone counts.
 
 
-def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folder, apportion) -> None:
+def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folder, apportion):
     with serving(OpenAIServer(answered)) as server:
         chosen = 'agents.target = "base@gpt-4o-mini"\nscorer = "paper"\n'
         path = config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen))
@@ -234,7 +234,7 @@ def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folde
 
 
 @pytest.mark.slow
-def test_results_do_not_depend_on_how_many_play_at_once(folder, apportion) -> None:
+def test_results_do_not_depend_on_how_many_play_at_once(folder, apportion):
     found = []
     for at_once in (1, 7, 64):
         with serving(OpenAIServer(answered, latency_s=0.03 if at_once > 1 else 0.0)) as server:
@@ -247,7 +247,7 @@ def test_results_do_not_depend_on_how_many_play_at_once(folder, apportion) -> No
     assert found[0] == found[1] == found[2]
 
 
-def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, apportion) -> None:
+def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, apportion):
     (folder / "prices.toml").write_text('as_of = "2026-01-01"\n[models.m]\ninput = 1.0\noutput = 10000.0\n')
     with serving(OpenAIServer(answered)) as server:
 
@@ -271,7 +271,7 @@ def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, app
         assert len(other.requests) == len(server.requests)  # Stopped and gone on with: no reply was asked for twice.
 
 
-def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None:
+def test_a_recording_of_plays_serves_without_a_server(folder, apportion):
     own = 'agents.target = "base"\nscorer = "paper"\n'
     with serving(OpenAIServer(answered)) as server:
         path = config(folder, text("savoir", url=server.url, savoir=own))
@@ -301,13 +301,13 @@ def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None
         ("rollouts = 0", "decompose.savoir.rollouts = 0: Input should be greater than or equal to 1"),
     ],
 )
-def test_who_there_is_not_is_told_before_anything_is_done(folder, apportion, chosen, said) -> None:
+def test_who_there_is_not_is_told_before_anything_is_done(folder, apportion, chosen, said):
     done = apportion("run", "--only", "decompose", config(folder, text("savoir", savoir=f"{chosen}\n")))
     assert done.returncode == 2 and said in done.stderr, done.stderr
     assert not (folder / "run" / "rewards.parquet").exists()
 
 
-def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, apportion) -> None:
+def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, apportion):
     with serving(OpenAIServer(answered)) as server:
         path = config(folder, text("savoir", "shapley-hindsight", url=server.url, savoir='scorer = "paper"\n'))
         for more in ((), ("--dry-run",)):
@@ -331,7 +331,7 @@ def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, appo
         ("rules", "{ GOAL = 0.5, REL = 0.3 }", "REL is not known, so that its utility is missing"),
     ],
 )
-def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, judge, weights, said) -> None:
+def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, judge, weights, said):
     with serving(OpenAIServer(answered)) as server:
         own = f'agents.partner = "base"\nscorer = "{judge}"\nweights = {weights}\n'
         done = apportion("run", "--only", "decompose", config(folder, text("savoir", url=server.url, savoir=own)))
@@ -340,7 +340,7 @@ def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, j
         assert not server.requests
 
 
-def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_shards_as_it_may(folder) -> None:
+def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_shards_as_it_may(folder):
     def seconds(savoir="", llm=""):
         limits = "timeout_s = 10\ntotal_timeout_s = 5\nconcurrency = 4\n"
         path = config(folder, text("savoir", savoir=savoir, llm=limits + llm, run="llm_shard_count = 2\n"))
@@ -354,14 +354,14 @@ def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_sha
     assert 5 + 64 * 3 * 3 / 4 * 10 < fewer < played < judged and shards == [1, 2]
 
 
-def test_nothing_is_sent_without_consent(folder, apportion) -> None:
+def test_nothing_is_sent_without_consent(folder, apportion):
     own = text("savoir", url="http://models.example/v1", savoir='agents.target = "base"\n')
     done = apportion("run", "--only", "decompose", config(folder, own), OPENAI_API_KEY="k")
     assert done.returncode == 2 and "allow_host" in done.stderr, done.stderr
     assert apportion("run", "--only", "decompose", config(folder, own.replace('"base"', '"random"'))).returncode == 0
 
 
-def test_sessions_that_no_environment_made_are_told_and_the_others_played_on(folder, apportion) -> None:
+def test_sessions_that_no_environment_made_are_told_and_the_others_played_on(folder, apportion):
     table = pq.read_table(folder / "play" / "sessions.parquet")
     sources = table["source"].to_pylist()
     made = table.set_column(table.schema.get_field_index("source"), "source", pa.array(["recorded", *sources[1:]]))

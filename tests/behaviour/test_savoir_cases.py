@@ -4,8 +4,6 @@ After the cases of SAVOIR's section 5.5 and appendix E, in words of our own. The
 moves it, so that what is right is known: the exact values are those of all 2^n histories.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

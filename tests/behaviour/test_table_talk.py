@@ -1,7 +1,5 @@
 """Several players with private goals, scored by an environment: through every method and every stage."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial

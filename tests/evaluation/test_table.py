@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +11,7 @@ from tests.evaluation.made_up import evaluated, rewards, splits
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people
 
 
-def test_the_table_shows_every_method_aligned() -> None:
+def test_the_table_shows_every_method_aligned():
     found = evaluated(**inputs())
     text = render(found)
     models, decompositions, calibration = grids(found)
@@ -35,12 +33,12 @@ def test_the_table_shows_every_method_aligned() -> None:
     assert "20 test sessions" in lines[0] and "95% percentile bootstrap" in text
 
 
-def test_the_json_document_renders_alike() -> None:
+def test_the_json_document_renders_alike():
     found = evaluated(**inputs())
     assert render(found.to_json()) == render(found)
 
 
-def test_columns_without_figures_are_dropped_with_the_reason() -> None:
+def test_columns_without_figures_are_dropped_with_the_reason():
     found = evaluated(**inputs(utterance_features=None, turn_labels=None))
     models = grids(found)[0]
     assert models.header == ("Method", "Global loss", "Below Mean")
@@ -50,7 +48,7 @@ def test_columns_without_figures_are_dropped_with_the_reason() -> None:
     assert next(row for row in models.rows if row[0] == "Mean")[2] == NO_FIGURE
 
 
-def test_the_table_says_what_tells_a_happy_face_and_why() -> None:
+def test_the_table_says_what_tells_a_happy_face_and_why():
     line = "Local difference by smile: no emotion model measured happiness."
     found = evaluated(**inputs())
     assert line in render(found).splitlines() and f"- {line}" in render_markdown(found).splitlines()
@@ -60,14 +58,14 @@ def test_the_table_says_what_tells_a_happy_face_and_why() -> None:
     assert "Happy: happiness >= 0.5" in text and "Local difference by" not in text
 
 
-def test_notes_on_the_methods_stand_below_the_tables() -> None:
+def test_notes_on_the_methods_stand_below_the_tables():
     note = "near: made up | for a test."
     found = evaluated(**inputs(notes=[note]))
     assert note in render(found).splitlines() and render(found.to_json()) == render(found)
     assert r"- near: made up \| for a test." in render_markdown(found).splitlines()
 
 
-def test_a_row_in_units_of_its_own_takes_no_decimals_from_the_others_and_is_noted() -> None:
+def test_a_row_in_units_of_its_own_takes_no_decimals_from_the_others_and_is_noted():
     huge = {session: values * 1000 for session, values in HIDDEN.items()}
     scores = pa.concat_tables([inputs()["scores"], rewards(EPISODES, huge, "signal-raw")])
     given = inputs(scores=scores, offsets={**inputs()["offsets"], "signal-raw": 0.0})
@@ -78,7 +76,7 @@ def test_a_row_in_units_of_its_own_takes_no_decimals_from_the_others_and_is_note
     assert "signal-raw: rewards in units of their own" in render(noted) and "in units of their own" not in render(plain)
 
 
-def test_the_human_row_is_the_local_difference_of_people_s_labels() -> None:
+def test_the_human_row_is_the_local_difference_of_people_s_labels():
     found = evaluated(**inputs())
     test = set(NAMES[35:55])
     sides: dict[bool, list[float]] = {True: [], False: []}
@@ -93,7 +91,7 @@ def test_the_human_row_is_the_local_difference_of_people_s_labels() -> None:
     assert "Human: people's mean label of a turn" in render(found)
 
 
-def test_without_labels_or_faces_there_is_no_human_row() -> None:
+def test_without_labels_or_faces_there_is_no_human_row():
     for missing in ("turn_labels", "utterance_features"):
         text = render(evaluated(**inputs(**{missing: None})))
         assert "Human" not in text
@@ -102,7 +100,7 @@ def test_without_labels_or_faces_there_is_no_human_row() -> None:
     assert "Human" not in render(document)  # of an earlier version
 
 
-def test_the_sum_residual_is_shown_where_it_can_be() -> None:
+def test_the_sum_residual_is_shown_where_it_can_be():
     raw = {s: 2 * v for s, v in HIDDEN.items()}
     shares = {
         e.session_id: (e.score - TRAINING_MEAN) / len(v) + (2 * v - 2 * v.mean())
@@ -114,13 +112,13 @@ def test_the_sum_residual_is_shown_where_it_can_be() -> None:
     assert "no global loss" in render(found)
 
 
-def test_warnings_are_part_of_the_table() -> None:
+def test_warnings_are_part_of_the_table():
     found = evaluated(**inputs(scores=rewards(EPISODES, guessed(), "near")))
     assert "warning: No reward model has a lower global loss" in render(found)
     assert "> **Warning.** No reward model" in render_markdown(found)
 
 
-def test_markdown_is_a_table_and_escapes_names() -> None:
+def test_markdown_is_a_table_and_escapes_names():
     plain = inputs()
     odd = "a|b <script>"
     scores = pa.concat_tables([plain["scores"], rewards(EPISODES, HIDDEN, odd)])
@@ -131,7 +129,7 @@ def test_markdown_is_a_table_and_escapes_names() -> None:
     assert "<script>" not in text
 
 
-def test_baselines_alone_make_a_table() -> None:
+def test_baselines_alone_make_a_table():
     nothing = rewards([], {})
     found = evaluated(**inputs(scores=nothing, rewards=nothing, offsets={}))
     plain, calibration = grids(found)
@@ -140,20 +138,20 @@ def test_baselines_alone_make_a_table() -> None:
     assert "Slope: not given; a constant prediction has no regression line; random turn rewards" in calibration.notes[0]
 
 
-def test_every_table_has_the_baselines_and_every_figure_of_many_sessions_an_interval() -> None:
+def test_every_table_has_the_baselines_and_every_figure_of_many_sessions_an_interval():
     for grid in grids(evaluated(**inputs())):
         names = [row[0] for row in grid.rows]
         assert {"Mean", "Mode", "Random"} <= set(names)
         assert all("[" in cell for row in grid.rows for cell in row[1:] if cell != NO_FIGURE), grid.title
 
 
-def test_a_figure_without_an_interval_says_why() -> None:
+def test_a_figure_without_an_interval_says_why():
     note = "A figure without an interval rests on a single session"
     assert note in render(evaluated(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36]))))
     assert note not in render(evaluated(**inputs()))
 
 
-def test_agreement_over_several_scores_of_a_session_is_not_called_one_over_sessions() -> None:
+def test_agreement_over_several_scores_of_a_session_is_not_called_one_over_sessions():
     found = evaluated(**inputs())
     counts = replace(found.counts, scored_episodes=found.counts.scored_sessions + 1)
     told, several = (" ".join(footnotes(each)) for each in (found, replace(found, counts=counts)))

@@ -1,7 +1,5 @@
 """What damages a source: JSON values, rows of cells, bytes, files, folders."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import gzip

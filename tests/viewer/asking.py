@@ -1,7 +1,5 @@
 """Requests to a viewer as a browser sends them, and as a page of another site would."""
 
-from __future__ import annotations
-
 import re
 from urllib.error import HTTPError
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """A small run for the viewer, made by the real code, and a server of it."""
 
-from __future__ import annotations
-
 import http.client
 import threading
 import time

@@ -1,7 +1,5 @@
 """What the application says where something is missing, and that hostile strings are only strings."""
 
-from __future__ import annotations
-
 import html.parser
 
 import pytest

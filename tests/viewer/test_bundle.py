@@ -30,7 +30,7 @@ EVIL = '<script>alert(1)</script> "quoted" javascript:alert(2) \u202eturned'
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> RunPlace:
+def place(tmp_path_factory) -> RunPlace:
     """A run of 60 sessions, which are two pages of a list, with slices."""
     run = write_viewed_run(tmp_path_factory.mktemp("bundled"), sessions=60)
     episodes = [e for one in Corpus.open(run.parent / "corpus").iter_sessions() for e in one.episodes()]
@@ -39,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> RunPlace:
 
 
 @pytest.fixture(scope="module")
-def bundle(place: RunPlace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bundle(place, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("out") / "bundle"
     report = write_bundle(place, out)
     assert report.sessions == 60 and report.recordings == 0
@@ -94,7 +94,7 @@ def test_the_whole_list_and_all_that_was_said_can_be_searched(place, bundle):
 
 
 @pytest.fixture(scope="module")
-def compared(place: RunPlace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compared(place, tmp_path_factory) -> Path:
     """A bundle with all that can be compared."""
     folder = tmp_path_factory.mktemp("compared")
     own, other = run_of(folder / "first", place.folder), run_of(folder / "second", place.folder)

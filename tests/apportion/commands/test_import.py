@@ -1,7 +1,5 @@
 """`apportion import` and `apportion inspect`: what their help and their long lists tell."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`apportion init`: the configuration that it writes."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

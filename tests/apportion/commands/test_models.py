@@ -1,7 +1,5 @@
 """`apportion models`: what it prints, and its exit codes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile
@@ -26,13 +24,13 @@ TERMS = "VGGFace2 and AffectNet: research terms"
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "models"
 
 
 @pytest.fixture
-def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def published(tmp_path, monkeypatch) -> Path:
     """A file, published as the only model, `tiny`."""
     path = small_model(tmp_path / "brought.onnx")
     for module in (emotion_choice, model_files):
@@ -43,7 +41,7 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 run = saying()
 
 
-def test_the_list_names_all_models_and_their_terms(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_names_all_models_and_their_terms(capsys):
     code, out, _ = run(capsys, "models", "list")
     assert code == 0 and TERMS in out and "next: apportion models fetch emotion" in out
     for name in ("enet_b0_8_best_vgaf *", "enet_b0_8_best_afew", "enet_b0_8_va_mtl", "enet_b2_8"):
@@ -53,9 +51,7 @@ def test_the_list_names_all_models_and_their_terms(capsys: pytest.CaptureFixture
     assert code == 0 and TERMS in listed["terms"] and [row["path"] for row in listed["models"]] == [None] * 4
 
 
-def test_a_local_file_is_installed_once_and_found(
-    capsys: pytest.CaptureFixture[str], published: Path, cache: Path
-) -> None:
+def test_a_local_file_is_installed_once_and_found(capsys, published, cache):
     code, out, _ = run(capsys, "models", "fetch", "emotion", "--from", published)
     assert code == 0 and f"wrote and verified: {cache / 'tiny.onnx'}" in out and TERMS in out and "next: " in out
     code, out, _ = run(capsys, "models", "fetch", "tiny")
@@ -65,9 +61,7 @@ def test_a_local_file_is_installed_once_and_found(
     assert str(cache / "tiny.onnx") in run(capsys, "models", "list")[1]
 
 
-def test_a_download_shows_where_it_comes_from_and_its_size(
-    capsys: pytest.CaptureFixture[str], published: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_shows_where_it_comes_from_and_its_size(capsys, published, monkeypatch):
     with file_server(published.read_bytes(), monkeypatch) as server:
         code, _, err = run(capsys, "models", "fetch", "tiny", "--url", f"{server.url}/wrong")
         assert code == 1 and "not tiny" in err and "--from FILE" in err
@@ -76,7 +70,7 @@ def test_a_download_shows_where_it_comes_from_and_its_size(
     assert f"fetching tiny from {server.url}/plain" in err and "0.0 of 0.0 MB" in err
 
 
-def test_usage_errors(capsys: pytest.CaptureFixture[str], published: Path, tmp_path: Path) -> None:
+def test_usage_errors(capsys, published, tmp_path):
     code, _, err = run(capsys, "models", "fetch", "teeny")
     assert (code, "Known: emotion, tiny" in err) == (2, True)
     code, _, err = run(capsys, "models", "path")
@@ -87,14 +81,14 @@ def test_usage_errors(capsys: pytest.CaptureFixture[str], published: Path, tmp_p
     assert (code, "exclude each other" in err) == (2, True)
 
 
-def test_a_damaged_model_is_called_so(capsys: pytest.CaptureFixture[str], published: Path, cache: Path) -> None:
+def test_a_damaged_model_is_called_so(capsys, published, cache):
     run(capsys, "models", "fetch", "tiny", "--from", published)
     (cache / "tiny.onnx").write_bytes(b"damaged")
     code, _, err = run(capsys, "models", "path")
     assert (code, "it is damaged" in err) == (2, True)
 
 
-def test_the_option_goes_before_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_option_goes_before_the_configuration(tmp_path, monkeypatch):
     from tests.behaviour.small import write_small_corpus
     from tests.features.clips import flat, write_movie
 
@@ -114,18 +108,14 @@ def test_the_option_goes_before_the_configuration(tmp_path: Path, monkeypatch: p
     assert "next: apportion run a.toml --emotion-model mine.onnx" in done.stdout
 
 
-def test_a_cache_that_cannot_be_looked_into_is_told(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_cannot_be_looked_into_is_told(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / ("long" * 100)))
     code, _, err = run(capsys, "models", "path")
     assert code == 2
     assert "it is not here" in err
 
 
-def test_the_face_mesh_is_listed_fetched_and_found(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_face_mesh_is_listed_fetched_and_found(capsys, tmp_path, cache, monkeypatch):
     content = b"a network"
     published = WheelFile("a/points.tflite", len(content), hashlib.sha256(content).hexdigest())
     monkeypatch.setattr(mesh, "WHEELS", (replace(mesh.MEDIAPIPE, files=(published,)),))
@@ -149,7 +139,7 @@ def test_the_face_mesh_is_listed_fetched_and_found(
 
 
 @pytest.mark.slow
-def test_a_model_of_voices_is_trained_and_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_model_of_voices_is_trained_and_told(capsys, tmp_path):
     clips, out_folder = write_clips(tmp_path / "synthetic", actors=2, statements=2), tmp_path / "model"
     code, out, err = run(capsys, "train", "intensity", clips, "--output", out_folder)
     assert code == 0 and "8 of 8 clips" in err
@@ -162,7 +152,7 @@ def test_a_model_of_voices_is_trained_and_told(capsys: pytest.CaptureFixture[str
     assert json.loads((out_folder / "config.json").read_text())["training"]["auc"] == told["auc"]
 
 
-def test_what_no_model_of_voices_can_be_trained_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_no_model_of_voices_can_be_trained_on(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
     code, _, err = run(capsys, "train", "intensity", tmp_path / "empty")
     assert code == 2 and "no clip of speech" in err

@@ -1,7 +1,5 @@
 """`apportion score`: the table it writes, what it says, and its exit codes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal
@@ -54,13 +52,13 @@ main(sys.argv[1:])
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
+def model(tmp_path) -> Path:
     random_head(small(save_tiny(tmp_path / "bert"))).save_pretrained(tmp_path / "sentiment-seed3")
     return tmp_path / "sentiment-seed3"
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+def corpus(tmp_path) -> Path:
     """s1 to s3 are rated, s4 is not; in s3 the bot says nothing."""
     return write(tmp_path / "corpus", DIALOGUES, ["s1", "s2", "s3"])
 
@@ -87,9 +85,7 @@ def write(folder: Path, dialogues: dict[str, list[tuple[str, str]]], rated: list
 run = saying("score")
 
 
-def test_the_table_has_the_columns_of_scores_and_the_models_rewards(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_the_table_has_the_columns_of_scores_and_the_models_rewards(capsys, model, corpus, tmp_path):
     out = tmp_path / "deep" / "scores.parquet"
     code, told, _ = run(capsys, model, corpus, "--out", out)
     assert code == 0
@@ -110,9 +106,7 @@ def test_the_table_has_the_columns_of_scores_and_the_models_rewards(
     assert {path.name for path in out.parent.iterdir()} == {"scores.parquet", ".scores.parquet.made"}
 
 
-def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(capsys, model, corpus, tmp_path):
     out = tmp_path / "scores.jsonl"
     assert run(capsys, model, corpus, "--out", out)[0] == 0
     first = out.read_bytes()
@@ -132,7 +126,7 @@ def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(
     assert out.read_bytes() == first and len(first.splitlines()) == 3
 
 
-def test_a_named_speaker_needs_no_ratings(capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path) -> None:
+def test_a_named_speaker_needs_no_ratings(capsys, model, tmp_path):
     bare = write(tmp_path / "bare", DIALOGUES, [])
     code, _, err = run(capsys, model, bare)
     assert code == 2 and "no ratings, so nothing says whose turns are meant" in err and "'bot', 'user'" in err
@@ -151,8 +145,8 @@ def test_a_named_speaker_needs_no_ratings(capsys: pytest.CaptureFixture[str], mo
 
 
 def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    capsys, model, corpus, tmp_path, monkeypatch
+):
     real = RewardModel.score_episodes
 
     def odd(self: RewardModel, episodes: object) -> object:
@@ -169,9 +163,7 @@ def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
     assert run(capsys, model, corpus, "--limit", 1, "--out", tmp_path / "one.parquet")[0] == 0
 
 
-def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(
-    capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path
-) -> None:
+def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(capsys, model, tmp_path):
     folder = write(tmp_path / "odd", DIALOGUES, ["s1", "s2"])
     table = pq.read_table(folder / "utterances.parquet")
     rows = zip(table["session_id"].to_pylist(), table["turn"].to_pylist(), strict=True)
@@ -183,7 +175,7 @@ def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(
     assert code == 2 and "rating 'happy': not in" in err and "it has liked" in err
 
 
-def test_nothing_to_score_writes_nothing(capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path) -> None:
+def test_nothing_to_score_writes_nothing(capsys, model, tmp_path):
     folder = write(tmp_path / "c", {"s3": DIALOGUES["s3"]}, ["s3"])
     code, _, err = run(capsys, model, folder, "--out", tmp_path / "s.parquet")
     assert code == 2 and "no turn could be scored, nothing is written" in err and "(s3)" in err
@@ -198,18 +190,14 @@ def test_nothing_to_score_writes_nothing(capsys: pytest.CaptureFixture[str], mod
         ("file/x.parquet", "cannot be written"),
     ],
 )
-def test_places_that_cannot_be_written_are_named_before_anything_is_read(
-    out: str, problem: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_places_that_cannot_be_written_are_named_before_anything_is_read(out, problem, capsys, tmp_path):
     (tmp_path / "folder.parquet").mkdir()
     (tmp_path / "file").write_text("x")
     code, _, err = run(capsys, "no-model", "no-corpus", "--out", tmp_path / out)
     assert code == 2 and problem in err
 
 
-def test_a_model_or_corpus_that_is_none_is_refused(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_model_or_corpus_that_is_none_is_refused(capsys, model, corpus, tmp_path):
     (tmp_path / "weights.bin").write_bytes(b"pickle")
     for path, problem in (
         (tmp_path / "weights.bin", "is a pickle"),
@@ -221,9 +209,7 @@ def test_a_model_or_corpus_that_is_none_is_refused(
     assert run(capsys, model, tmp_path / "nothing", "--out", tmp_path / "s.parquet")[0] == 2
 
 
-def test_a_checkpoint_of_another_architecture_is_refused(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_checkpoint_of_another_architecture_is_refused(capsys, model, corpus, tmp_path):
     random_head(small(save_tiny(tmp_path / "wide"), head_hidden_size=4)).save_pretrained(tmp_path / "other")
     shutil.copy(tmp_path / "other" / "model.safetensors", model / "model.safetensors")
     code, _, err = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
@@ -234,9 +220,7 @@ def test_a_checkpoint_of_another_architecture_is_refused(
     assert not list(tmp_path.glob("*s.parquet*"))
 
 
-def test_dialogues_longer_than_read_at_once_are_said(
-    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
-) -> None:
+def test_dialogues_longer_than_read_at_once_are_said(capsys, corpus, tmp_path):
     settings = small(save_tiny(tmp_path / "llama", "llama"), scoring="one_pass", max_tokens=16)
     random_head(settings, 16).save_pretrained(tmp_path / "causal")
     code, told, _ = run(capsys, tmp_path / "causal", corpus, "--out", tmp_path / "s.parquet")
@@ -244,9 +228,7 @@ def test_dialogues_longer_than_read_at_once_are_said(
     assert pq.read_table(tmp_path / "s.parquet")["method"].to_pylist() == ["causal"] * 3
 
 
-def test_stopped_it_goes_on_with_the_next_session_to_the_same_table(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_it_goes_on_with_the_next_session_to_the_same_table(capsys, model, corpus, tmp_path, monkeypatch):
     assert run(capsys, model, corpus, "--out", tmp_path / "whole.parquet")[0] == 0
     real, seen = RewardModel.score_episodes, []
 
@@ -275,9 +257,7 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_killed_it_goes_on_to_the_same_table(
-    capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path, one_thread: None
-) -> None:
+def test_killed_it_goes_on_to_the_same_table(capsys, model, tmp_path, one_thread):
     names = [f"s{i:02d}" for i in range(12)]
     folder = write(tmp_path / "long", dict.fromkeys(names, DIALOGUES["s1"]), names)
     assert run(capsys, model, folder, "--out", tmp_path / "whole.parquet")[0] == 0
@@ -290,9 +270,7 @@ def test_killed_it_goes_on_to_the_same_table(
     assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
-def test_progress_goes_to_the_error_stream_and_json_has_none(
-    model: Path, corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_goes_to_the_error_stream_and_json_has_none(model, corpus, tmp_path, capfd):
     code, out, err = run(capfd, model, corpus, "--json", "--out", tmp_path / "s.parquet")
     assert (code, err) == (0, "")
     told = json.loads(out)

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pytest
 
@@ -22,9 +21,7 @@ contexts = 10
 """
 
 
-def test_it_names_what_it_wrote_and_the_next_command_which_works(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_names_what_it_wrote_and_the_next_command_which_works(tmp_path, capsys):
     config = tmp_path / "agent.toml"
     config.write_text(CONFIG)
     with pytest.raises(SystemExit) as ended:
@@ -55,7 +52,7 @@ def test_it_names_what_it_wrote_and_the_next_command_which_works(
     assert len(shown["agents"]) == 2 and {row["epoch"] for row in shown["figures"]} == {0, 1}
 
 
-def test_a_missing_file_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_exit_code_2(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["train", "negotiator", str(tmp_path / "none.toml")])
     assert ended.value.code == 2 and "none.toml" in capsys.readouterr().err

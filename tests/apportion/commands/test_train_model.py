@@ -2,9 +2,6 @@
 
 import json
 from functools import partial
-from pathlib import Path
-
-import pytest
 
 from apportion.rlhf import language_model_finetune
 from tests.apportion.called import called
@@ -13,9 +10,7 @@ from tests.behaviour.small import write_small_corpus
 run = partial(called, "train", "measurer")
 
 
-def test_its_options_reach_the_training(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_options_reach_the_training(tmp_path, capsys, monkeypatch):
     asked = []
 
     def learn(sessions, out, settings, note):

@@ -1,7 +1,5 @@
 """The pages of the group Compare in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """Labels in a real browser: by mouse and by keys, by two people at once, and found again in the evaluation."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The page of a session in a real browser."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """The list of sessions in a real browser."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest

@@ -1,7 +1,5 @@
 """What is shown where something is not as usual: nothing is hidden, nothing sticks out, axe-core finds nothing."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from urllib.parse import urlsplit

@@ -3,8 +3,6 @@
 Where ``STUDY_PICTURES`` names a folder, the pictures of docs/guides/people.md are written there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -18,11 +16,10 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the extra `study` is not installed")
 
 from click.testing import CliRunner
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from apportion.cli import cli
 from apportion.corpus.schema import RESPONSES
-from tests.viewer.browser.conftest import Watched
 from tests.viewer.browser.test_axe import serious
 from tests.viewer.study.served import ServedStudy, study_served
 
@@ -65,7 +62,7 @@ Opened = Callable[..., Page]
 
 
 @pytest.fixture
-def come_in(browser: Browser, watched: Watched) -> Iterator[Opened]:
+def come_in(browser, watched) -> Iterator[Opened]:
     """Follow an annotator's link in a browser of their own: ``come_in(study, "a001", width=390, dark=True)``."""
     contexts: list[BrowserContext] = []
 

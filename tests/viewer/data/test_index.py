@@ -1,7 +1,5 @@
 """The index: made once, whole or not at all, beside the run or in the cache, anew when the run changes."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """The list of sessions against the run's own tables."""
 
-from __future__ import annotations
-
 import json
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Where recordings lie, and how loud they are over time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

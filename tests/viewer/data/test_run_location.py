@@ -1,7 +1,5 @@
 """Which folder is a run that can be looked at, and what is said of the others."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

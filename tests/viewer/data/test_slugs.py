@@ -1,7 +1,5 @@
 """A session id in an address and as a file's name."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

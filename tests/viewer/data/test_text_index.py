@@ -1,7 +1,5 @@
 """What a person types is never read as the database's own language, and finds what it should."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import pytest

@@ -1,7 +1,5 @@
 """Recordings over HTTP: parts of files, and files that nobody may have."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

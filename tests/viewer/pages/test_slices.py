@@ -3,7 +3,6 @@
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.slices import html, slices_view
 from tests.evaluation.error_slices.planted import corpus
-from tests.viewer.runs import Served
 
 EVIL = '<script>alert(1)</script> "quoted" \u202eturned javascript:alert(2)'
 
@@ -25,7 +23,7 @@ def found() -> ErrorSlices:
 
 
 @pytest.fixture
-def run(server: Served, tmp_path: Path) -> ServedRun:
+def run(server, tmp_path) -> ServedRun:
     """The run of all tests in a folder of its own, with the index that it has."""
     shutil.copytree(server.run.place.folder, tmp_path / "run")
     return ServedRun(replace(server.run.place, folder=tmp_path / "run"), server.run.index)

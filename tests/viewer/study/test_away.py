@@ -1,7 +1,5 @@
 """The database goes away while a study is served: nothing is confirmed, nothing that was written is lost."""
 
-from __future__ import annotations
-
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing

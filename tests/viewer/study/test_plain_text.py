@@ -1,7 +1,5 @@
 """Plain text becomes paragraphs and lists, and nothing is lost or read as markup."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Blind and apart: no page tells a policy, no link opens another's answers, no stranger's page sends a form."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

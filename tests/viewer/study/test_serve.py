@@ -1,7 +1,5 @@
 """`apportion study serve` as a process: what it says, how it ends, that it goes on."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from random import Random

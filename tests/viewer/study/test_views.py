@@ -1,7 +1,5 @@
 """Letters in a form become answers, and a page shows again what was answered."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st

@@ -1,7 +1,6 @@
 """`apportion import amazonhistoryprice`: a file of bargains, not a corpus."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,7 @@ from tests.apportion.called import called
 from tests.environments.negotiation.bargaining.test_published import GOOD, OTHERS, folder
 
 
-def test_products_become_bargains_that_are_played(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_products_become_bargains_that_are_played(tmp_path, capsys):
     source, out = folder(tmp_path, GOOD, *OTHERS), tmp_path / "bargains.jsonl"
     assert called("import", "amazonhistoryprice", str(source), str(out)) == 0
     told = capsys.readouterr().out
@@ -24,18 +23,18 @@ def test_products_become_bargains_that_are_played(tmp_path: Path, capsys: pytest
     assert json.loads(capsys.readouterr().out)["bargains"] == 3  # A higher budget lies above more of the costs.
 
 
-def test_damaged_products_are_named_with_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_damaged_products_are_named_with_exit_code_1(tmp_path, capsys):
     source = folder(tmp_path, GOOD, {"title": "x"})
     assert called("import", "amazonhistoryprice", str(source), str(tmp_path / "o")) == 1
     assert "damaged: books.json 2: KeyError" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("option", "said"), [("x=1", "no option 'x'; there is budget"), ("budget=much", "a number")])
-def test_options_that_it_has_not(tmp_path: Path, capsys: pytest.CaptureFixture, option: str, said: str) -> None:
+def test_options_that_it_has_not(tmp_path, capsys, option, said):
     assert called("import", "amazonhistoryprice", str(folder(tmp_path, GOOD)), str(tmp_path / "o"), "-o", option) == 2
     assert said in capsys.readouterr().err
 
 
-def test_its_help_tells_the_option(capsys: pytest.CaptureFixture) -> None:
+def test_its_help_tells_the_option(capsys):
     assert called("import", "amazonhistoryprice", "--help") == 0
     assert "-o budget=" in capsys.readouterr().out

@@ -1,7 +1,5 @@
 """`apportion study serve`: what it refuses before it listens. How it serves: tests/viewer/study/test_serve.py."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

@@ -1,7 +1,5 @@
 """`apportion view` as a user has it."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """`apportion label expert`, as a person has it: in a pseudo-terminal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -23,7 +21,7 @@ def annotating(folder: Path) -> PseudoTerminal:
 
 
 @pytest.mark.slow
-def test_stopped_killed_and_gone_on_with_nothing_is_asked_twice(tmp_path: Path) -> None:
+def test_stopped_killed_and_gone_on_with_nothing_is_asked_twice(tmp_path):
     queue = Queue(tmp_path)
     queue.ask(QUESTIONS)
     with annotating(tmp_path) as terminal:
@@ -55,7 +53,7 @@ def test_stopped_killed_and_gone_on_with_nothing_is_asked_twice(tmp_path: Path) 
     assert queue.answered(QUESTIONS) == [AGREE, DISAGREE, wanted, wanted]
 
 
-def test_without_a_terminal_or_a_folder(tmp_path: Path, capsys) -> None:
+def test_without_a_terminal_or_a_folder(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["label", "expert", str(tmp_path / "none")])
     assert ended.value.code == 2

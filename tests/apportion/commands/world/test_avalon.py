@@ -1,7 +1,5 @@
 """`apportion world simulate avalon`, and `play avalon` as a person has it: in a pseudo-terminal."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -17,7 +15,7 @@ PROMPT = re.compile(r"(team|discussion|vote|quest|shot)(?: \d)?, [a-z ,]+> ")
 FIVE = ("merlin", "servant", "servant", "minion", "assassin")
 
 
-def test_games_become_a_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_become_a_corpus(tmp_path, capsys):
     arguments = ("world", "simulate", "avalon", str(tmp_path / "c"), "--agents", "claims,bayes", "--games", "3")
     assert called(*arguments) == 0 and "3 sessions" in capsys.readouterr().out
     assert called("inspect", str(tmp_path / "c"), "--json") == 0
@@ -44,9 +42,7 @@ def test_games_become_a_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (("--agents", "base"), "no language model is chosen"),
     ],
 )
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
-) -> None:
+def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
     assert called("world", "simulate", "avalon", str(tmp_path / "c"), *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
@@ -102,7 +98,7 @@ class Player:
 
 
 @pytest.mark.slow
-def test_a_whole_game_with_illegal_acts_stopped_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_whole_game_with_illegal_acts_stopped_and_gone_on_with(tmp_path):
     refused = set()
     with playing(tmp_path / "c") as terminal:
         player = Player(terminal)

@@ -47,7 +47,7 @@ def asking(server: OpenAIServer, agents: str, matches: int) -> tuple[str, ...]:
     return ("--agents", agents, "--matches", str(matches), *model)
 
 
-def test_a_league_is_a_corpus_with_tables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_league_is_a_corpus_with_tables(tmp_path, capsys):
     out = tmp_path / "league"
     assert run("werewolf", str(out), "--agents", "random", "--matches", "20") == 0
     told = capsys.readouterr().out
@@ -68,7 +68,7 @@ def test_a_league_is_a_corpus_with_tables(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_every_pair(tmp_path: Path) -> None:
+def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_every_pair(tmp_path):
     with serving(OpenAIServer(answer=plays)) as server:
         model = ("--model", "m", "--base-url", server.url)
         assert run("werewolf", str(tmp_path / "a"), "--agents", "random", "--matches", "2") == 0
@@ -86,7 +86,7 @@ def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_ever
     }
 
 
-def test_the_cost_is_told_before_and_asks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_cost_is_told_before_and_asks_nobody(tmp_path, capsys):
     with serving(OpenAIServer(answer=plays)) as server:
         arguments = ("werewolf", str(tmp_path / "x"), *asking(server, "random,base", 500))
         assert run(*arguments, "--dry-run", "--json") == 0
@@ -108,12 +108,12 @@ def test_the_cost_is_told_before_and_asks_nobody(tmp_path: Path, capsys: pytest.
         (("--agents", "base"), "--model"),
     ],
 )
-def test_bad_input_ends_with_code_2(tmp_path: Path, capsys: pytest.CaptureFixture, arguments, message) -> None:
+def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
     assert run("werewolf", str(tmp_path / "x"), *arguments) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "x").exists()
 
 
-def test_several_games_in_one_folder_are_no_league(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_several_games_in_one_folder_are_no_league(tmp_path, capsys):
     out = tmp_path / "x"
     assert run("werewolf", str(out), "--agents", "random", "--matches", "1") == 0
     assert run("werewolf", str(out), "--agents", "random", "--matches", "2") == 2
@@ -126,7 +126,7 @@ def rows(cache: Path) -> int:
 
 
 @pytest.mark.slow
-def test_killed_at_eight_random_moments_the_table_is_the_same_and_no_reply_is_paid_twice(tmp_path: Path) -> None:
+def test_killed_at_eight_random_moments_the_table_is_the_same_and_no_reply_is_paid_twice(tmp_path):
     """But those that were on their way when it was killed: at most as many as are asked at once."""
     chance, lost = random.Random(5), 0
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -1,7 +1,5 @@
 """`apportion world play negotiation`, as a person has it: in a pseudo-terminal."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from pathlib import Path
@@ -22,7 +20,7 @@ def negotiating(folder: Path, *arguments: str) -> PseudoTerminal:
     return PseudoTerminal([*command, "--contexts", str(folder / "contexts.txt"), *arguments])
 
 
-def test_a_whole_game_stopped_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_whole_game_stopped_and_gone_on_with(tmp_path):
     with negotiating(tmp_path) as terminal:
         assert "To you, a book is worth 3 points, a hat 1 point, a ball 4 points." in terminal.until("of 20> ")
         terminal.type("Hello there!\r")
@@ -51,9 +49,7 @@ def test_a_whole_game_stopped_and_gone_on_with(tmp_path: Path) -> None:
 run = partial(called, "world", "play", "negotiation")
 
 
-def test_without_a_terminal_it_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_terminal_it_ends_with_code_2(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
     assert run(str(tmp_path / "one")) == 2
     assert "a person plays in a terminal" in capsys.readouterr().err
@@ -71,12 +67,12 @@ def test_without_a_terminal_it_ends_with_code_2(
     ],
 )
 def test_bad_input_ends_with_code_2(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    message: str,
-) -> None:
+    tmp_path,
+    capsys,
+    monkeypatch,
+    arguments,
+    message,
+):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     assert run(str(tmp_path / "one"), *arguments) == 2
     assert message in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """`apportion world play`, as a person has it: in a pseudo-terminal."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import fields, replace
@@ -83,7 +81,7 @@ def playing(folder: Path, *options: str) -> PseudoTerminal:
 
 
 @pytest.mark.slow
-def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_hidden(tmp_path: Path) -> None:
+def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_hidden(tmp_path):
     seat = SEAT
     screens = []
     with playing(tmp_path) as terminal:
@@ -134,7 +132,7 @@ def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_h
     assert CANARY in json.dumps(Corpus.open(tmp_path / "study").tables["backgrounds"].to_pylist())
 
 
-def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path: Path) -> None:
+def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path):
     with playing(tmp_path, "--seed", "0") as terminal:
         terminal.until(f"{SEAT + 1}. You: ")
         terminal.type("Hello!\r")
@@ -147,9 +145,7 @@ def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path: Path) ->
 run = partial(called, "world", "play", "sotopia")
 
 
-def test_without_a_terminal_it_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_terminal_it_ends_with_code_2(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
     assert run(str(tmp_path / "one")) == 2
     assert "a person plays in a terminal" in capsys.readouterr().err and not (tmp_path / "one").exists()
@@ -166,12 +162,12 @@ def test_without_a_terminal_it_ends_with_code_2(
     ],
 )
 def test_bad_input_ends_with_code_2(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    message: str,
-) -> None:
+    tmp_path,
+    capsys,
+    monkeypatch,
+    arguments,
+    message,
+):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     assert run(str(tmp_path / "one"), *arguments) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "one").exists()

@@ -2,7 +2,6 @@
 
 import json
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from tests.apportion.called import called
 run = partial(called, "world", "simulate", "sotopia")
 
 
-def test_episodes_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_episodes_become_a_corpus_and_the_next_command_is_told(tmp_path, capsys):
     out = str(tmp_path / "play")
     arguments = (out, "--scenario", "used_bicycle", "--scenario", "drum_kit", "--pairs", "2")
     assert run(*arguments) == 0
@@ -31,8 +30,6 @@ def test_episodes_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, c
         (("--agents", ","), "nothing to play"),
     ],
 )
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
-) -> None:
+def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
     assert run(str(tmp_path / "play"), *arguments) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "play").exists()

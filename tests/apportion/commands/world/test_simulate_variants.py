@@ -1,9 +1,6 @@
 """`apportion world simulate bargaining` and `simulate casino`."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +10,7 @@ from apportion.cli import main
 @pytest.mark.parametrize(
     ("kind", "ratings"), [("bargaining", {"points", "advantage", "snp", "share"}), ("casino", {"points", "advantage"})]
 )
-def test_games_become_a_corpus(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, ratings: set[str]
-) -> None:
+def test_games_become_a_corpus(tmp_path, capsys, kind, ratings):
     out = tmp_path / "play"
     arguments = ["world", "simulate", kind, str(out), "--agents", "conceding,fair", "--games", "2"]
     for options in ([], ["--overwrite"]):

@@ -1,14 +1,13 @@
 """`apportion world tables stackelberg`."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.apportion.called import called
 
 
-def test_tables_of_a_league_are_shown_and_written(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_tables_of_a_league_are_shown_and_written(tmp_path, capsys):
     league = str(tmp_path / "league")
     assert called("world", "tournament", "werewolf", league, "--agents", "random", "--matches", "6", "--teams") == 0
     similarities = tmp_path / "made_up.jsonl"
@@ -51,6 +50,6 @@ def test_tables_of_a_league_are_shown_and_written(tmp_path: Path, capsys: pytest
         (("--persuasion", "none.jsonl"), "not to be read as similarities"),
     ],
 )
-def test_bad_input_ends_with_code_2(capsys: pytest.CaptureFixture, arguments: tuple[str, ...], said: str) -> None:
+def test_bad_input_ends_with_code_2(capsys, arguments, said):
     assert called("world", "tables", "stackelberg", *arguments) == 2
     assert said in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """`apportion world play negotiation --study`, as a person has it: in a pseudo-terminal."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -38,9 +36,7 @@ def play_to_the_end(terminal: PseudoTerminal) -> None:
     terminal.until("Your points: ")
 
 
-def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(tmp_path, capsys):
     screens = []
     with sitting(tmp_path) as terminal:
         terminal.until("Do you agree to take part?")
@@ -97,7 +93,7 @@ def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(
     assert rated == "p01-game-1"
 
 
-def test_the_report_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_and_what_is_missing(tmp_path, capsys):
     file = tmp_path / "study.toml"
     file.write_text(STUDY)
     arguments = ["world", "play", "negotiation", str(tmp_path / "out"), "--study", str(file)]

@@ -31,7 +31,7 @@ def written(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "import_report.json"}
 
 
-def test_it_is_a_corpus_and_a_table_and_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_it_is_a_corpus_and_a_table_and_says_what_it_wrote(tmp_path, capsys):
     out = tmp_path / "cup"
     assert run("sotopia", str(out), *SMALL) == 0
     told = capsys.readouterr().out
@@ -47,7 +47,7 @@ def test_it_is_a_corpus_and_a_table_and_says_what_it_wrote(tmp_path: Path, capsy
     assert json.loads(capsys.readouterr().out) == document
 
 
-def test_all_pairs_play_the_same_tasks_with_the_same_seeds(tmp_path: Path) -> None:
+def test_all_pairs_play_the_same_tasks_with_the_same_seeds(tmp_path):
     out = tmp_path / "cup"
     assert run("sotopia", str(out), *SMALL, "--repeats", "2") == 0
     seeds: dict[tuple, set] = {}
@@ -59,7 +59,7 @@ def test_all_pairs_play_the_same_tasks_with_the_same_seeds(tmp_path: Path) -> No
     assert len(next(iter(seeds.values()))) == 12  # 6 tasks, twice, each time with a seed of its own.
 
 
-def test_a_corpus_of_simulate_is_another_one(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_corpus_of_simulate_is_another_one(tmp_path, capsys):
     out = tmp_path / "cup"
     with pytest.raises(SystemExit):
         main(["world", "simulate", "sotopia", str(out), *SMALL])
@@ -70,7 +70,7 @@ def test_a_corpus_of_simulate_is_another_one(tmp_path: Path, capsys: pytest.Capt
     assert "24 episodes of 6 tasks" in capsys.readouterr().out
 
 
-def test_the_log_cut_anywhere_gives_the_same_table(tmp_path: Path) -> None:
+def test_the_log_cut_anywhere_gives_the_same_table(tmp_path):
     """A kill leaves any beginning of the log, and neither tables nor a report."""
     whole = tmp_path / "whole"
     assert run("sotopia", str(whole), *SMALL) == 0
@@ -84,7 +84,7 @@ def test_the_log_cut_anywhere_gives_the_same_table(tmp_path: Path) -> None:
         assert written(out) == written(whole)
 
 
-def test_killed_with_9_the_same_command_ends_with_the_same_table_and_pays_once(tmp_path: Path) -> None:
+def test_killed_with_9_the_same_command_ends_with_the_same_table_and_pays_once(tmp_path):
     with serving(OpenAIServer(answer=talks, latency_s=0.02)) as server:
         arguments = (
             *("--agents", "base,conceding", "--scenario", "used_bicycle", "--pairs", "2"),
@@ -119,7 +119,7 @@ def test_killed_with_9_the_same_command_ends_with_the_same_table_and_pays_once(t
     assert after - before < needed and after <= needed + 2  # Twice are asked those alone that were in flight.
 
 
-def test_the_cost_is_told_before_and_asks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_cost_is_told_before_and_asks_nobody(tmp_path, capsys):
     with serving(OpenAIServer(answer=talks)) as server:
         prices = tmp_path / "prices.toml"
         prices.write_text('[models]\n"m" = { input = 1, output = 2, batch = 0.5 }\n')
@@ -139,7 +139,7 @@ def test_the_cost_is_told_before_and_asks_nobody(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / "cup" / "tournament.json").exists()
 
 
-def test_episodes_that_failed_are_told_and_the_rest_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_episodes_that_failed_are_told_and_the_rest_is_a_table(tmp_path, capsys):
     too_long = Fault(400, "too long", "context_length_exceeded")
     with serving(OpenAIServer(refuse=lambda body: too_long)) as server:
         arguments = (
@@ -151,7 +151,7 @@ def test_episodes_that_failed_are_told_and_the_rest_is_a_table(tmp_path: Path, c
     assert "6 episodes failed: see" in told.err and "2 episodes of 2 tasks" in told.out
 
 
-def test_the_table_of_a_judged_copy(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_table_of_a_judged_copy(tmp_path, capsys):
     assert run("sotopia", str(tmp_path / "cup"), *SMALL) == 0
     corpus, rows = Corpus.open(tmp_path / "cup"), CorpusRows()
     for session in corpus.iter_sessions():
@@ -178,8 +178,6 @@ def test_the_table_of_a_judged_copy(tmp_path: Path, capsys: pytest.CaptureFixtur
         (("table", "{}", "--out", "x.txt"), "--out"),
     ],
 )
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
-) -> None:
+def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
     assert run(*(argument.format(tmp_path / "cup") for argument in arguments)) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "cup").exists()

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from apportion.cli import main
 from tests.apportion.called import called
@@ -23,7 +22,7 @@ def rated(folder: Path) -> Path:
 run = partial(called, "world", "tables", "savoir")
 
 
-def test_it_prints_writes_and_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_writes_and_tells_what_is_wrong(tmp_path, capsys):
     corpus = str(rated(tmp_path))
     assert run(corpus, "--size", "a=2000", "--out", str(tmp_path / "out")) == 0
     told = capsys.readouterr().out
@@ -40,9 +39,7 @@ def test_it_prints_writes_and_tells_what_is_wrong(tmp_path: Path, capsys: pytest
         assert hint in capsys.readouterr().err
 
 
-def test_people_are_asked_blind_and_their_answers_are_figure_9(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_people_are_asked_blind_and_their_answers_are_figure_9(tmp_path, capsys):
     corpus, table = str(rated(tmp_path)), tmp_path / "rewards.parquet"
     rows = [
         {"session_id": f"e{number}", "target": "Ann", "turn": 0, "method": method, "reward": float(number)}

@@ -1,7 +1,5 @@
 """`apportion world simulate werewolf` and `apportion world play werewolf`, as a person has them."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -53,7 +51,7 @@ def playing(folder: Path, seed: int) -> PseudoTerminal:
     return PseudoTerminal(["-m", "apportion", "world", "play", "werewolf", *where])
 
 
-def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path):
     seed, acts = long_game()
     with playing(tmp_path, seed) as terminal:
         assert "You are Player 2, the seer, of the team village." in terminal.until("night 1, check> ")
@@ -91,9 +89,7 @@ def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path: Path
     assert [turn.text for turn in session.turns if turn.speaker == NAME].count("I have seen things.") >= 2
 
 
-def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(tmp_path, capsys):
     out = tmp_path / "games"
     command = (
         "world",
@@ -132,14 +128,12 @@ def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(
         (("--act-limit", "0"), "nothing to play"),
     ],
 )
-def test_what_cannot_be_played_ends_with_code_2(
-    arguments: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_played_ends_with_code_2(arguments, message, tmp_path, capsys):
     assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *arguments) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_look_at_what_would_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_look_at_what_would_be_asked(tmp_path, capsys):
     asks = ("--agents", "react", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--games", "2")
     assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--preview", "1") == 0
     assert "Think first, in a few sentences that nobody will hear" in capsys.readouterr().out
@@ -147,9 +141,7 @@ def test_a_look_at_what_would_be_asked(tmp_path: Path, capsys: pytest.CaptureFix
     assert "2 episodes" in capsys.readouterr().out and not (tmp_path / "one").exists()
 
 
-def test_without_a_terminal_it_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_terminal_it_ends_with_code_2(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
     assert called("world", "play", "werewolf", str(tmp_path / "one")) == 2
     assert "a person plays in a terminal" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """Items one by one: what was given is kept once, and nothing is overwritten that a page did not show."""
 
-from __future__ import annotations
-
 from random import Random
 from urllib.parse import urljoin
 

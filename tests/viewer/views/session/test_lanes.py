@@ -1,7 +1,5 @@
 """Who speaks when, and over whom."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

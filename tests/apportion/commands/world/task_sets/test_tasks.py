@@ -1,7 +1,6 @@
 """`apportion world tasks sotopia list` and `sample`, and that a sample plays."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,7 @@ from tests.apportion.called import called
 from tests.shared import shared
 
 
-def test_the_list_tells_constraints_and_what_rules_check_and_no_goal(capsys: pytest.CaptureFixture) -> None:
+def test_the_list_tells_constraints_and_what_rules_check_and_no_goal(capsys):
     assert called("world", "tasks", "sotopia", "list") == 0
     told = capsys.readouterr().out
     assert "bundled: 12 scenarios, 8 characters" in told and "price" in told and "Tomasz Wilk (friend)" in told
@@ -18,7 +17,7 @@ def test_the_list_tells_constraints_and_what_rules_check_and_no_goal(capsys: pyt
     assert len(json.loads(capsys.readouterr().out)["scenarios"]) == 8
 
 
-def test_the_sets_are_told(capsys: pytest.CaptureFixture) -> None:
+def test_the_sets_are_told(capsys):
     assert called("world", "tasks", "sotopia", "list", "--sets") == 0
     told = capsys.readouterr().out
     assert "sotopia-hard: 20 tasks" in told and "savoir-hard: 14 scenarios" in told and "stackelberg: 90" in told
@@ -28,7 +27,7 @@ def test_the_sets_are_told(capsys: pytest.CaptureFixture) -> None:
     ]  # fmt: skip
 
 
-def test_a_sample_plays(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_sample_plays(tmp_path, capsys):
     path, corpus = tmp_path / "t.toml", tmp_path / "c"
     assert called("world", "tasks", "sotopia", "sample", path, "-n", 3, "--seed", 1) == 0
     assert "t.toml: 3 tasks" in capsys.readouterr().out
@@ -47,7 +46,7 @@ def test_a_sample_plays(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert "not empty" in capsys.readouterr().err
 
 
-def test_the_published_profiles_play(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_published_profiles_play(tmp_path, capsys):
     folder = shared("data/sotopia")
     scenario = "01HER99V6GVY2NH1D1Z1BJWM2J"
     arguments = ("--tasks", folder, "--scenario", scenario)
@@ -74,12 +73,12 @@ def test_the_published_profiles_play(tmp_path: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_what_cannot_be_is_told(
-    arguments: tuple[str, ...],
-    message: str,
-    capsys: pytest.CaptureFixture,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    arguments,
+    message,
+    capsys,
+    tmp_path,
+    monkeypatch,
+):
     monkeypatch.chdir(tmp_path)
     assert called(*arguments) == 2
     assert message in capsys.readouterr().err and not list(tmp_path.iterdir())
