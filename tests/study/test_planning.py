@@ -13,7 +13,6 @@ from apportion.study.power import Components, components_of_marks, power
 from apportion.study.report.tables import unblinded
 from apportion.study.rows import IMPORTED, rows_text
 from apportion.study.simulated_annotators import Shared
-from tests.behaviour.command import in_process
 from tests.study.made_up import answered, made_study
 
 
@@ -109,12 +108,6 @@ def test_a_loss_is_as_clear_as_the_gain_of_what_is_not_marked():
 def test_what_is_told_unasked_fits_the_base(share, told):
     found = [one.difference for one in planned(Plan(base_share=share)).differences]
     assert found[: len(told)] == told and len(found) in (len(told), 6)
-
-
-def test_the_command_refuses_what_is_no_difference(monkeypatch):
-    for value in ("0", "nan", "-20"):
-        done = in_process(monkeypatch, "study", "power", "--difference", value)
-        assert done.returncode == 2 and f"a difference of {value}" in done.stderr
 
 
 def test_the_command_tells_both_ways(tmp_path):
