@@ -22,13 +22,6 @@ def sums(values: np.ndarray) -> np.ndarray:
     return np.stack([values, np.ones_like(values)], axis=-1)[None]
 
 
-def test_counts_are_draws_with_replacement():
-    counts = resample_counts(7, SETTINGS)
-    assert counts.shape == (500, 7)
-    assert (counts.sum(axis=1) == 7).all()
-    assert abs(counts.mean() - 1.0) < 1e-12 and counts.max() > 2
-
-
 def test_another_seed_draws_otherwise_and_the_same_seed_alike():
     other = resample_counts(7, SETTINGS.model_copy(update={"seed": 1}))
     assert not np.array_equal(other, resample_counts(7, SETTINGS))
@@ -47,14 +40,6 @@ def test_interval_of_a_mean_agrees_with_scipy():
     assert ours.high == pytest.approx(theirs.high, abs=0.03)
 
 
-def test_seeds_are_averaged_and_their_spread_is_said():
-    both = np.concatenate([sums(np.array([1.0, 2.0, 3.0])), sums(np.array([3.0, 4.0, 5.0]))])
-    found = estimate(resample(both, ratio, SETTINGS), 0.95)
-    assert found.value == pytest.approx(3.0)
-    assert found.seed_sd == pytest.approx(np.sqrt(2.0))
-    assert estimate(resample(both[:1], ratio, SETTINGS), 0.95).seed_sd is None
-
-
 def test_a_paired_difference_is_narrower_than_the_figures():
     rng = np.random.default_rng(0)
     base = rng.normal(0, 10, 80)
@@ -68,12 +53,6 @@ def test_figures_over_different_sessions_are_not_paired():
     a, b = resample(sums(np.ones(3)), ratio, SETTINGS), resample(sums(np.ones(4)), ratio, SETTINGS)
     with pytest.raises(ValueError, match="over 3 and 4 sessions"):
         paired_difference(a, b)
-
-
-def test_one_session_has_no_interval():
-    found = estimate(resample(sums(np.array([5.0])), ratio, SETTINGS), 0.95)
-    assert (found.value, found.low, found.high, found.sessions) == (5.0, None, None, 1)
-    assert not found.above_zero
 
 
 def test_resamples_that_define_nothing_are_passed_over_or_leave_no_interval():

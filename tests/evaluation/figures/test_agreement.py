@@ -60,15 +60,6 @@ def test_within_session_hand_computed_case():
     assert (counts.episodes, counts.few, counts.constant, counts.dropped) == (3, 1, 1, 1)
 
 
-def test_the_mean_of_the_annotators_is_what_is_agreed_with():
-    held = TestSet.of([episode("a", 4, 50.0)])
-    rows = [("a", 2 * i, who, v) for who, vs in (("x", [1, 2, 3, 5]), ("y", [5, 4, 4, 5])) for i, v in enumerate(vs)]
-    found = read(labels(rows), held)
-    mean, centred = found.means(held.turns)
-    assert mean.tolist() == [3.0, 3.0, 3.5, 5.0]
-    assert centred.tolist() == [0.0, 0.0, 0.5, 2.0]
-
-
 @given(st.lists(st.tuples(small, st.booleans()), min_size=2, max_size=30))
 def test_auc_agrees_with_mann_whitney(turns):
     held = TestSet.of([episode("a", len(turns), 50.0)])
@@ -135,23 +126,21 @@ def test_leave_one_out_equals_a_plain_loop():
     assert sampled(rho).value == pytest.approx(np.mean(expected))
 
 
-def test_an_annotator_with_one_label_throughout_is_no_reference():
+ALIKE_AND_NOT = [(2 * i, "x", 3.0) for i in range(4)] + [(2 * i, "y", v) for i, v in enumerate([1, 2, 4, 5])]
+
+
+@pytest.mark.parametrize(
+    ("given_labels", "reason"),
+    [
+        (ALIKE_AND_NOT, ""),
+        ([(2 * i, None, i) for i in range(4)], "no others"),
+        ([(0, "x", 1.0), (2, "y", 2.0)], "two annotators"),
+    ],
+)
+def test_an_annotator_who_cannot_be_compared_with_others(given_labels, reason):
     held = TestSet.of([episode("a", 4, 50.0)])
-    rows = [("a", 2 * i, "x", 3.0) for i in range(4)] + [("a", 2 * i, "y", v) for i, v in enumerate([1, 2, 4, 5])]
-    rho, _ = one_annotator(held, read(labels(rows), held), SETTINGS)
-    assert isinstance(rho, Missing)
-
-
-def test_a_single_annotator_has_nobody_to_compare_with():
-    held = TestSet.of([episode("a", 4, 50.0)])
-    rho, auc = one_annotator(held, read(labels([("a", 2 * i, None, i) for i in range(4)]), held), SETTINGS)
-    assert isinstance(rho, Missing) and isinstance(auc, Missing) and "no others" in rho.reason
-
-
-def test_annotators_of_different_turns_have_nobody_to_compare_with():
-    held = TestSet.of([episode("a", 4, 50.0)])
-    rho, _ = one_annotator(held, read(labels([("a", 0, "x", 1.0), ("a", 2, "y", 2.0)]), held), SETTINGS)
-    assert isinstance(rho, Missing) and "two annotators" in rho.reason
+    rho, _ = one_annotator(held, read(labels([("a", *row) for row in given_labels]), held), SETTINGS)
+    assert isinstance(rho, Missing) and reason in rho.reason
 
 
 def test_too_few_labelled_turns_give_no_correlation():

@@ -46,14 +46,6 @@ def test_the_line_is_that_of_a_plain_regression_on_the_sessions_and_on_every_res
     assert interval.low is not None and interval.high is not None and interval.low < 0.5 < interval.high
 
 
-def test_hand_computed_error():
-    # Two bins of ten: predicted 40 and given 43; predicted 60 and given 59: (10 * 3 + 10 * 1) / 20.
-    predicted = np.repeat([[40.0, 60.0]], 10, axis=1)
-    scores = np.repeat([43.0, 59.0], 10)
-    found = calibration(held(scores), turns(predicted), 0.0, SETTINGS)
-    assert sampled(found.error).value == pytest.approx(2.0)
-
-
 def test_errors_of_one_bin_cancel_and_those_of_two_do_not():
     predicted = np.linspace(40, 60, 20)[None]
     scores = predicted[0] + np.repeat([2.0, -2.0], 10)

@@ -29,8 +29,8 @@ def both() -> Evaluation:
     return judged_by(people(), computed("computed:rollouts"), computed("computed:wrong", -1.0))
 
 
-def test_of_people_alone_nothing_is_new(both):
-    alone = evaluated(**inputs())
+def test_of_people_alone_nothing_is_new(both, usual):
+    alone = usual
     assert alone.computed == () and "computed" not in alone.to_json()
     # People's figures are the same bits whatever was computed beside them.
     assert replace(both, computed=()) == alone

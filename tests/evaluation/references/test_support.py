@@ -28,8 +28,8 @@ def found() -> Evaluation:
     return evaluated(**inputs(rewards=table, offsets=offsets, unjudged=UNJUDGED))
 
 
-def test_a_method_of_some_sessions_costs_the_others_none(found):
-    plain = evaluated(**inputs())
+def test_a_method_of_some_sessions_costs_the_others_none(found, usual):
+    plain = usual
     assert of(found.decompositions, "near") == of(plain.decompositions, "near")
     assert (found.counts, found.comparisons, found.warnings) == (plain.counts, plain.comparisons, plain.warnings)
     assert [figures.method for figures in found.decompositions] == ["faces", "near"]

@@ -23,11 +23,6 @@ def test_the_same_seed_makes_the_same_study_but_for_its_code(tmp_path):
     assert one.settings.completion != other.settings.completion
 
 
-def test_the_base_stands_in_the_key_alone(tmp_path):
-    study = study_in(tmp_path / "study", base=POLICIES[1])
-    assert read_key(study.path).base == POLICIES[1]
-
-
 def test_a_set_of_ones_own_brings_its_instructions_if_it_has_some(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text(
