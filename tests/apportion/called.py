@@ -1,7 +1,5 @@
 """The command line called in this process: the code with which it exits, and what it says."""
 
-from collections.abc import Callable
-
 import pytest
 
 from apportion.cli import main
@@ -16,12 +14,20 @@ def called(*arguments: object) -> int:
     return int(ended.value.code or 0)
 
 
-def saying(*words: str) -> Callable[..., Said]:
-    """A function of `capsys` and the arguments after `apportion WORDS`: the exit code, stdout, stderr."""
+class saying:  # noqa: N801 - called as a function is
+    """`apportion WORDS`, to be given further arguments."""
 
-    def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Said:
-        code = called(*words, *arguments)
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def __call__(self, capsys: pytest.CaptureFixture[str], *arguments: object) -> Said:
+        """The exit code, stdout and stderr."""
+        code = called(*self.words, *arguments)
         out, err = capsys.readouterr()
         return code, out, err
 
-    return run
+    def refuses(self, capsys: pytest.CaptureFixture[str], said: str | tuple[str, ...], *arguments: object) -> str:
+        """It ends with exit code 2 and says why; all that it says of that."""
+        code, _, err = self(capsys, *arguments)
+        assert code == 2 and all(one in err for one in ((said,) if isinstance(said, str) else said)), err
+        return err

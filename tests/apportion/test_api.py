@@ -1,5 +1,3 @@
-"""The names of the Python API, and that none of them costs a command its start."""
-
 import subprocess
 import sys
 

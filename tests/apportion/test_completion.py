@@ -1,5 +1,3 @@
-"""Completion in a real bash, set up as docs/guides/install.md says, and the order in which commands are listed."""
-
 import shutil
 import subprocess
 import sys
@@ -24,9 +22,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     ("words", "expected"),
     [
         ("apportion wo", {"world"}),
-        ("apportion world sim", {"simulate"}),
         ("apportion run --only dec", {"decompose"}),
-        ("apportion run --unt", {"--until"}),
         ("apportion run c.toml --only align --algorithm ppo --dry", {"--dry-run"}),
     ],
 )

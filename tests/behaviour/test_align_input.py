@@ -1,5 +1,3 @@
-"""Bad input of an alignment: the exit code, the words, and what is kept."""
-
 import json
 import re
 from collections.abc import Callable

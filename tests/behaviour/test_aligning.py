@@ -1,5 +1,3 @@
-"""`apportion run --only align ppo|grpo|rloo|sft CONFIG`, and what is checked before it."""
-
 import json
 import sys
 
@@ -11,7 +9,7 @@ from apportion.foundation.errors import InputError
 from apportion.pipeline.config import Config, load_config
 from apportion.pipeline.preflight import check
 from tests.behaviour.command import threads
-from tests.behaviour.small import write_small_corpus
+from tests.behaviour.small import QUARTERS, TINY_POLICY, write_small_corpus
 from tests.rlhf.saved import save_model
 
 TEXT = """corpus = "corpus"
@@ -22,11 +20,6 @@ workers = 1
 methods = ["uniform"]
 [train_reward]
 epochs = 1
-[split]
-train = 0.4
-validation = 0.1
-test = 0.2
-policy = 0.3
 [evaluate]
 bootstrap = 100
 [align]
@@ -35,11 +28,8 @@ batch_size = 4
 mini_batch_size = 4
 num_generations = 2
 max_new_tokens = 4
-[align.tiny]
-warmup_steps = 1
-hidden = 32
-layers = 1
 """
+TEXT += QUARTERS + TINY_POLICY
 
 
 @pytest.fixture

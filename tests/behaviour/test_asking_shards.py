@@ -1,5 +1,3 @@
-"""Shards of what a language model is asked, each a process of its own, as an orchestrator runs them."""
-
 import json
 import os
 import signal

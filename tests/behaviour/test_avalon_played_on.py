@@ -1,5 +1,3 @@
-"""Games of Avalon through the chain: scripts that listen to each other in; credit of their speeches and votes out."""
-
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from apportion.environments.deduction.avalon.game import GAME
 from apportion.environments.deduction.events import MODERATOR
 from apportion.environments.deduction.simulation import DeductionChoice
 from apportion.environments.simulation import write_corpus
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 
 CREDIT = """corpus = "play"
 output = "run"
@@ -29,11 +27,6 @@ methods = ["savoir", "leave-one-out", "uniform"]
 rollouts = 1
 """
 FEW = "budget = 16\n"
-
-
-@pytest.fixture
-def apportion(monkeypatch) -> partial:
-    return partial(in_process, monkeypatch)
 
 
 def credited(

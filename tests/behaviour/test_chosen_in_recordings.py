@@ -1,5 +1,3 @@
-"""What a run chose in recordings is told where a person reads: the summary, run.json and the report."""
-
 import json
 
 import numpy as np

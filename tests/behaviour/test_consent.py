@@ -1,5 +1,3 @@
-"""Text leaves this machine with consent only. The host 0.0.0.0 is no loopback address, and yet it is this machine."""
-
 import json
 import re
 import socket
@@ -11,7 +9,8 @@ import pytest
 
 from tests.behaviour.command import apportion, config, in_process
 from tests.behaviour.small import write_small_corpus
-from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
+from tests.llm_client.openai_server import Fault, OpenAIServer, serving
+from tests.pipeline.llm_run import good
 
 KEY = "sk-canary-0123456789"
 TEXT = """corpus = "corpus"
@@ -25,11 +24,6 @@ base_url = "http://0.0.0.0:{}/v1"
 model = "m"
 max_retries = 0
 """
-
-
-def good(body):
-    turns = json.loads(re.search(r"(\[[\d, ]*\])$", body["messages"][-1]["content"])[1])
-    return completion(json.dumps({"turns": [{"turn": t, "value": t % 3, "evidence": None} for t in turns]}))
 
 
 @contextmanager
@@ -65,18 +59,7 @@ def run(folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     here = partial(in_process, monkeypatch)
 
-    def run(
-        port,
-        *options,
-        command=(
-            "run",
-            "--only",
-            "decompose",
-        ),
-        key=KEY,
-        text=TEXT,
-        way=here,
-    ):
+    def run(port, *options, command=("run", "--only", "decompose"), key=KEY, text=TEXT, way=here):
         return way(*command, config(folder, text.format(port)), *options, **({"OPENAI_API_KEY": key} if key else {}))
 
     return run

@@ -1,5 +1,3 @@
-"""The emotion model in a run: its key, its warning, its check before any work, and what the records show of it."""
-
 import json
 from pathlib import Path
 
@@ -62,16 +60,14 @@ def test_the_key_of_the_features_knows_the_model_by_content(filmed, tmp_path):
     assert key(filmed, str(one)) != key(filmed, str(same))
 
 
-def test_a_run_with_video_and_no_model_says_so_once(filmed):
+def test_a_run_with_video_and_no_model_says_so_once(corpus):
+    assert not any("emotion" in warning for warning in check(config(corpus)))  # Of text nothing of emotion is said.
+    filmed = film_one_person(corpus)
     warnings = check(config(filmed))
     assert sum("apportion models fetch emotion" in warning for warning in warnings) == 1
     engine = assemble(config(filmed))
     assert sum("apportion models fetch emotion" in warning for warning in engine.facts["warnings"](engine)) == 1
     assert not any("emotion" in warning for warning in check(config(filmed, "none")))
-
-
-def test_a_text_corpus_hears_nothing_of_emotion(corpus):
-    assert not any("emotion" in warning for warning in check(config(corpus)))
 
 
 def test_a_model_that_cannot_be_used_stops_the_run_before_any_work(filmed, tmp_path):

@@ -1,5 +1,3 @@
-"""Whoever answers exactly is told that nothing is missing; and a session without a score changes no reward."""
-
 import math
 from itertools import product
 

@@ -1,9 +1,6 @@
-"""The methods `influence` and `influence-served` go through a run like any other: priced, shown, kept, reported."""
-
 import json
 import sqlite3
 from contextlib import closing
-from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +10,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.foundation.errors import InputError
 from apportion.pipeline.benchmark.benchmark import choose_methods
 from apportion.pipeline.config import load_config
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.decompose.influence.measurers import small_model, tokenizer
 from tests.decompose.influence.probability_server import ProbabilityServer
@@ -39,11 +36,6 @@ enabled = false
 """
 TURNS = 18
 """Six sessions with three turns of the target each, all replied to."""
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 @pytest.fixture

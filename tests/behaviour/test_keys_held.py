@@ -1,5 +1,3 @@
-"""Corpora without backgrounds: the keys of their artifacts, as recorded before a corpus could have any."""
-
 import pyarrow as pa
 import pytest
 

@@ -1,5 +1,3 @@
-"""kill -9 at any moment, then again: the end is the same, byte for byte."""
-
 import hashlib
 import random
 import shutil

@@ -1,5 +1,3 @@
-"""Tasks whose best policy is known: PPO and GRPO reach it from every seed."""
-
 import copy
 import statistics
 from collections.abc import Callable

@@ -1,14 +1,11 @@
-"""From simulated episodes to a policy that plays live: savoir rewards, a reward model, GRPO in the environment."""
-
 import json
-from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
 
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 
 TEXT = """corpus = "play"
 output = "run"
@@ -41,7 +38,7 @@ alpha = 4
 hidden = 32
 layers = 1
 vocabulary = 320
-warmup_steps = 3
+warmup_steps = 2
 warmup_batch = 2
 [align.environment_settings]
 scenarios = ["used_bicycle"]
@@ -55,11 +52,6 @@ def folder(tmp_path):
     choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=8), seed=5)
     simulate_sotopia(choice, tmp_path / "play")
     return tmp_path
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 @pytest.mark.slow

@@ -1,7 +1,4 @@
-"""`align` with a live partner, a reward by name and prompts of a file, as a person has it: priced, shown, consented."""
-
 import json
-from functools import partial
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -10,7 +7,7 @@ from apportion.foundation import registry
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config, shown_config
 from apportion.rlhf.plugins import REWARDS
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.rlhf.saved import save_aligned
@@ -40,7 +37,7 @@ alpha = 4
 hidden = 32
 layers = 1
 vocabulary = 320
-warmup_steps = 3
+warmup_steps = 2
 warmup_batch = 2
 [align.partner_settings]
 model = "m"
@@ -62,11 +59,6 @@ def folder(tmp_path):
     (tmp_path / "prices.toml").write_text('[models]\n"m" = { input = 1000, output = 10000 }\n')
     (tmp_path / "prompts.jsonl").write_text("".join(json.dumps({"prompt": text}) + "\n" for text in PROMPTS))
     return tmp_path
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 def test_what_it_could_ask_is_priced_and_shown_before_anything_is_sent(folder, apportion):

@@ -1,5 +1,3 @@
-"""`--dry-run` and `--preview` look at a run and leave every byte of it as it is."""
-
 import time
 from pathlib import Path
 

@@ -206,7 +206,12 @@ def leaks(one, two):
     return changed | ({"requests"} if asked != asked_again else set())
 
 
-@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+QUICK = ("text", "judged")
+
+
+@pytest.mark.parametrize(
+    "run", [pytest.param(run, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, run in RUNS.items()]
+)
 def test_rewards_and_requests_are_the_same_when_labels_are_shuffled(tmp_path, run):
     write_corpora(tmp_path, run)
     small_model().save_pretrained(tmp_path / "measurer")

@@ -1,5 +1,3 @@
-"""A word in every utterance, goal and secret: what is asked of a model for some acts holds nothing of the others."""
-
 import json
 import re
 import threading

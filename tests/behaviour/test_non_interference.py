@@ -1,5 +1,3 @@
-"""What a speaker alone knew reaches neither the reward model nor a policy in another speaker's place."""
-
 from functools import partial
 
 import pyarrow as pa

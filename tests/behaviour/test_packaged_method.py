@@ -1,8 +1,5 @@
-"""A method that a package brings and that asks a language model is priced, previewed, batched, run and judged again."""
-
 import json
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import EntryPoint
 
 import pyarrow.parquet as pq
@@ -14,7 +11,7 @@ from apportion.decompose.cache_key import settings_identity
 from apportion.decompose.method import Section
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import load_config
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 from tests.behaviour.packaged_method import KINDNESS
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -39,11 +36,6 @@ def installed(monkeypatch):
 @pytest.fixture
 def folder(tmp_path):
     return write_run(tmp_path)
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 def requests_in(path):

@@ -1,5 +1,3 @@
-"""The code that the preset `paper` runs: BART trained as a reward model, LLaMA adapted against it, three steps each."""
-
 import json
 import math
 

@@ -1,5 +1,3 @@
-"""A store in which some work of a stage is there and some is not: what the run makes is what it publishes."""
-
 import shutil
 
 import pytest

@@ -1,8 +1,5 @@
-"""Credit by playing on in a run, played by language models and scored by one: on a loopback server."""
-
 import json
 import re
-from functools import partial
 from itertools import combinations, permutations
 from zlib import crc32
 
@@ -21,8 +18,8 @@ from apportion.llm_client.request import ChatReply
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.shards import list_shards, time_limit_s
-from tests.behaviour.command import config, in_process
-from tests.behaviour.test_social_episodes_played_on import TEXT
+from tests.behaviour.command import config
+from tests.behaviour.test_savoir import TEXT
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 ACTS = 6
@@ -45,11 +42,6 @@ def folder(tmp_path):
     choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=1, rules=Rules(most_acts=ACTS), seed=5)
     simulate_sotopia(choice, tmp_path / "play")
     return tmp_path
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 def asked(body):

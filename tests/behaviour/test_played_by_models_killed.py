@@ -1,5 +1,3 @@
-"""A run whose sessions models play on, killed with -9: the same bytes, and no kept reply is asked for again."""
-
 import json
 import os
 import random

@@ -1,5 +1,3 @@
-"""Every prosody figure against the program Praat itself, where it is installed (Debian: apt-get install praat)."""
-
 import math
 import shutil
 import subprocess

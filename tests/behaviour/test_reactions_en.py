@@ -1,5 +1,3 @@
-"""The student that ships: it is what its data teach, small, told for what it is, and needs no score and no key."""
-
 import hashlib
 import json
 from collections import Counter

@@ -1,5 +1,3 @@
-"""Several speakers beside the target: told apart wherever a dialogue is read; of two, everything is as it was."""
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,9 +1,6 @@
-"""A packaged method that plays sessions on in a packaged environment: lent, keyed, priced, run and refused."""
-
 import itertools
 import json
 import math
-from functools import partial
 from importlib.metadata import EntryPoint
 
 import pyarrow.parquet as pq
@@ -22,8 +19,8 @@ from apportion.pipeline.config import load_config
 from apportion.pipeline.stages.rollout_context import played_session
 from apportion.pipeline.template import render_template
 from tests.behaviour import simulating_method as toy
-from tests.behaviour.command import config, in_process
-from tests.behaviour.small import table
+from tests.behaviour.command import config
+from tests.behaviour.small import UNSPLIT, table
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 NAMED = {"s0": (3, 5), "s1": (1, 4, 2), "s2": (6, 1, 1, 2)}
@@ -33,11 +30,6 @@ output = "run"
 [run]
 workers = 1
 prices = "prices.toml"
-[split]
-train = 1
-validation = 0
-test = 0
-policy = 0
 [decompose]
 methods = ["{method}"]
 [decompose.llm]
@@ -45,6 +37,7 @@ base_url = "{url}"
 model = "m"
 max_retries = 0
 """
+TEXT += UNSPLIT
 
 
 def write_corpus(folder, source=toy.MADE, alone=()):
@@ -87,11 +80,6 @@ def folder(tmp_path):
     write_corpus(tmp_path / "corpus")
     (tmp_path / "prices.toml").write_text('[models]\n"m" = { input = 1000, output = 10000, batch = 0.5 }\n')
     return tmp_path
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 def text(method="played", url="http://localhost:1/v1", more=""):
@@ -144,17 +132,6 @@ def test_init_shows_its_section_and_a_mistake_in_it_is_told(folder):
     assert load_config(config(folder, template)).decompose.methods == DecomposeSettings().methods
     with pytest.raises(InputError, match=r"decompose\.played\.rollout: unknown key; did you mean 'rollouts'\?"):
         load_config(config(folder, text(more="[decompose.played]\nrollout = 3\n")))
-
-
-def test_sessions_that_no_environment_made_are_told_and_the_others_judged(folder, apportion):
-    write_corpus(folder / "other", alone=("s1",))
-    path = config(folder, text().replace('"corpus"', '"other"'))
-    done = apportion("run", "--only", "decompose", path)
-    said = "no environment made it, so that 'played' has nothing to play on"
-    assert f"warning: 1 of 3 sessions (s1): {said}" in done.stdout + done.stderr, done
-    (row,) = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
-    assert row["session_id"] == "s1" and row["cause"].startswith(f"session s1: {said}")
-    assert [bool(values) for values in judgements(folder).values()] == [True, False, True]
 
 
 def test_a_corpus_without_any_is_refused_before_anything_is_done(folder, apportion):

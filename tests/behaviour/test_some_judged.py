@@ -1,14 +1,11 @@
-"""`decompose.llm.max_sessions`: a language model judges a few sessions, and a student carries that to all."""
-
 import json
 import re
-from functools import partial
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -38,11 +35,6 @@ def folder(tmp_path):
     write_small_corpus(tmp_path / "corpus", sessions=24, exchanges=4)
     (tmp_path / "prices.toml").write_text('[models]\n"m" = { input = 1000, output = 10000 }\n')
     return tmp_path
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 def text(url="http://localhost:1/v1", count=5, methods='["llm-student"]', output="run", run="", more=""):
@@ -139,6 +131,7 @@ def test_a_budget_stops_before_the_student_is_taught_and_a_higher_one_asks_about
     assert len(set(rewards.column("session_id").to_pylist())) == 24
 
 
+@pytest.mark.slow
 def test_a_student_of_less_than_half_of_the_chosen_is_refused_and_one_of_more_is_taught(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, text(server.url, count=8, more="concurrency = 1"))
@@ -154,6 +147,7 @@ def test_a_student_of_less_than_half_of_the_chosen_is_refused_and_one_of_more_is
     assert set(pq.read_table(folder / "run" / "rewards.parquet").column("method").to_pylist()) == {"llm-student"}
 
 
+@pytest.mark.slow
 def test_where_a_recording_covers_some_the_choice_is_among_those(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, text(server.url, count=8))
@@ -165,6 +159,7 @@ def test_where_a_recording_covers_some_the_choice_is_among_those(folder, apporti
     assert priced["language_model"]["answered"] == priced["language_model"]["requests"] == 4
 
 
+@pytest.mark.slow
 def test_the_model_that_judged_some_may_stand_beside_its_student(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, text(server.url, methods='["llm", "uniform", "llm-student"]', count=6))

@@ -1,5 +1,3 @@
-"""What one corpus taught of reactions judges another: with few scores, and with none at all, to the end of a run."""
-
 import json
 from pathlib import Path
 

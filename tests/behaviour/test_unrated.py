@@ -1,5 +1,3 @@
-"""Sessions without a score: contexts for the policy, and nothing else of a run is moved by them."""
-
 import gzip
 import re
 from html import unescape
@@ -12,7 +10,7 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from tests.behaviour.command import in_process
-from tests.behaviour.small import write_small_corpus
+from tests.behaviour.small import TINY_POLICY, write_small_corpus
 from tests.behaviour.soda import joined, soda_corpus
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
@@ -33,13 +31,8 @@ mini_batch_size = 2
 max_new_tokens = 4
 samples = 2
 {align}
-[align.tiny]
-hidden = 32
-layers = 1
-vocabulary = 320
-warmup_steps = 2
-warmup_batch = 2
 """
+TEXT += TINY_POLICY
 
 
 def write_config(folder: Path, corpus: Path, output: str, align: str = "", top: str = "") -> Path:

@@ -1,5 +1,3 @@
-"""The rows that are measured on a card are those of the page's table."""
-
 from dataclasses import replace
 from pathlib import Path
 

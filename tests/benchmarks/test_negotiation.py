@@ -1,5 +1,3 @@
-"""The study of negotiators: its cells, what is kept of it, and what its tables say."""
-
 from typing import Any
 
 import pytest

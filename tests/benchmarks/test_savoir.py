@@ -1,5 +1,3 @@
-"""The benchmark's own sums and its scripted episodes."""
-
 from itertools import permutations
 
 import numpy as np

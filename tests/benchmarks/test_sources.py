@@ -1,5 +1,3 @@
-"""The benchmark of sources: what teaches a fold is never judged by it, and what it prints is what was found."""
-
 import argparse
 import json
 from pathlib import Path

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `view` is not installed")
 
-from tests.viewer.runs import Served, served, write_viewed_run
+from tests.viewer.runs import Served, served, write_hostile_run, write_viewed_run
 from tests.viewer.talks import write_talk_run
 
 
@@ -21,6 +21,13 @@ def viewed_run(tmp_path_factory) -> Path:
 def server(viewed_run) -> Iterator[Served]:
     """A server of ``viewed_run``."""
     with served(viewed_run) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory) -> Iterator[Served]:
+    """A server of a run whose ids and words are hostile (`write_hostile_run`)."""
+    with served(write_hostile_run(tmp_path_factory.mktemp("hostile"))) as running:
         yield running
 
 

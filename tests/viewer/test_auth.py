@@ -1,5 +1,3 @@
-"""Who is let in: token, cookie, Host, Origin, size; what each page may load."""
-
 import asyncio
 import re
 

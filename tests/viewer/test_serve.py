@@ -1,5 +1,3 @@
-"""Where the viewer listens, and what it is called by."""
-
 import socket
 
 import pytest

@@ -1,5 +1,3 @@
-"""`apportion policy generate`: its table, what it says, going on after a stop, and its exit codes."""
-
 import csv
 import json
 import shutil
@@ -68,13 +66,11 @@ def test_the_same_seed_gives_the_same_bytes_and_a_second_run_has_nothing_to_do(c
     assert one.read_bytes() == two.read_bytes() != other.read_bytes()
     code, told, _ = run(capsys, policy, corpus, "--out", one, "--seed", 1)
     assert code == 0 and "nothing to do: it was made with exactly this" in told
-    code, _, err = run(capsys, policy, corpus, "--out", one, "--seed", 2)
-    assert code == 2 and "other policies, contexts or settings made it" in err
+    run.refuses(capsys, "other policies, contexts or settings made it", policy, corpus, "--out", one, "--seed", 2)
     assert run(capsys, policy, corpus, "--out", one, "--seed", 2, "--force")[0] == 0
     assert one.read_bytes() == other.read_bytes()
     one.write_text(one.read_text() + "\n")
-    code, _, err = run(capsys, policy, corpus, "--out", one, "--seed", 2)
-    assert code == 2 and "or it was changed since" in err
+    run.refuses(capsys, "or it was changed since", policy, corpus, "--out", one, "--seed", 2)
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_table(capsys, corpus, policy, tmp_path, monkeypatch):
@@ -152,8 +148,7 @@ def test_contexts_are_spread_evenly_and_counted(capsys, corpus, policy, tmp_path
     assert (found["contexts"], found["of_all"], found["rows"], found["sessions"]) == (3, 9, 3, 3)
     assert (found["without_history"], found["continued"], found["over_long"]) == (0, 0, 0)
     tight = ("--max-context-tokens", 8, "--out", tmp_path / "t.parquet")
-    code, _, err = run(capsys, policy, corpus, *tight)
-    assert code == 2 and "0 contexts; left out: 0 without history" in err and "9 over-long" in err
+    err = run.refuses(capsys, ("0 contexts; left out: 0 without history", "9 over-long"), policy, corpus, *tight)
     assert "--max-context-tokens" in err and not (tmp_path / "t.parquet").exists()
 
 
@@ -163,10 +158,24 @@ def test_without_a_runs_splits_the_default_shares_are_taken_and_said(capsys, cor
     code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "r.parquet", *small)
     assert code == 0 and "note: no splits.parquet beside a policy" in told
     write_small_corpus(tmp_path / "two", sessions=2)
-    code, _, err = run(capsys, model, tmp_path / "two", "--out", tmp_path / "s.parquet", *small)
-    assert code == 2 and "2 rated sessions cannot be shared out" in err and "--split all" in err
-    code, _, err = run(capsys, model, corpus, "--splits", tmp_path / "none.parquet", *small)
-    assert code == 2 and "no such file. Give the splits.parquet of a run" in err
+    run.refuses(
+        capsys,
+        ("2 rated sessions cannot be shared out", "--split all"),
+        model,
+        tmp_path / "two",
+        "--out",
+        tmp_path / "s.parquet",
+        *small,
+    )
+    run.refuses(
+        capsys,
+        "no such file. Give the splits.parquet of a run",
+        model,
+        corpus,
+        "--splits",
+        tmp_path / "none.parquet",
+        *small,
+    )
 
 
 def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, policy, tmp_path):
@@ -216,8 +225,7 @@ def test_policies_that_cannot_be_opened_are_said(capsys, corpus, policy, tmp_pat
         code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
         assert code == 2 and problem in err
 
-    code, _, err = run(capsys, tmp_path / "none", corpus)
-    assert code == 2 and "no such folder" in err
+    run.refuses(capsys, "no such folder", tmp_path / "none", corpus)
     weights = (policy / "adapter_model.safetensors").read_bytes()
     (policy / "adapter_model.safetensors").unlink()
     torch.save({}, policy / "adapter_model.bin")
@@ -236,22 +244,42 @@ def test_a_second_policy_that_cannot_answer_is_known_before_the_first_one_answer
     monkeypatch.setattr(generating, "sample_replies", answers)
     other = save_aligned(tmp_path / "other")
     shutil.rmtree(other / "base")
-    code, _, err = run(capsys, policy, corpus, "--policy", other, "--out", tmp_path / "r.parquet")
-    assert code == 2 and "the folder 'base' with its base is not in it" in err
+    run.refuses(
+        capsys,
+        "the folder 'base' with its base is not in it",
+        policy,
+        corpus,
+        "--policy",
+        other,
+        "--out",
+        tmp_path / "r.parquet",
+    )
 
 
 def test_a_window_that_cannot_be_used_is_named(capsys, corpus, policy, tmp_path):
     (policy / "window.json").write_text('{"context_turns": "x"}')
-    code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
-    assert code == 2 and f"{policy / 'window.json'}: context_turns = 'x'" in err and "Correct the file" in err
+    run.refuses(
+        capsys,
+        (f"{policy / 'window.json'}: context_turns = 'x'", "Correct the file"),
+        policy,
+        corpus,
+        "--out",
+        tmp_path / "r.parquet",
+    )
 
 
 def test_two_tables_of_one_name_would_share_a_note(capsys, corpus, policy, tmp_path):
     asked = (f"after={policy}", corpus, "--policy", f"before={policy / 'base'}")
     assert run(capsys, *asked, "--blind", "--out", tmp_path / "r.csv")[0] == 0
     for force in ((), ("--force",)):
-        code, _, err = run(capsys, *asked, "--out", tmp_path / "r.jsonl", *force)
-        assert code == 2 and "r.made.json beside it says how r.csv was made. Give a name other than r." in err
+        run.refuses(
+            capsys,
+            "r.made.json beside it says how r.csv was made. Give a name other than r.",
+            *asked,
+            "--out",
+            tmp_path / "r.jsonl",
+            *force,
+        )
     assert is_blind(tmp_path / "r.csv")
     (tmp_path / "r.made.json").unlink()
     assert is_blind(tmp_path / "r.csv") and not is_blind(tmp_path / "r.jsonl")
@@ -278,12 +306,22 @@ def test_progress_goes_to_the_error_stream_and_json_has_none(corpus, policy, tmp
 
 def test_names_that_change_are_answered_for_by_place(capsys, policy, tmp_path):
     soda, out = soda_corpus(tmp_path / "soda"), tmp_path / "r.parquet"
-    code, _, err = run(capsys, policy, soda, "--out", out)
-    assert code == 2 and "none of its sessions is in" in err and "take all with --split all" in err
-    code, _, err = run(capsys, policy, soda, "--split", "all", "--out", out)
-    assert code == 2 and "Name the speaker with --target" in err and "say first or second" in err
-    code, _, err = run(capsys, policy, soda, "--split", "all", "--target", "third", "--out", out)
-    assert code == 2 and "--target 'third': nobody of that name" in err and "by place" in err
+    run.refuses(capsys, ("none of its sessions is in", "take all with --split all"), policy, soda, "--out", out)
+    run.refuses(
+        capsys, ("Name the speaker with --target", "say first or second"), policy, soda, "--split", "all", "--out", out
+    )
+    run.refuses(
+        capsys,
+        ("--target 'third': nobody of that name", "by place"),
+        policy,
+        soda,
+        "--split",
+        "all",
+        "--target",
+        "third",
+        "--out",
+        out,
+    )
     code, told, _ = run(capsys, policy, soda, "--split", "all", "--target", "second", "--out", out, "--json")
     assert code == 0
     rows, document = pq.read_table(out).to_pylist(), json.loads(told)
@@ -302,8 +340,16 @@ def test_names_that_change_are_answered_for_by_place(capsys, policy, tmp_path):
 def test_only_monologues_have_nobody_who_answers(capsys, policy, tmp_path):
     (tmp_path / "alone.jsonl").write_text(json.dumps({"dialogue": ["Hi.", "Anyone?"], "speakers": ["Ann", "Ann"]}))
     import_to("soda", tmp_path / "alone.jsonl", tmp_path / "alone")
-    code, _, err = run(capsys, policy, tmp_path / "alone", "--split", "all", "--target", "second")
-    assert code == 2 and "0 contexts" in err and "1 session (alone-0001) without --target 'second'" in err
+    run.refuses(
+        capsys,
+        ("0 contexts", "1 session (alone-0001) without --target 'second'"),
+        policy,
+        tmp_path / "alone",
+        "--split",
+        "all",
+        "--target",
+        "second",
+    )
 
 
 def test_sessions_without_a_score_are_answered_for_whom_the_others_credit(capsys, corpus, policy, tmp_path):

@@ -1,5 +1,3 @@
-"""Commands parse options and print; work stands below them."""
-
 from pathlib import Path
 
 import apportion.commands

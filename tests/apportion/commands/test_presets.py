@@ -1,5 +1,3 @@
-"""`--preset`: settings by name from the command line."""
-
 import pytest
 
 from apportion.pipeline.config import load_config

@@ -1,5 +1,3 @@
-"""`apportion score`: the table it writes, what it says, and its exit codes."""
-
 import json
 import shutil
 import signal
@@ -114,12 +112,10 @@ def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(capsys,
     assert code == 0 and f"{out}: nothing to do: it was made with exactly this (3 turns of 2 sessions)" in told
     assert json.loads(run(capsys, model, corpus, "--out", out, "--json")[1])["turns"] == 3
     for other in (["--limit", 1], ["--target", "user"], ["--threads", 2]):
-        code, _, err = run(capsys, model, corpus, "--out", out, *other)
-        assert code == 2 and "exists. Use --force to replace it" in err
+        run.refuses(capsys, "exists. Use --force to replace it", model, corpus, "--out", out, *other)
     assert out.read_bytes() == first
     out.write_bytes(first[:-2])
-    code, _, err = run(capsys, model, corpus, "--out", out)
-    assert code == 2 and "exists. Use --force to replace it" in err
+    run.refuses(capsys, "exists. Use --force to replace it", model, corpus, "--out", out)
     out.with_name(f".{out.name}.made").write_text("[]")
     assert run(capsys, model, corpus, "--out", out)[0] == 2
     assert run(capsys, model, corpus, "--out", out, "--force")[0] == 0
@@ -128,8 +124,7 @@ def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(capsys,
 
 def test_a_named_speaker_needs_no_ratings(capsys, model, tmp_path):
     bare = write(tmp_path / "bare", DIALOGUES, [])
-    code, _, err = run(capsys, model, bare)
-    assert code == 2 and "no ratings, so nothing says whose turns are meant" in err and "'bot', 'user'" in err
+    run.refuses(capsys, ("no ratings, so nothing says whose turns are meant", "'bot', 'user'"), model, bare)
     code, told, _ = run(capsys, model, bare, "--target", "bot", "--json", "--out", tmp_path / "t.parquet")
     assert code == 0
     assert json.loads(told)["turns"] == 4 and json.loads(told)["unrated"] == []
@@ -140,8 +135,7 @@ def test_a_named_speaker_needs_no_ratings(capsys, model, tmp_path):
     turns = [(row["session_id"], row["turn"], row["target"]) for row in pq.read_table(by_place).to_pylist()]
     # In s2 the bot says nothing, and s3 and s4 have one speaker.
     assert turns == [("s1", 1, "bot"), ("s1", 3, "bot")]
-    code, _, err = run(capsys, model, bare, "--target", "robot")
-    assert code == 2 and "target 'robot': nobody of that name" in err
+    run.refuses(capsys, "target 'robot': nobody of that name", model, bare, "--target", "robot")
 
 
 def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
@@ -171,14 +165,23 @@ def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(capsys, model
     pq.write_table(table.set_column(1, "turn", turns), folder / "utterances.parquet")
     code, told, _ = run(capsys, model, folder, "--out", tmp_path / "s.parquet")
     assert code == 1 and "failed: s2: utterances, row" in told
-    code, _, err = run(capsys, model, folder, "--out", tmp_path / "n.parquet", "--rating", "happy")
-    assert code == 2 and "rating 'happy': not in" in err and "it has liked" in err
+    run.refuses(
+        capsys,
+        ("rating 'happy': not in", "it has liked"),
+        model,
+        folder,
+        "--out",
+        tmp_path / "n.parquet",
+        "--rating",
+        "happy",
+    )
 
 
 def test_nothing_to_score_writes_nothing(capsys, model, tmp_path):
     folder = write(tmp_path / "c", {"s3": DIALOGUES["s3"]}, ["s3"])
-    code, _, err = run(capsys, model, folder, "--out", tmp_path / "s.parquet")
-    assert code == 2 and "no turn could be scored, nothing is written" in err and "(s3)" in err
+    run.refuses(
+        capsys, ("no turn could be scored, nothing is written", "(s3)"), model, folder, "--out", tmp_path / "s.parquet"
+    )
     assert not (tmp_path / "s.parquet").exists()
 
 
@@ -215,8 +218,7 @@ def test_a_checkpoint_of_another_architecture_is_refused(capsys, model, corpus, 
     code, _, err = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
     assert code == 2 and "weights of another architecture" in err and str(model) in err
     save_tiny(tmp_path / "no-reward-model")
-    code, _, err = run(capsys, tmp_path / "no-reward-model", corpus, "--out", tmp_path / "s.parquet")
-    assert code == 2 and "no-reward-model" in err
+    run.refuses(capsys, "no-reward-model", tmp_path / "no-reward-model", corpus, "--out", tmp_path / "s.parquet")
     assert not list(tmp_path.glob("*s.parquet*"))
 
 

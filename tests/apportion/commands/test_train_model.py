@@ -1,5 +1,3 @@
-"""`apportion train measurer`: how long it learns, and the longest text that it reads."""
-
 import json
 from functools import partial
 

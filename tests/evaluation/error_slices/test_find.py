@@ -1,5 +1,3 @@
-"""Planted kinds are found and named; nothing is, where rewards have nothing to do with the turns."""
-
 from dataclasses import replace
 
 import numpy as np

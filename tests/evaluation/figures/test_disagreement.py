@@ -1,5 +1,3 @@
-"""How often methods order two turns the other way round."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Computed truth beside people's labels: the same figures, never in the same column, never in one mean."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -18,12 +18,6 @@ def edit(path, change):
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def test_items_that_count_are_neither_practice_nor_checks(study):
-    names = {item.item for item in study.counted}
-    assert len(names) == 7 and not names & {*study.settings.practice, *study.checks}
-    assert [item.item for item in study.check_items] == list(study.checks) == ["c0001", "c0002"]
-
-
 def test_the_key_is_never_opened_and_names_of_policies_are_nowhere_else(study):
     key = study.path / KEY_FILE
     named = key.read_text(encoding="utf-8")

@@ -120,18 +120,6 @@ def test_a_file_of_something_else(tmp_path):
         read_export(written({"a": 1}, tmp_path / "e.json"), study)
 
 
-@pytest.mark.parametrize(
-    ("told", "seconds"),
-    [("1e400", 86_400), (f"1{'0' * 400}", 86_400), ("-1", 0), ("null", 0), ('"soon"', 0), ("true", 0), ("31.5", 31.5)],
-)
-def test_seconds_are_those_that_a_person_may_have_taken(tmp_path, told, seconds):
-    study, key = made_study(tmp_path / "study", "pairs")
-    tasks, _ = export(study, key, people=(7,))
-    (tmp_path / "e.json").write_text(json.dumps(tasks[:1]).replace('"lead_time": 31.5', f'"lead_time": {told}'))
-    arrived = read_export(tmp_path / "e.json", study)
-    assert [row.seconds for row in arrived.rows.values()] == [seconds]
-
-
 def test_the_later_annotation_counts_in_whatever_zone_its_time_is(tmp_path):
     study, key = made_study(tmp_path / "study", "pairs")
     tasks, _ = export(study, key, people=(7, 7))

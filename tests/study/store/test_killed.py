@@ -1,5 +1,3 @@
-"""A process that is killed while it saves has lost nothing that it confirmed, and nothing is there twice."""
-
 import subprocess
 import sys
 from pathlib import Path

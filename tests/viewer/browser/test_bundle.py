@@ -1,5 +1,3 @@
-"""A bundle in a real browser, from a disk: no error, no request but for its own files."""
-
 import shutil
 
 import pytest

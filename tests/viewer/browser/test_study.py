@@ -229,16 +229,6 @@ def test_leaving_the_page_is_counted_and_seconds_stand_still_meanwhile(study, co
     assert row.focus_lost >= 2 and 0 < row.seconds < 60
 
 
-def test_it_works_without_scripts(study, come_in):
-    page = come_in(study, "a001", java_script_enabled=False)
-    begin(page)
-    for _ in range(5):
-        mark(page)
-        save(page)
-    expect(page.locator("output")).to_have_text(study.study.settings.completion)
-    assert len(study.store.answers()) == 5
-
-
 def test_what_is_missing_is_led_to(study, come_in, watched):
     watched.allowed.append("422")
     page = come_in(study, "a001")
@@ -307,21 +297,6 @@ def test_other_sets_are_as_clean(tmp_path, come_in, watched, criteria):
         save(page)
         assert serious(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_a_database_that_goes_away_keeps_the_answer_in_the_page(study, come_in, watched, tmp_path):
-    watched.allowed.append("503")
-    page = come_in(study, "a001")
-    begin(page)
-    mark(page)
-    file = study.study.path / "answers.sqlite"
-    file.rename(tmp_path / "aside.sqlite")
-    save(page)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Your answer is not saved")
-    (tmp_path / "aside.sqlite").rename(file)
-    page.get_by_role("button", name="Send my answer again").click()
-    expect(page.get_by_role("status")).to_contain_text("Your answer to the practice is saved")
-    assert [row.reason for row in study.store.answers()] == [REASON.format("A")]
 
 
 def picture(page: Page, name: str, **more) -> None:

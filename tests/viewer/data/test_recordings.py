@@ -1,5 +1,3 @@
-"""Where recordings lie, and how loud they are over time."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""The pages of the group Compare, as they are sent."""
-
 import html
 import json
 import re

@@ -1,5 +1,3 @@
-"""Labels by forms: what is kept, what is refused, and that nobody sees a reward or another's label who should not."""
-
 import html
 import json
 import re
@@ -102,15 +100,6 @@ def test_a_label_of_other_words_is_not_put_beside_these(labelled):
     assert json.loads(said) == {"saved": True, "labelled": 1, "lines": 4}
     overview = ask(running, "label?who=eve&ask=landing")[1]
     assert '<b class="big">1</b> of' in overview and overview.count('<span class="of">1 of') == 1
-
-
-def test_labels_of_another_name_or_annotator_are_not_counted_here(labelled):
-    running, overlay = labelled
-    overlay.ask(question_on("thumbs", "thumbs"))
-    send(running, "label/s03", fields(running, ask="thumbs", value=1))
-    send(running, "label/s03", fields(running, who="bob", turn=3))
-    assert '<b class="big">0</b> of' in ask(running, "label?who=eve&ask=landing")[1]
-    assert '<b class="big">1</b> of' in ask(running, "label?who=eve&ask=thumbs")[1]
 
 
 def test_two_annotators_do_not_see_each_other_s_labels(labelled):

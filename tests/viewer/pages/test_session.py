@@ -1,5 +1,3 @@
-"""The page of a session, as HTML."""
-
 import html as html_
 import re
 import shutil

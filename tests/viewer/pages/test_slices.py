@@ -1,5 +1,3 @@
-"""The page "What costs us": what was found, nothing found, nobody has looked, a damaged file."""
-
 import json
 import shutil
 from dataclasses import replace
@@ -78,17 +76,6 @@ def test_why_nothing_can_be_said(run, found):
 def test_a_damaged_file_is_told(run, found, kinds):
     write(run, found.to_json() | {"kinds": kinds})
     assert "is damaged. Run `apportion run` again." in html(run, Links("slices"))
-
-
-def test_an_example_leads_to_its_own_session_where_two_ids_differ_in_capitals_alone(found):
-    document = found.to_json()
-    document["kinds"][0]["examples"][0]["session_id"] = "S1"
-    view = slices_view({"m": document}, "m", "m", {"s1": "s1", "S1": "S1~2"}, {})
-    assert [
-        kind["examples"][0]["slug"]
-        for kind in (*view["dear"], *view["good"])
-        if kind["name"] == document["kinds"][0]["name"]
-    ] == ["S1~2"]
 
 
 def test_an_example_leads_to_the_rating_that_it_is_of(found):

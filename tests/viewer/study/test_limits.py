@@ -1,5 +1,3 @@
-"""The public link lets in so many, and no more; nothing is remembered of whom."""
-
 import secrets
 
 import pytest

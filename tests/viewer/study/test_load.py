@@ -1,5 +1,3 @@
-"""Thirty annotators at once while the server is killed five times: what was confirmed is there, once, and as given."""
-
 import http.client
 import os
 import signal

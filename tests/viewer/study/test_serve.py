@@ -1,5 +1,3 @@
-"""`apportion study serve` as a process: what it says, how it ends, that it goes on."""
-
 import signal
 import socket
 from random import Random

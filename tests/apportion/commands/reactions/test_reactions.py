@@ -1,5 +1,3 @@
-"""`apportion train reactions`: what it prints, what it refuses."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""What the options of `apportion run --only align` change."""
-
 from pathlib import Path
 from typing import Any
 

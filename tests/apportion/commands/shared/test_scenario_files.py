@@ -1,5 +1,3 @@
-"""`apportion import amazonhistoryprice`: a file of bargains, not a corpus."""
-
 import json
 
 import pytest
@@ -33,8 +31,3 @@ def test_damaged_products_are_named_with_exit_code_1(tmp_path, capsys):
 def test_options_that_it_has_not(tmp_path, capsys, option, said):
     assert called("import", "amazonhistoryprice", str(folder(tmp_path, GOOD)), str(tmp_path / "o"), "-o", option) == 2
     assert said in capsys.readouterr().err
-
-
-def test_its_help_tells_the_option(capsys):
-    assert called("import", "amazonhistoryprice", "--help") == 0
-    assert "-o budget=" in capsys.readouterr().out

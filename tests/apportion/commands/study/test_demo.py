@@ -1,5 +1,3 @@
-"""`apportion study demo`: from a finished demo's policies to a report, and to one's own place among the annotators."""
-
 import json
 import re
 import signal

@@ -1,5 +1,3 @@
-"""`apportion world simulate avalon`, and `play avalon` as a person has it: in a pseudo-terminal."""
-
 import json
 import re
 import time
@@ -12,7 +10,6 @@ from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 PROMPT = re.compile(r"(team|discussion|vote|quest|shot)(?: \d)?, [a-z ,]+> ")
-FIVE = ("merlin", "servant", "servant", "minion", "assassin")
 
 
 def test_games_become_a_corpus(tmp_path, capsys):
@@ -28,40 +25,8 @@ def test_games_become_a_corpus(tmp_path, capsys):
     assert {turn.speaker for turn in session.turns} == {"Player 1", "Player 2", "Player 3", "Moderator"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--rule", f"roles={','.join([*FIVE, 'servant'])}"), "6 players; 5 play"),
-        (("--rule", f"roles=merlin,{','.join(FIVE[:4])}"), "one Merlin and one Assassin"),
-        (("--rule", "last_team=stays"), "the last team 'stays'"),
-        (("--rule", "sizes=2,3"), "1, 3 or 5 quests"),
-        (("--rule", "sizes=two"), "sizes"),
-        (("--rule", "size=2"), "did you mean 'sizes'"),
-        (("--agents", "clams"), "did you mean 'claims'"),
-        (("--agents", "strategist"), "Strategist (Light et al., 2025) is no part of this project"),
-        (("--agents", "base"), "no language model is chosen"),
-    ],
-)
-def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
-    assert called("world", "simulate", "avalon", str(tmp_path / "c"), *arguments) == 2
-    assert message in " ".join(capsys.readouterr().err.split())
-
-
 def playing(folder: Path) -> PseudoTerminal:
-    command = [
-        "-m",
-        "apportion",
-        "world",
-        "play",
-        "avalon",
-        str(folder),
-        "--seat",
-        "3",
-        "--with",
-        "claims,bayes",
-        "--seed",
-        "1",
-    ]
+    command = f"-m apportion world play avalon {folder} --seat 3 --with claims,bayes --seed 1".split()
     return PseudoTerminal(command)
 
 

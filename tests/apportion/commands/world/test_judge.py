@@ -1,5 +1,3 @@
-"""`apportion world evaluate`."""
-
 import json
 from functools import partial
 

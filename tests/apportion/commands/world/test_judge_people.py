@@ -1,5 +1,3 @@
-"""`apportion world evaluate` for people who rate."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""`apportion world tournament werewolf`: a league, its tables, its cost, and what a kill leaves."""
-
 import hashlib
 import json
 import os
@@ -95,29 +93,6 @@ def test_the_cost_is_told_before_and_asks_nobody(tmp_path, capsys):
         assert run(*arguments, "--teams", "--dry-run") == 0 and "2,000 episodes" in capsys.readouterr().out
         assert run(*arguments, "--preview", "1") == 0 and "You are Player" in capsys.readouterr().out
         assert not server.requests and not (tmp_path / "x").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--agents", "randm"), "did you mean 'random'?"),
-        ((), "--agents"),
-        (("--agents", "random", "--rule", "players=6"), "players"),
-        (("--agents", "random,random"), "is there twice"),
-        (("--agents", "random", "--matches", "0"), "--matches"),
-        (("--agents", "base"), "--model"),
-    ],
-)
-def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
-    assert run("werewolf", str(tmp_path / "x"), *arguments) == 2
-    assert message in capsys.readouterr().err and not (tmp_path / "x").exists()
-
-
-def test_several_games_in_one_folder_are_no_league(tmp_path, capsys):
-    out = tmp_path / "x"
-    assert run("werewolf", str(out), "--agents", "random", "--matches", "1") == 0
-    assert run("werewolf", str(out), "--agents", "random", "--matches", "2") == 2
-    assert "does not come from this" in capsys.readouterr().err
 
 
 def rows(cache: Path) -> int:

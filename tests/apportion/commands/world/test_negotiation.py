@@ -1,8 +1,4 @@
-"""`apportion world simulate negotiation` and `apportion world tournament negotiation`."""
-
 import json
-
-import pytest
 
 from apportion.environments.episode_log import LOG
 from tests.apportion.called import called
@@ -28,24 +24,6 @@ def test_contexts_of_a_file_are_played(tmp_path, capsys):
     contexts.write_text("1 3 3 1 1 4\n1 3 3 2 1 1\n")
     assert simulate(str(tmp_path / "play"), "--contexts", str(contexts), "--games", "1") == 0
     assert '"context":[[1,3,1],[3,1,4],[3,2,1]]' in (tmp_path / "play" / LOG).read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--agents", "concedin"), "did you mean 'conceding'?"),
-        (("--agents", ","), "nothing to play"),
-        (("--games", "0"), "--games"),
-        (("--most-acts", "0"), "--most-acts"),
-        (("--contexts", "nowhere.txt"), "not to be read as contexts"),
-        (("--agents", "base"), "give --model, or write base@MODEL"),
-        (("--agents", "fair~"), "give --model, or write fair~@MODEL"),
-    ],
-)
-def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
-    assert simulate(str(tmp_path / "play"), *arguments) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "play" / "sessions.parquet").exists()
 
 
 def test_a_broken_context_is_told_by_its_line(tmp_path, capsys):

@@ -1,9 +1,5 @@
-"""`apportion world play`, as a person has it: in a pseudo-terminal."""
-
 import json
-import sys
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +14,6 @@ from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import TaskSpace
 from apportion.environments.sotopia.sources.task_file import written
 from apportion.environments.sotopia.tasks import Character
-from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 SCENARIO, WHO = "used_bicycle", "Nadia Ferro"
@@ -65,19 +60,8 @@ def _marked(character: Character) -> Character:
 def playing(folder: Path, *options: str) -> PseudoTerminal:
     tasks = folder / "tasks.toml"
     tasks.write_text(written(with_canaries()))
-    arguments = (
-        "world",
-        "play",
-        "sotopia",
-        str(folder / "study"),
-        "--tasks",
-        str(tasks),
-        "--scenario",
-        SCENARIO,
-        "--as",
-        WHO,
-    )
-    return PseudoTerminal(["-c", OURS, *arguments, *options])
+    arguments = f"world play sotopia {folder / 'study'} --tasks {tasks} --scenario {SCENARIO} --as".split()
+    return PseudoTerminal(["-c", OURS, *arguments, WHO, *options])
 
 
 @pytest.mark.slow
@@ -140,34 +124,3 @@ def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path):
         assert terminal.end_by(CTRL_D) == 130 and "run the same command again to go on" in terminal.screen
     (logged,) = read_log(tmp_path / "study" / "episodes.jsonl").values()
     assert any(move.act.text == "Hello!" for moves in logged.steps for move in moves)
-
-
-run = partial(called, "world", "play", "sotopia")
-
-
-def test_without_a_terminal_it_ends_with_code_2(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
-    assert run(str(tmp_path / "one")) == 2
-    assert "a person plays in a terminal" in capsys.readouterr().err and not (tmp_path / "one").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--as", "Nobody"), "--as 'Nobody': no such character"),
-        (("--called", "base"), "--called 'base' is an agent's name"),
-        (("--with", "base"), "no language model is chosen: give --model"),
-        (("--with", "concedin"), "did you mean 'conceding'"),
-        (("--scenario", "bike"), "no scenario 'bike'"),
-    ],
-)
-def test_bad_input_ends_with_code_2(
-    tmp_path,
-    capsys,
-    monkeypatch,
-    arguments,
-    message,
-):
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    assert run(str(tmp_path / "one"), *arguments) == 2
-    assert message in capsys.readouterr().err and not (tmp_path / "one").exists()

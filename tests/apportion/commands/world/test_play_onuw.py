@@ -1,5 +1,3 @@
-"""`apportion world play onuw`, as a person has it: a whole game in a pseudo-terminal, stopped and gone on with."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""`apportion world tables`."""
-
 import json
 from functools import partial
 from pathlib import Path

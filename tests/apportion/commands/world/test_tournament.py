@@ -1,5 +1,3 @@
-"""`apportion world tournament`."""
-
 import json
 import os
 import random
@@ -90,16 +88,8 @@ def test_killed_with_9_the_same_command_ends_with_the_same_table_and_pays_once(t
             *("--agents", "base,conceding", "--scenario", "used_bicycle", "--pairs", "2"),
             *("--model", "m", "--base-url", server.url, "--concurrency", "2"),
         )
-        command = [
-            sys.executable,
-            "-m",
-            "apportion",
-            "world",
-            "tournament",
-            "sotopia",
-            str(tmp_path / "killed"),
-            *arguments,
-        ]
+        tournament = f"-m apportion world tournament sotopia {tmp_path / 'killed'}".split()
+        command = [sys.executable, *tournament, *arguments]
         killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path.cwd())
         deadline = time.monotonic() + 60
         while len(server.requests) < 6 and time.monotonic() < deadline:
@@ -166,18 +156,3 @@ def test_the_table_of_a_judged_copy(tmp_path, capsys):
     assert "scored by paper@m" in (tmp_path / "t.md").read_text()
     assert run("table", str(judged), "--by", "paper@m", "--out", str(tmp_path / "t.json"), "--json") == 0
     assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "t.json").read_text())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("sotopia", "{}", "--agents", "conceding"), "two agents at least"),
-        (("sotopia", "{}"), "--agents"),
-        (("sotopia", "{}", "--agents", "conceding,randm"), "did you mean 'random'?"),
-        (("table", "{}"), "no episodes.jsonl"),
-        (("table", "{}", "--out", "x.txt"), "--out"),
-    ],
-)
-def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
-    assert run(*(argument.format(tmp_path / "cup") for argument in arguments)) == 2
-    assert message in capsys.readouterr().err and not (tmp_path / "cup").exists()

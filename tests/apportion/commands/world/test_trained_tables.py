@@ -1,5 +1,3 @@
-"""`apportion world tables savoir` as a person has it."""
-
 import json
 from functools import partial
 from pathlib import Path
@@ -7,7 +5,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from apportion.cli import main
 from tests.apportion.called import called
 from tests.environments.sotopia.reports.made import Made, every
 
@@ -47,24 +44,10 @@ def test_people_are_asked_blind_and_their_answers_are_figure_9(tmp_path, capsys)
         for method in ("savoir", "uniform")
     ]
     pq.write_table(pa.Table.from_pylist(rows), table)
-    ask = (
-        "world",
-        "tables",
-        "savoir-people",
-        corpus,
-        "--rewards",
-        str(table),
-        "--method",
-        "savoir",
-        "--method",
-        "uniform",
-    )
+    ask = f"world tables savoir-people {corpus} --rewards {table} --method savoir --method uniform".split()
 
     def told(*more: str, code: int = 0) -> str:
-        try:
-            main([*ask, *more])
-        except SystemExit as end:
-            assert end.code == code, capsys.readouterr().err
+        assert called(*ask, *more) == code
         out = capsys.readouterr()
         return out.err if code else out.out
 

@@ -1,11 +1,6 @@
-"""`apportion world simulate werewolf` and `apportion world play werewolf`, as a person has them."""
-
 import json
-import sys
 from pathlib import Path
 from typing import cast
-
-import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.environments.agents.agent import ScriptedAgent
@@ -91,18 +86,7 @@ def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path):
 
 def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(tmp_path, capsys):
     out = tmp_path / "games"
-    command = (
-        "world",
-        "simulate",
-        "werewolf",
-        str(out),
-        "--agents",
-        "claims,random",
-        "--games",
-        "4",
-        "--rule",
-        "tie=nobody",
-    )
+    command = f"world simulate werewolf {out} --agents claims,random --games 4 --rule tie=nobody".split()
     assert called(*command, "--json") == 0
     assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 4
     log = (out / LOG).read_bytes()
@@ -115,33 +99,9 @@ def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(tmp_path, 
     assert "win" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--rule", "roles=werewolf,werewolf,seer,guardian,villager,villager"), "6 players"),
-        (("--rule", "roles=werewolf,seer,seer,villager"), "2 seer"),
-        (("--rule", "tie=none"), "--rule: tie = 'none': Input should be 'lot' or 'nobody'"),
-        (("--rule", "tye=lot"), "--rule 'tye': did you mean 'tie'"),
-        (("--agents", "clams"), "did you mean 'claims'"),
-        (("--agents", "sla"), "entry point 'sla' of apportion.werewolf_agents"),
-        (("--agents", "recon"), "no language model is chosen: give --model"),
-        (("--act-limit", "0"), "nothing to play"),
-    ],
-)
-def test_what_cannot_be_played_ends_with_code_2(arguments, message, tmp_path, capsys):
-    assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *arguments) == 2
-    assert message in " ".join(capsys.readouterr().err.split())
-
-
 def test_a_look_at_what_would_be_asked(tmp_path, capsys):
     asks = ("--agents", "react", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--games", "2")
     assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--preview", "1") == 0
     assert "Think first, in a few sentences that nobody will hear" in capsys.readouterr().out
     assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--dry-run") == 0
     assert "2 episodes" in capsys.readouterr().out and not (tmp_path / "one").exists()
-
-
-def test_without_a_terminal_it_ends_with_code_2(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
-    assert called("world", "play", "werewolf", str(tmp_path / "one")) == 2
-    assert "a person plays in a terminal" in capsys.readouterr().err

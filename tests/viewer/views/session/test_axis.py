@@ -1,5 +1,3 @@
-"""Where turns and seconds stand."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

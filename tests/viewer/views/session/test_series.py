@@ -1,5 +1,3 @@
-"""Rewards as they are drawn."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 

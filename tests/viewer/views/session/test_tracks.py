@@ -1,5 +1,3 @@
-"""Behaviour over time."""
-
 import re
 
 import pyarrow as pa

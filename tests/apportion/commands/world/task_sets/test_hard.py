@@ -1,5 +1,3 @@
-"""`apportion world tasks sotopia hard`."""
-
 import json
 from functools import partial
 from pathlib import Path

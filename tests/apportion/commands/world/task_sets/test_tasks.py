@@ -1,8 +1,4 @@
-"""`apportion world tasks sotopia list` and `sample`, and that a sample plays."""
-
 import json
-
-import pytest
 
 from tests.apportion.called import called
 from tests.shared import shared
@@ -60,25 +56,3 @@ def test_the_published_profiles_play(tmp_path, capsys):
     for table in ("utterances.parquet", "ratings.parquet", "sessions.parquet"):
         if (tmp_path / "c" / table).exists():
             assert (tmp_path / "c" / table).read_bytes() == (tmp_path / "d" / table).read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("world", "tasks", "sotopia", "list", "--set", "savoir-hard"), "What is needed: a folder"),
-        (("world", "tasks", "sotopia", "list", "--tasks", "nowhere"), "no such file or folder"),
-        (("world", "tasks", "sotopia", "sample", "x.json"), "must end in .toml"),
-        (("world", "tasks", "sotopia", "sample", "x.toml", "-n", "900"), "900 tasks are asked for"),
-        (("world", "simulate", "sotopia", "x", "--set", "stackelberg"), "Which 90 they are is not in the paper"),
-    ],
-)
-def test_what_cannot_be_is_told(
-    arguments,
-    message,
-    capsys,
-    tmp_path,
-    monkeypatch,
-):
-    monkeypatch.chdir(tmp_path)
-    assert called(*arguments) == 2
-    assert message in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -1,0 +1,11 @@
+from functools import partial
+
+import pytest
+
+from tests.behaviour.command import in_process
+
+
+@pytest.fixture
+def apportion(monkeypatch):
+    """`apportion ARGUMENTS` in this process: its exit code and what it says."""
+    return partial(in_process, monkeypatch)
