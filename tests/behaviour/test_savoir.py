@@ -125,10 +125,10 @@ def test_what_was_done_in_the_episode_decides_the_key(folder):
 
     before, log = keys(), folder / "play" / LOG
     assert keys() == before
-    text = log.read_text()
-    log.write_text(text.replace('"most_silent":3', '"most_silent":2'))
+    whole = log.read_text()
+    log.write_text(whole.replace('"most_silent":3', '"most_silent":2'))
     assert not set(keys().values()) & set(before.values())
-    log.write_text(text)
+    log.write_text(whole)
     assert keys() == before
 
 
