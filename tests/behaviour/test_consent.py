@@ -1,5 +1,4 @@
 import json
-import re
 import socket
 import threading
 from contextlib import contextmanager
@@ -163,16 +162,3 @@ def test_a_proxy_of_the_environment_stops_a_run_before_anything_is_sent(run, mon
     assert (done.returncode, callers, through) == (2, [], [])
     assert "decompose.llm: the environment variable http_proxy names the proxy http://127.0.0.1" in done.stderr
     assert "proxy = 'direct' to go straight" in done.stderr and "secret" not in done.stderr
-
-
-def test_pseudonyms_are_sent_and_real_names_are_kept(run):
-    names = ("--pseudonyms",)
-    text = TEXT + 'speaker_names = ["table", "train"]\n'
-    with serving(OpenAIServer(answer=good)) as server:
-        port = server.url.split(":")[2].split("/")[0]
-        shown = json.loads(run(port, "--preview", "100", "--json", *names, text=text).stdout)
-        done = run(port, "--allow-host", "0.0.0.0", *names, text=text)
-    assert done.returncode == 0, done.stderr
-    assert sorted(map(json.dumps, shown["bodies"])) == sorted(map(json.dumps, server.requests))
-    sent = json.dumps([body["messages"] for body in server.requests])
-    assert not re.search(r"\b(table|train)\b", sent, re.IGNORECASE)

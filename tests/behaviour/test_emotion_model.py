@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import Config, load_config, shown_config
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.preflight import check
-from tests.behaviour.command import in_process
 from tests.behaviour.small import film_one_person, write_small_corpus
 from tests.features.emotion_models import small_model
 
@@ -103,13 +101,3 @@ def test_the_records_show_the_file_s_name_and_no_folder(filmed, tmp_path):
     shown = shown_config(config(filmed, str(small_model(tmp_path / "mine.onnx"))))
     assert shown["features"]["emotion_model"].startswith("mine.onnx (sha256 ")
     assert str(tmp_path) not in str(shown)
-
-
-def test_the_command_says_once_that_there_is_no_model(filmed, monkeypatch):
-    monkeypatch.setenv("APPORTION_CACHE", str(filmed.parent / "cache"))
-    path = filmed.parent / "c.toml"
-    path.write_text('corpus = "corpus"\noutput = "run"\n')
-    done = in_process(monkeypatch, "run", "--only", "features", path)
-    assert (done.stdout + done.stderr).count("apportion models fetch emotion") == 1
-    recorded = json.loads((filmed.parent / "run" / "run.json").read_text())["warnings"]
-    assert sum("apportion models fetch emotion" in warning for warning in recorded) == 1

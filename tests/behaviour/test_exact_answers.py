@@ -111,14 +111,3 @@ def test_what_is_learned_exactly_leaves_no_residual(counts, expected, data):
     shares = (returns / batch.lengths)[batch.episode]
     assert IRCR().loss(shares, batch).tolist() == [0.0] * sum(counts)
     assert batch.sums(shares).tolist() == pytest.approx(returns.tolist(), abs=1e-9)
-
-
-def test_the_property_sees_a_residual_that_is_off_by_the_mean():
-    """What is exact for another target is told as off by the mean, so that the property cannot hold by chance."""
-    episodes = [of_length("a", 4.0, 2), of_length("b", 2.0, 4)]
-    relative = {episodes[0]: [0.5, 0.5], episodes[1]: [-0.25] * 4}
-    method = METHODS["rudder"]
-    _, projection = project(
-        judgements(relative, "rudder"), SplitEpisodes(episodes, splits(a="train", b="train")), "score", method, "exact"
-    )
-    assert [missing.residual for missing in projection.residuals] == [3.0, 3.0]

@@ -52,18 +52,6 @@ def test_the_key_knows_what_was_taken_and_not_how_it_was_chosen(filmed, monkeypa
     assert key(before) == haar  # What a run has decided does not change while it goes on.
 
 
-def test_a_run_without_the_mesh_says_so_once(corpus, monkeypatch):
-    assert not any(FETCH in warning for warning in check(config(corpus)))  # Of text nothing of faces is said.
-    filmed = film_one_person(corpus)
-    assert sum(FETCH in warning for warning in check(config(filmed))) == 1
-    engine = assemble(config(filmed))
-    assert sum(FETCH in warning for warning in engine.facts["warnings"](engine)) == 1
-    assert not any(FETCH in warning for warning in check(config(filmed, detector="haar")))
-    with_mesh(monkeypatch)
-    engine = assemble(config(filmed))
-    assert not any(FETCH in warning for warning in engine.facts["warnings"](engine))
-
-
 def test_a_mesh_that_was_asked_for_is_not_replaced(filmed):
     with pytest.raises(InputError, match=FETCH):
         check(config(filmed, detector="mesh"))

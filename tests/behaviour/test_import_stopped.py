@@ -164,10 +164,3 @@ def test_a_kill_at_any_write(tmp_path):
     assert {again for _, _, again, _ in ended} == {0}
     whole = ended[-1][3]
     assert [number for number, (_, _, _, found) in enumerate(ended) if found != whole] == []
-
-
-def test_an_empty_record_of_a_version_that_wrote_it_in_place_is_no_hindrance(tmp_path, monkeypatch):
-    (tmp_path / "corpus").mkdir()
-    (tmp_path / "corpus" / "import.json").touch()
-    command = ("import", "media", recordings(tmp_path), tmp_path / "corpus")
-    assert in_process(monkeypatch, *command).returncode == 0

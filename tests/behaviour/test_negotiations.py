@@ -62,10 +62,10 @@ def exact(folder: Path, session: Session, name: str, turns: list[int]) -> dict[i
     }
 
 
-def test_a_run_credits_the_acts_exactly(tmp_path, apportion):
+def test_a_run_credits_the_acts_exactly(tmp_path, decompose):
     choice = NegotiationChoice(("conceding", "fair"), games=3, most_acts=10, seed=4)
     write_corpus(choice, tmp_path / "play")
-    done = apportion("run", "--only", "decompose", config(tmp_path, CREDIT))
+    done = decompose(config(tmp_path, CREDIT))
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(tmp_path / "run" / "rewards.parquet").to_pylist()
     found = {

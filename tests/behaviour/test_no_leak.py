@@ -257,10 +257,7 @@ def ask_with_labels(episode, behaviour, settings, asker):
 PLANTED = {
     "values": SessionMethod("planted", "Reads the labels", f"{__name__}:judge_by_labels"),
     "requests": LLMMethod(
-        "planted",
-        "Sends the labels",
-        f"{__name__}:ask_with_labels",
-        requests=f"{__name__}:requests_with_labels",
+        "planted", "Sends the labels", f"{__name__}:ask_with_labels", requests=f"{__name__}:requests_with_labels"
     ),
 }
 

@@ -121,7 +121,7 @@ def test_an_input_that_one_stage_cannot_use_does_not_end_the_run(folder, apporti
     assert told_missing(folder) == {"aligned policy": "failed: the policy cannot be loaded"}
 
 
-def test_stages_are_left_out_by_option_and_by_configuration_alike(folder, apportion):
+def test_stages_are_left_out_by_option_and_by_configuration_alike(folder, apportion, align):
     def planned(*options, text=TEXT):
         done = apportion("run", config(folder, text), "--dry-run", "--json", *options)
         assert done.returncode == 0, done.stderr
@@ -145,7 +145,7 @@ def test_stages_are_left_out_by_option_and_by_configuration_alike(folder, apport
     assert "embed" in planned("--until", "embed")[0] and "judge" not in planned("--until", "embed")[0]
     assert "report" not in planned("--skip", "report")[0]
     # A stage that is asked for by its own command is not left out.
-    done = apportion("run", "--only", "align", config(folder, disabled), "--dry-run", "--json")
+    done = align(config(folder, disabled), "--dry-run", "--json")
     assert "align" in [row["stage"] for row in json.loads(done.stdout)["stages"]]
     assert "left out" in apportion("run", config(folder, disabled), "--dry-run").stdout
 

@@ -55,8 +55,8 @@ def by_permutations(session, folder, target):
     return gains
 
 
-def test_a_run_credits_by_every_method_and_keeps_raw_values(folder, apportion):
-    done = apportion("run", "--only", "decompose", config(folder, text(*METHODS)))
+def test_a_run_credits_by_every_method_and_keeps_raw_values(folder, decompose):
+    done = decompose(config(folder, text(*METHODS)))
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(folder / "run" / "rewards.parquet").to_pylist()
 
@@ -105,10 +105,8 @@ def test_its_settings_are_in_its_key_and_no_other_method_s(folder):
     assert keys("uniform", more="[decompose.savoir]\nrollouts = 3\n") == keys("uniform")
 
 
-def test_a_session_that_cannot_be_credited_is_left_out_and_the_others_are_kept(folder, apportion):
-    done = apportion(
-        "run", "--only", "decompose", config(folder, text("savoir", more="[decompose.savoir]\nbudget = 8\n"))
-    )
+def test_a_session_that_cannot_be_credited_is_left_out_and_the_others_are_kept(folder, decompose):
+    done = decompose(config(folder, text("savoir", more="[decompose.savoir]\nbudget = 8\n")))
     assert done.returncode == 1
     rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
     left_out = {row["session_id"] for row in rows}
@@ -132,9 +130,9 @@ def test_what_was_done_in_the_episode_decides_the_key(folder):
     assert keys() == before
 
 
-def test_a_lost_log_leaves_each_session_out_and_says_why(folder, apportion):
+def test_a_lost_log_leaves_each_session_out_and_says_why(folder, decompose):
     (folder / "play" / LOG).unlink()
-    done = apportion("run", "--only", "decompose", config(folder, text("savoir")))
+    done = decompose(config(folder, text("savoir")))
     assert done.returncode == 1
     rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
     causes = [row["cause"] for row in rows if row["stage"] == "judge"]

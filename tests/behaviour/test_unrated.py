@@ -1,20 +1,15 @@
-import gzip
 import re
 from html import unescape
 from pathlib import Path
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.corpus.corpus import Corpus
-from apportion.corpus.importers import import_to
 from tests.behaviour.command import in_process
 from tests.behaviour.small import TINY_POLICY, write_small_corpus
 from tests.behaviour.soda import joined, soda_corpus
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
-from tests.shared import shared
 
 TEXT = """
 corpus = "{corpus}"
@@ -154,31 +149,3 @@ def test_a_configuration_for_a_corpus_without_scores_says_what_it_needs(corpora,
     assert done.returncode == 0 and "the corpus has no ratings: set align.reward_model" in done.stdout
     assert "decompose.methods = ['reactions-en'] for English dialogues" in done.stdout
     assert '\ntargets = ["second"]\n' in (tmp_path / "soda.toml").read_text()
-
-
-@pytest.mark.slow
-def test_esconv_with_and_without_scores_and_soda_in_one_corpus_split_by_person(
-    corpora, reward_model, tmp_path, monkeypatch
-):
-    lines = gzip.decompress(shared("data/esconv/esconv_hf_valid.jsonl.gz").read_bytes()).splitlines()[:40]
-    (tmp_path / "esconv.jsonl").write_bytes(b"\n".join(lines))
-    import_to("esconv", tmp_path / "esconv.jsonl", tmp_path / "esconv")
-    both = Corpus.open(joined(tmp_path / "both", tmp_path / "esconv", corpora["soda"]))
-    scored = both.ratings.filter(pc.less(both.ratings["session_id"], "esconv-0021"))
-    Corpus.of(both.root, {**both.tables, "ratings": scored}).write(both.root)
-    top = 'rating = "empathy"\n[split]\nby = "person"'
-    chosen = write_config(tmp_path, both.root, "run", f'reward_model = "{reward_model}"', top)
-    done = in_process(monkeypatch, "run", "--only", "align", chosen)
-    assert done.returncode == 0, done.stdout + done.stderr
-    split_of = {row["session_id"]: row["split"] for row in pq.read_table(tmp_path / "run/splits.parquet").to_pylist()}
-    # ESConv's people are known by their role alone: nobody of them comes back. SODA's are, and stay in one split.
-    assert {split_of[f"esconv-{n:04d}"] for n in range(21, 41)} == {"policy"}
-    assert {split_of[name] for name in split_of if name.startswith("soda")} == {"policy"}
-    assert set(split_of.values()) == {"train", "validation", "test", "policy"}
-    (told,) = re.findall(r"(\d+) contexts \((\d+) of sessions without a score\)", card(tmp_path / "run"))
-    assert int(told[0]) > int(told[1]) > 200
-    asked = ("policy", "generate", tmp_path / "run" / "policy", both.root, "--split", "policy", "--contexts", 40)
-    done = in_process(monkeypatch, *asked, "--out", tmp_path / "r.parquet")
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = pq.read_table(tmp_path / "r.parquet").to_pylist()
-    assert len(rows) == 40 and {row["session_id"].split("-")[0] for row in rows} == {"esconv", "soda"}

@@ -19,11 +19,7 @@ def test_the_table_shows_every_method_aligned(usual):
     assert [row[0] for row in decompositions.rows] == ["near", "Mean", "Mode", "Random", "One annotator", "Human"]
     assert calibration.header == ("Method", "Slope", "Intercept", "Calibration error")
     assert [row[0] for row in calibration.rows] == ["far", "near", "Mean", "Mode", "Random"]
-    assert calibration.rows[2][1:3] == (NO_FIGURE, NO_FIGURE) and calibration.rows[4][1:] == (
-        NO_FIGURE,
-        NO_FIGURE,
-        NO_FIGURE,
-    )
+    assert calibration.rows[2][1:3] == (NO_FIGURE,) * 2 and calibration.rows[4][1:] == (NO_FIGURE,) * 3
     assert decompositions.header == ("Method", "Sum residual", "Local difference", "Spearman", "AUC")
     lines = text.splitlines()
     header = next(line for line in lines if line.startswith("Method"))

@@ -21,6 +21,7 @@ from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
 
 CONTEXT = "user: hotel ?\nassistant: yes good\nuser: train ?"
+SAID = {"new": "good {}".format, "old": "bad {}".format}
 
 
 def rows(count: int = 6, **said: Callable[[int], str]) -> list[dict[str, Any]]:
@@ -46,8 +47,7 @@ def table(path: Path, entries: list[dict[str, Any]]) -> Path:
 
 @pytest.fixture
 def responses(tmp_path) -> Path:
-    said = {"new": lambda n: f"good {n}", "old": lambda n: f"bad {n}"}
-    return table(tmp_path / "r.parquet", rows(**said))
+    return table(tmp_path / "r.parquet", rows(**SAID))
 
 
 run = saying("policy", "compare")
@@ -173,7 +173,7 @@ def test_what_was_not_asked_and_what_failed_is_counted_apart(capsys, tmp_path):
 
 
 def test_failures_beyond_the_first_few_are_counted(capsys, tmp_path):
-    path = table(tmp_path / "r.csv", rows(12, new=lambda n: f"good {n}", old=lambda n: f"bad {n}"))
+    path = table(tmp_path / "r.csv", rows(12, **SAID))
     with serving(OpenAIServer(answer=lambda body: completion("no"))) as server:
         code, told, _ = run(capsys, path, "--judge", "j", "--base-url", server.url, "--bootstrap", 100)
     assert code == 1 and told.count("failed: ") == 10 and "and 2 more failed" in told
@@ -200,30 +200,18 @@ def test_replies_are_kept_so_that_a_second_run_asks_nothing_and_can_be_replayed(
 
 def test_text_leaves_this_machine_with_consent_only(capsys, responses, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    err = run.refuses(
-        capsys,
-        "--judge: the text of your sessions would leave this machine for api.openai.com",
-        responses,
-        "--judge",
-        "gpt-4.1-mini",
-    )
-    assert "--allow-host HOST agrees" in err and "api.openai.com" in err
+    asked = (responses, "--judge", "gpt-4.1-mini")
+    leaves = "--judge: the text of your sessions would leave this machine for api.openai.com"
+    run.refuses(capsys, (leaves, "--allow-host HOST agrees"), *asked)
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
-    err = run.refuses(
-        capsys,
-        "--judge: the environment variable HTTPS_PROXY names the proxy http://proxy.example",
-        responses,
-        "--judge",
-        "gpt-4.1-mini",
-        "--allow-host",
-        "api.openai.com",
-    )
-    assert "--proxy PROXY takes that proxy, --proxy direct goes straight" in err
-    code, told, _ = run(capsys, responses, "--judge", "gpt-4.1-mini", "--preview", 1)
+    named = "--judge: the environment variable HTTPS_PROXY names the proxy http://proxy.example"
+    told = (named, "--proxy PROXY takes that proxy, --proxy direct goes straight")
+    run.refuses(capsys, told, *asked, "--allow-host", "api.openai.com")
+    code, told, _ = run(capsys, *asked, "--preview", 1)
     assert code == 0 and "12 first requests to https://api.openai.com" in told and "nothing was sent" in told
     assert '{"text": "good 0"}' in told and "request 2" not in told
     proxy = ("--proxy", "http://proxy.example:3128", "--base-url", "http://s.example/v1")
-    told = run(capsys, responses, "--judge", "gpt-4.1-mini", "--preview", 1, *proxy)[1]
+    told = run(capsys, *asked, "--preview", 1, *proxy)[1]
     assert "the text goes to s.example through the proxy proxy.example (by plain http: both read text and key)" in told
 
 
@@ -330,8 +318,7 @@ def test_a_reward_that_is_no_number_is_named(capsys, responses, tmp_path, monkey
 
 
 def test_blind_responses_need_their_key(capsys, tmp_path):
-    said = {"new": lambda n: f"good {n}", "old": lambda n: f"bad {n}"}
-    named = pa.Table.from_pylist(rows(**said), schema=RESPONSES.arrow)
+    named = pa.Table.from_pylist(rows(**SAID), schema=RESPONSES.arrow)
     letters, key = blinded(named, seed=3)
     path = tmp_path / "r.jsonl"
     write_rows(letters, path, RESPONSES)
@@ -386,8 +373,7 @@ def test_the_table_and_the_verdicts_can_be_written(capsys, tmp_path):
 def test_what_cannot_be_done_is_said(options, problem, capsys, responses, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.md").mkdir()
-    code, _, err = run(capsys, responses, *options)
-    assert code == 2 and problem in err
+    run.refuses(capsys, problem, responses, *options)
 
 
 def test_tables_that_cannot_be_compared_are_said(capsys, tmp_path):
@@ -401,16 +387,13 @@ def test_tables_that_cannot_be_compared_are_said(capsys, tmp_path):
         "begins with neither 'user: ' nor 'assistant: '": [{**row, "context": "hello"} for row in both],
         "session_id 's0', turn 3, policy 'one', seed 0 is there twice": [*both, both[0]],
     }
-    for number, (problem, entries) in enumerate(cases.items()):
-        code, err, server = judged(capsys, table(tmp_path / f"{number}.jsonl", entries), lambda body: verdict("tie"))
-        assert code == 2 and problem in err and not server.requests
+    paths = {problem: table(tmp_path / f"{n}.jsonl", entries) for n, (problem, entries) in enumerate(cases.items())}
+    paths["x.csv, line 2, column turn: 'one' is not a whole number"] = tmp_path / "x.csv"
     (tmp_path / "x.csv").write_text("session_id,turn,context,policy,response,seed\ns,one,user: a,p,yes,0\n")
-    code, err, _ = judged(capsys, tmp_path / "x.csv", lambda body: verdict("tie"))
-    assert code == 2 and "x.csv, line 2, column turn: 'one' is not a whole number" in err
+    paths["no column 'session_id'"] = tmp_path / "y.csv"
     (tmp_path / "y.csv").write_text("session,turn,context,policy,response,seed\n")
-    code, err, _ = judged(capsys, tmp_path / "y.csv", lambda body: verdict("tie"))
-    assert code == 2 and "no column 'session_id'" in err
-    nulls = pa.Table.from_pylist([{**row, "response": None} for row in both])
-    pq.write_table(nulls, tmp_path / "z.parquet")
-    code, err, _ = judged(capsys, tmp_path / "z.parquet", lambda body: verdict("tie"))
-    assert code == 2 and "12 rows have no response" in err
+    paths["12 rows have no response"] = tmp_path / "z.parquet"
+    pq.write_table(pa.Table.from_pylist([{**row, "response": None} for row in both]), tmp_path / "z.parquet")
+    for problem, path in paths.items():
+        code, err, server = judged(capsys, path, lambda body: verdict("tie"))
+        assert code == 2 and problem in err and not server.requests

@@ -158,24 +158,9 @@ def test_without_a_runs_splits_the_default_shares_are_taken_and_said(capsys, cor
     code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "r.parquet", *small)
     assert code == 0 and "note: no splits.parquet beside a policy" in told
     write_small_corpus(tmp_path / "two", sessions=2)
-    run.refuses(
-        capsys,
-        ("2 rated sessions cannot be shared out", "--split all"),
-        model,
-        tmp_path / "two",
-        "--out",
-        tmp_path / "s.parquet",
-        *small,
-    )
-    run.refuses(
-        capsys,
-        "no such file. Give the splits.parquet of a run",
-        model,
-        corpus,
-        "--splits",
-        tmp_path / "none.parquet",
-        *small,
-    )
+    run.refuses(capsys, ("2 rated sessions cannot be shared out", "--split all"), model, tmp_path / "two", *small)
+    nowhere = ("--splits", tmp_path / "none.parquet", *small)
+    run.refuses(capsys, "no such file. Give the splits.parquet of a run", model, corpus, *nowhere)
 
 
 def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, policy, tmp_path):
@@ -209,8 +194,7 @@ def test_what_cannot_be_done_is_said(options, problem, capsys, corpus, policy, t
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "file").write_text("x")
-    code, _, err = run(capsys, policy, corpus, *options)
-    assert code == 2 and problem in err
+    run.refuses(capsys, problem, policy, corpus, *options)
 
 
 def test_a_folder_with_an_equals_sign_is_a_folder(capsys, corpus, policy, tmp_path, monkeypatch):
@@ -221,18 +205,14 @@ def test_a_folder_with_an_equals_sign_is_a_folder(capsys, corpus, policy, tmp_pa
 
 
 def test_policies_that_cannot_be_opened_are_said(capsys, corpus, policy, tmp_path):
-    def says(problem: str) -> None:
-        code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
-        assert code == 2 and problem in err
-
     run.refuses(capsys, "no such folder", tmp_path / "none", corpus)
     weights = (policy / "adapter_model.safetensors").read_bytes()
     (policy / "adapter_model.safetensors").unlink()
     torch.save({}, policy / "adapter_model.bin")
-    says("no safetensors weights, and pickled ones are not loaded")
+    run.refuses(capsys, "no safetensors weights, and pickled ones are not loaded", policy, corpus)
     (policy / "adapter_model.safetensors").write_bytes(weights)
     (policy / "adapter_config.json").write_text("{}")
-    says("names no base_model_name_or_path")
+    run.refuses(capsys, "names no base_model_name_or_path", policy, corpus)
 
 
 def test_a_second_policy_that_cannot_answer_is_known_before_the_first_one_answers(
@@ -244,42 +224,20 @@ def test_a_second_policy_that_cannot_answer_is_known_before_the_first_one_answer
     monkeypatch.setattr(generating, "sample_replies", answers)
     other = save_aligned(tmp_path / "other")
     shutil.rmtree(other / "base")
-    run.refuses(
-        capsys,
-        "the folder 'base' with its base is not in it",
-        policy,
-        corpus,
-        "--policy",
-        other,
-        "--out",
-        tmp_path / "r.parquet",
-    )
+    run.refuses(capsys, "the folder 'base' with its base is not in it", policy, corpus, "--policy", other)
 
 
 def test_a_window_that_cannot_be_used_is_named(capsys, corpus, policy, tmp_path):
     (policy / "window.json").write_text('{"context_turns": "x"}')
-    run.refuses(
-        capsys,
-        (f"{policy / 'window.json'}: context_turns = 'x'", "Correct the file"),
-        policy,
-        corpus,
-        "--out",
-        tmp_path / "r.parquet",
-    )
+    run.refuses(capsys, (f"{policy / 'window.json'}: context_turns = 'x'", "Correct the file"), policy, corpus)
 
 
 def test_two_tables_of_one_name_would_share_a_note(capsys, corpus, policy, tmp_path):
     asked = (f"after={policy}", corpus, "--policy", f"before={policy / 'base'}")
     assert run(capsys, *asked, "--blind", "--out", tmp_path / "r.csv")[0] == 0
+    told = "r.made.json beside it says how r.csv was made. Give a name other than r."
     for force in ((), ("--force",)):
-        run.refuses(
-            capsys,
-            "r.made.json beside it says how r.csv was made. Give a name other than r.",
-            *asked,
-            "--out",
-            tmp_path / "r.jsonl",
-            *force,
-        )
+        run.refuses(capsys, told, *asked, "--out", tmp_path / "r.jsonl", *force)
     assert is_blind(tmp_path / "r.csv")
     (tmp_path / "r.made.json").unlink()
     assert is_blind(tmp_path / "r.csv") and not is_blind(tmp_path / "r.jsonl")
@@ -306,23 +264,11 @@ def test_progress_goes_to_the_error_stream_and_json_has_none(corpus, policy, tmp
 
 def test_names_that_change_are_answered_for_by_place(capsys, policy, tmp_path):
     soda, out = soda_corpus(tmp_path / "soda"), tmp_path / "r.parquet"
-    run.refuses(capsys, ("none of its sessions is in", "take all with --split all"), policy, soda, "--out", out)
-    run.refuses(
-        capsys, ("Name the speaker with --target", "say first or second"), policy, soda, "--split", "all", "--out", out
-    )
-    run.refuses(
-        capsys,
-        ("--target 'third': nobody of that name", "by place"),
-        policy,
-        soda,
-        "--split",
-        "all",
-        "--target",
-        "third",
-        "--out",
-        out,
-    )
-    code, told, _ = run(capsys, policy, soda, "--split", "all", "--target", "second", "--out", out, "--json")
+    run.refuses(capsys, ("none of its sessions is in", "take all with --split all"), policy, soda)
+    everything = (policy, soda, "--split", "all")
+    run.refuses(capsys, ("Name the speaker with --target", "say first or second"), *everything)
+    run.refuses(capsys, ("--target 'third': nobody of that name", "by place"), *everything, "--target", "third")
+    code, told, _ = run(capsys, *everything, "--target", "second", "--out", out, "--json")
     assert code == 0
     rows, document = pq.read_table(out).to_pylist(), json.loads(told)
     # Two turns of the second speaker in 18 dialogues of two and in that of three; none where somebody talks alone.
@@ -340,16 +286,8 @@ def test_names_that_change_are_answered_for_by_place(capsys, policy, tmp_path):
 def test_only_monologues_have_nobody_who_answers(capsys, policy, tmp_path):
     (tmp_path / "alone.jsonl").write_text(json.dumps({"dialogue": ["Hi.", "Anyone?"], "speakers": ["Ann", "Ann"]}))
     import_to("soda", tmp_path / "alone.jsonl", tmp_path / "alone")
-    run.refuses(
-        capsys,
-        ("0 contexts", "1 session (alone-0001) without --target 'second'"),
-        policy,
-        tmp_path / "alone",
-        "--split",
-        "all",
-        "--target",
-        "second",
-    )
+    told = ("0 contexts", "1 session (alone-0001) without --target 'second'")
+    run.refuses(capsys, told, policy, tmp_path / "alone", "--split", "all", "--target", "second")
 
 
 def test_sessions_without_a_score_are_answered_for_whom_the_others_credit(capsys, corpus, policy, tmp_path):

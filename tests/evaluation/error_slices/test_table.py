@@ -3,15 +3,7 @@ from dataclasses import replace
 import pytest
 
 from apportion.evaluation.error_slices.find import find_slices
-from apportion.evaluation.error_slices.result import (
-    HEADER,
-    ErrorSlices,
-    SliceSettings,
-    markdown,
-    row,
-    summary,
-    told_by,
-)
+from apportion.evaluation.error_slices.result import HEADER, ErrorSlices, SliceSettings, markdown, row, summary, told_by
 from tests.evaluation.error_slices.planted import corpus
 
 

@@ -82,21 +82,6 @@ def test_a_single_session_has_no_line():
     assert sampled(found.error).value == pytest.approx(abs(SCORES[0] - PREDICTED[0, 0]))
 
 
-@given(
-    st.lists(st.integers(-1000, 1000), min_size=3, max_size=60, unique=True),
-    st.floats(-3, 3).map(lambda x: round(x, 3)),
-    st.floats(-50, 50).map(lambda x: round(x, 3)),
-)
-def test_a_line_through_all_scores_is_found(whole, slope, intercept):
-    predicted = np.array([whole]) / 10
-    # Scores have no bounds here: `Episode.score` turns round only what says that low is good.
-    found = calibration(
-        held(intercept + slope * predicted[0]), turns(predicted), 0.0, EvaluationSettings(bootstrap=100)
-    )
-    assert sampled(found.slope).value == pytest.approx(slope, abs=1e-6)
-    assert sampled(found.intercept).value == pytest.approx(intercept, abs=1e-5)
-
-
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=80), st.integers(1, 10))
 def test_bins_keep_the_order_and_hold_equal_predictions_together(whole, wanted):
     predicted = np.array(whole, dtype=np.float64)

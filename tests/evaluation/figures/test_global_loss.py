@@ -7,14 +7,6 @@ from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode
 
 
-def test_hand_computed_case():
-    held = TestSet.of([episode("a", 2, 60.0), episode("b", 3, 40.0)])
-    values = np.array([[4.0, 3.0, -1.0, -2.0, -5.0]])
-    # a: 60 - (50 + 7) = 3; b: 40 - (50 - 8) = -2.
-    assert squared_errors(held, values, 50.0).tolist() == [[9.0, 4.0]]
-    assert global_loss(held, values, 50.0, EvaluationSettings()).value == pytest.approx(6.5)
-
-
 def test_without_an_offset_the_rewards_sum_to_the_score():
     held = TestSet.of([episode("a", 2, 60.0)])
     assert squared_errors(held, np.array([[30.0, 31.0]]), 0.0).tolist() == [[1.0]]

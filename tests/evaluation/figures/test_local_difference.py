@@ -63,10 +63,7 @@ def test_the_feature_that_sees_more_sessions_is_taken_and_what_it_leaves_out_is_
     assert found.seen.all() and found.happy.tolist() == [True, False, True, False, False]
     in_b = (None, None, None, 1.0, 0.0)
     found = faces(features(during("smile", *in_b) + happiness))
-    assert (found.feature, found.why) == (
-        "happiness",
-        "1 of 2 sessions with a face have no happiness and are left out",
-    )
+    assert (found.feature, found.why) == ("happiness", "1 of 2 sessions with a face have no happiness and are left out")
     assert found.seen.tolist() == [True, True, True, False, False]
 
 

@@ -3,11 +3,7 @@ from pathlib import Path
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.study.design.criteria import (
-    parse_criteria,
-    shipped,
-    shipped_toml,
-)
+from apportion.study.design.criteria import parse_criteria, shipped, shipped_toml
 
 ONE = '[[criteria]]\nname = "good"\nquestion = "Which is good?"\nkind = "select"\n'
 

@@ -94,10 +94,7 @@ def test_skipped_tasks_and_what_is_missing_are_counted_and_an_address_is_not_kep
             "7 is no whole number from 1 to 5",
         ),
         (lambda task: task["annotations"][0]["result"][0]["value"].update(choices=["so"]), "'so' is no whole number"),
-        (
-            lambda task: task["annotations"][0]["result"][0]["value"].update(choices=["--3"]),
-            "'--3' is no whole number",
-        ),
+        (lambda task: task["annotations"][0]["result"][0]["value"].update(choices=["--3"]), "'--3' is no whole number"),
         (
             lambda task: task["annotations"][0]["result"][0]["value"].update(choices=["9" * 5_000]),
             "'9+ is no whole number",

@@ -202,9 +202,6 @@ def test_a_folder_or_a_pipe_is_no_place_for_labels(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="a pipe or a device"):
         Overlay(tmp_path / "pipe")
-
-
-def test_a_folder_that_is_gone_is_said(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         Overlay(tmp_path / "gone" / "x.labels.jsonl").ask(LANDING)
 

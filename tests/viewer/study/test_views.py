@@ -6,14 +6,7 @@ from apportion.study.design.answers import TIE
 from apportion.study.design.criteria import CriterionSet
 from apportion.study.design.items import Item, Response
 from apportion.study.design.randomization import lettered
-from apportion.viewer.study.views import (
-    MOST_BUTTONS,
-    UNREADABLE,
-    AnswerForm,
-    SubmittedAnswers,
-    given_in,
-    item_view,
-)
+from apportion.viewer.study.views import MOST_BUTTONS, UNREADABLE, AnswerForm, SubmittedAnswers, given_in, item_view
 
 ITEM = Item(
     "i0001",

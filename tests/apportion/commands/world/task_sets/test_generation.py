@@ -101,13 +101,7 @@ def test_a_look_before_tells_requests_and_price_as_text_and_as_json(tmp_path, ca
         (("accept", "none.toml", "--out", "y.toml"), "none.toml: cannot be read"),
     ],
 )
-def test_what_cannot_be_is_told(
-    arguments,
-    message,
-    capsys,
-    tmp_path,
-    monkeypatch,
-):
+def test_what_cannot_be_is_told(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert run(*arguments) == 2
