@@ -103,14 +103,9 @@ def served(folder: Path, corpus: Path | None = None, around: CompanionFiles | No
 
 
 HOSTILE_IDS = (
-    "../../etc/passwd",
-    '"><script>alert(1)</script>',
-    "a/b?c=d#e&f=%2e%2e",
-    "javascript:alert(1)",
-    "\u202egnp.exe",
-    "-rf ~",
-    "x" * 400,
-)
+    "../../etc/passwd", '"><script>alert(1)</script>', "a/b?c=d#e&f=%2e%2e", "javascript:alert(1)", "\u202egnp.exe",
+    "-rf ~", "x" * 400,
+)  # fmt: skip
 HOSTILE = '<script>window.bad = 1</script><img src=x onerror="window.bad = 1"> {{ 7 * 7 }} \u202eright to left'
 """What transcripts, names and rationales may hold."""
 

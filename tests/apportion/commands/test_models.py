@@ -14,6 +14,7 @@ from apportion.features.model_hub.wheel import WheelFile
 from apportion.features.vocal_intensity_model.model import load_intensity_model
 from tests.apportion.called import saying
 from tests.behaviour.command import apportion, in_process
+from tests.behaviour.small import film_one_person, write_small_corpus
 from tests.features.emotion_models import small_model
 from tests.features.file_server import file_server
 from tests.features.vocal_intensity_model.synthetic import write_clips
@@ -70,8 +71,7 @@ def test_a_download_shows_where_it_comes_from_and_its_size(capsys, published, mo
 
 def test_usage_errors(capsys, published, tmp_path):
     run.refuses(capsys, "Known: emotion, tiny", "models", "fetch", "teeny")
-    code, _, err = run(capsys, "models", "path")
-    assert (code, "it is not here" in err, "apportion models fetch tiny" in err) == (2, True, True)
+    run.refuses(capsys, ("it is not here", "apportion models fetch tiny"), "models", "path")
     run.refuses(capsys, "no such file", "models", "fetch", "tiny", "--from", tmp_path / "none")
     run.refuses(capsys, "exclude each other", "models", "fetch", "tiny", "--from", published, "--url", "http://h/f")
 
@@ -83,12 +83,7 @@ def test_a_damaged_model_is_called_so(capsys, published, cache):
 
 
 def test_the_option_goes_before_the_configuration(tmp_path, monkeypatch):
-    from tests.behaviour.small import write_small_corpus
-    from tests.features.clips import flat, write_movie
-
-    corpus = write_small_corpus(tmp_path / "corpus", sessions=3)
-    write_movie(corpus / "u.mp4", [flat()] * 5)
-    (corpus / "media.jsonl").write_text('{"session_id": "s00", "speaker": "user", "kind": "video", "path": "u.mp4"}\n')
+    film_one_person(write_small_corpus(tmp_path / "corpus", sessions=3))
     (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[features]\nemotion_model = "lost.onnx"\n')
     monkeypatch.chdir(tmp_path)
     done = in_process(monkeypatch, "run", "--only", "features", "a.toml", "--dry-run")
@@ -104,9 +99,7 @@ def test_the_option_goes_before_the_configuration(tmp_path, monkeypatch):
 
 def test_a_cache_that_cannot_be_looked_into_is_told(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / ("long" * 100)))
-    code, _, err = run(capsys, "models", "path")
-    assert code == 2
-    assert "it is not here" in err
+    run.refuses(capsys, "it is not here", "models", "path")
 
 
 def test_the_face_mesh_is_listed_fetched_and_found(capsys, tmp_path, cache, monkeypatch):

@@ -25,6 +25,7 @@ def test_a_context_becomes_an_item_with_the_responses_of_all():
     for row in made.key:
         item = by_item[row.item]
         assert item.response(row.response).text == texts[item.session_id, item.turn, row.policy]
+        assert [one.id for one in item.responses] == sorted(one.id for one in item.responses)
     assert len(made.key) == 8 * 3 and made.notes == ()
 
 
@@ -37,11 +38,6 @@ def test_ids_tell_nothing_of_a_policy_and_are_others_for_each_item_and_seed():
     assert not any(policy in text for policy in POLICIES)
 
 
-def test_responses_stand_in_the_order_of_their_ids():
-    for item in items_of(responses(), GELI, seed=7).items:
-        assert [one.id for one in item.responses] == sorted(one.id for one in item.responses)
-
-
 def test_pairs_become_an_item_each_and_with_a_base_one_of_each_is_that():
     assert len(items_of(responses(), PAIRS, 7).items) == 8 * 3
     made = items_of(responses(), PAIRS, 7, base=POLICIES[0])
@@ -51,12 +47,9 @@ def test_pairs_become_an_item_each_and_with_a_base_one_of_each_is_that():
     assert len(named) == 8 * 2 and all(POLICIES[0] in pair and len(pair) == 2 for pair in named.values())
 
 
-def test_what_is_about_a_dialogue_has_one_response_an_item():
+def test_a_dialogue_is_rated_with_one_response_an_item_and_turns_in_the_last_context_of_a_session():
     made = items_of(responses(), NEGOTIATION, 7)
     assert len(made.items) == 24 and {len(item.responses) for item in made.items} == {1}
-
-
-def test_turns_are_rated_in_the_last_context_of_a_session():
     made = items_of(responses(), TURNS, 7)
     found = sorted((item.session_id, item.turn, item.responses) for item in made.items)
     assert found == [(f"s{n}", 5, ()) for n in range(4)]

@@ -62,13 +62,6 @@ def test_thumbs_are_asked_where_no_scale_is_named(folder, capsys):
 
 def test_another_export_is_refused_by_its_task(folder, capsys):
     (folder / "export.json").write_text(json.dumps([{"id": 5, "data": {"text": "<script>"}, "annotations": []}]))
-    run.refuses(
-        capsys,
-        "export.json, task 5: its data do not say which turn it is",
-        "label",
-        "import",
-        "export.json",
-        "corpus",
-        "o.jsonl",
-    )
+    told = "export.json, task 5: its data do not say which turn it is"
+    run.refuses(capsys, told, "label", "import", "export.json", "corpus", "o.jsonl")
     assert not (folder / "o.jsonl").exists()
