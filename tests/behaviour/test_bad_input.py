@@ -181,6 +181,7 @@ def decomposing(small, answer_to_ctrl_c):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
     """SIGINT to the whole foreground group, as a terminal sends it."""
     write_small_corpus(tmp_path / "corpus", sessions=150)

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from tests.behaviour.command import apportion, config, in_process
+from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
@@ -103,7 +103,7 @@ def test_a_run_with_its_audit_its_recording_and_bad_replies_leaves_nothing(folde
         options = ("--record", folder / "record.jsonl")
         runs = [
             in_process(monkeypatch, "run", "--only", "decompose", path, *options, OPENAI_API_KEY=KEY),
-            apportion("run", "--only", "audit", path, "--sessions", "2", *options, OPENAI_API_KEY=KEY),
+            in_process(monkeypatch, "run", "--only", "audit", path, "--sessions", "2", *options, OPENAI_API_KEY=KEY),
         ]
     assert {header.get("authorization", header.get("Authorization")) for header in server.headers} == {f"Bearer {KEY}"}
     assert SAID in json.dumps(server.requests)
@@ -111,7 +111,7 @@ def test_a_run_with_its_audit_its_recording_and_bad_replies_leaves_nothing(folde
     check(folder, *runs)
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 500])
+@pytest.mark.parametrize("status", [401, 404, 500])
 def test_a_server_that_repeats_key_and_header_is_not_quoted(folder, status, monkeypatch):
     fault = Fault(status, message=f"Incorrect API key provided: {KEY} in header Authorization")
     with serving(OpenAIServer(refuse=lambda body: fault)) as server:

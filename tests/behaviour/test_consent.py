@@ -2,11 +2,10 @@ import json
 import socket
 import threading
 from contextlib import contextmanager
-from functools import partial
 
 import pytest
 
-from tests.behaviour.command import apportion, config, in_process
+from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 from tests.pipeline.llm_run import good
@@ -56,10 +55,15 @@ def folder(tmp_path):
 @pytest.fixture
 def run(folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    here = partial(in_process, monkeypatch)
 
-    def run(port, *options, command=("run", "--only", "decompose"), key=KEY, text=TEXT, way=here):
-        return way(*command, config(folder, text.format(port)), *options, **({"OPENAI_API_KEY": key} if key else {}))
+    def run(port, *options, command=("run", "--only", "decompose"), key=KEY, text=TEXT):
+        return in_process(
+            monkeypatch,
+            *command,
+            config(folder, text.format(port)),
+            *options,
+            **({"OPENAI_API_KEY": key} if key else {}),
+        )
 
     return run
 
@@ -89,7 +93,7 @@ def test_with_consent_it_is_sent(run, way):
     with serving(OpenAIServer(answer=good)) as server:
         port = server.url.split(":")[2].split("/")[0]
         text = TEXT + ('allow_host = "0.0.0.0"\n' if way == "config" else "")
-        done = run(port, *(("--allow-host", "0.0.0.0") if way == "option" else ()), text=text, way=apportion)
+        done = run(port, *(("--allow-host", "0.0.0.0") if way == "option" else ()), text=text)
     assert done.returncode == 0, done.stderr
     assert len(server.requests) > 0
     assert done.stderr.count("is plain http to another machine") == 1

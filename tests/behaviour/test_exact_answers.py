@@ -57,7 +57,7 @@ def total_asked(method: Method, episode: Episode, offset: float) -> float:
 
 
 @pytest.mark.parametrize(("name", "prompt"), CASES)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.data())
 def test_the_residual_of_an_exact_answer_is_zero_and_unrated_sessions_change_no_reward(name, prompt, data):
     for target, constraint in product(TARGETS, CONSTRAINTS):

@@ -46,6 +46,7 @@ def films(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_variable_frame_rate_does_not_shift_events(tmp_path):
     # OpenFace#304, opencv#12112: time = frame number / rate.
     clip = Clip("v", 40, fps=25.0, variable=True)

@@ -42,6 +42,7 @@ def test_the_corpus_of_its_episodes_can_be_labelled_and_rates_the_seller_alone(t
     assert savoir_episodes.write_corpus(4, tmp_path / "sales").ratings == corpus.ratings
 
 
+@pytest.mark.slow
 def test_a_policy_learns_from_either_reward_and_the_best_words_are_warm():
     most = savoir_learning.best()
     warm = np.full((savoir_learning.ACTS, len(savoir_learning.WORDS)), -50.0)

@@ -86,11 +86,11 @@ def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_ever
 
 def test_the_cost_is_told_before_and_asks_nobody(tmp_path, capsys):
     with serving(OpenAIServer(answer=plays)) as server:
-        arguments = ("werewolf", str(tmp_path / "x"), *asking(server, "random,base", 500))
+        arguments = ("werewolf", str(tmp_path / "x"), *asking(server, "random,base", 50))
         assert run(*arguments, "--dry-run", "--json") == 0
         told = json.loads(capsys.readouterr().out)
-        assert told["episodes"] == 500 and told["language_models"][0]["requests"] > 500
-        assert run(*arguments, "--teams", "--dry-run") == 0 and "2,000 episodes" in capsys.readouterr().out
+        assert told["episodes"] == 50 and told["language_models"][0]["requests"] > 50
+        assert run(*arguments, "--teams", "--dry-run") == 0 and "200 episodes" in capsys.readouterr().out
         assert run(*arguments, "--preview", "1") == 0 and "You are Player" in capsys.readouterr().out
         assert not server.requests and not (tmp_path / "x").exists()
 

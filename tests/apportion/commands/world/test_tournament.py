@@ -82,6 +82,7 @@ def test_the_log_cut_anywhere_gives_the_same_table(tmp_path):
         assert written(out) == written(whole)
 
 
+@pytest.mark.slow
 def test_killed_with_9_the_same_command_ends_with_the_same_table_and_pays_once(tmp_path):
     with serving(OpenAIServer(answer=talks, latency_s=0.02)) as server:
         arguments = (

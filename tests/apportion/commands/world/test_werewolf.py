@@ -2,6 +2,8 @@ import json
 from pathlib import Path
 from typing import cast
 
+import pytest
+
 from apportion.corpus.corpus import Corpus
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import simulate
@@ -46,6 +48,7 @@ def playing(folder: Path, seed: int) -> PseudoTerminal:
     return PseudoTerminal(["-m", "apportion", "world", "play", "werewolf", *where])
 
 
+@pytest.mark.slow
 def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path):
     seed, acts = long_game()
     with playing(tmp_path, seed) as terminal:
