@@ -58,6 +58,7 @@ def credit_of_speeches(folder: Path, found: dict[tuple[str, str, str], dict[int,
     return by_speech
 
 
+@pytest.mark.slow
 def test_speeches_votes_and_teams_are_credited(tmp_path, decompose):
     rules = ("roles=merlin,servant,servant,assassin", "sizes=2,2,2", "proposals=2")
     assert credit_of_speeches(tmp_path, credited(tmp_path, decompose, 1, *rules, credit=CREDIT + FEW)) > 0

@@ -45,6 +45,22 @@ def test_it_grows_with_the_study_and_is_none_of_them_skipped():
     assert told[70].corrected == pytest.approx(0.921, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("base", "difference", "shared", "counted"),
+    [
+        (0.0867, 0.130, Shared(), (0.55, 0.97)),
+        (0.0867, 0.107, Shared(), (0.32, 0.89)),
+        (0.9233, -0.080, Shared(), (0.14, 0.74)),
+        (0.1633, 0.070, Shared(), (0.03, 0.42)),
+        (0.0867, 0.130, INDEPENDENT, (0.77, 0.99)),
+    ],
+)
+def test_it_tells_what_was_counted_on_studies_of_the_paper_s_size(base, difference, shared, counted):
+    found = power(PAPER, difference, components_of_marks(base, base + difference, shared))
+    assert (found.corrected, found.alone) == pytest.approx(counted, abs=0.05)
+
+
+@pytest.mark.slow
 def test_it_is_what_simulated_studies_count():
     design, shared = Design(60, 4, 12), Shared()
     counted = simulated_power(design, 0.2, 0.35, shared, 40)

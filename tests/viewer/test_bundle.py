@@ -130,6 +130,7 @@ def test_a_long_comparison_is_cut_and_says_so(place, tmp_path, monkeypatch):
     assert not (tmp_path / "out" / "compare~~page-2.html").exists()
 
 
+@pytest.mark.slow
 def test_a_run_with_nothing_to_compare_has_the_pages_all_the_same(place, tmp_path):
     shutil.copytree(place.folder, tmp_path / "run", ignore=shutil.ignore_patterns("viewer"))
     (tmp_path / "run" / "rewards.parquet").unlink()

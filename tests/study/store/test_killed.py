@@ -2,12 +2,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from apportion.study.store.store import Store
 from tests.study.studies import responses, study_in
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.slow
 def test_no_confirmed_answer_is_lost_or_doubled_when_it_is_killed_three_times(place, tmp_path):
     study = study_in(tmp_path / "study", "pairs", responses(20), items_per_annotator=60, checks_every=0)
     store = Store.open(place, study)
