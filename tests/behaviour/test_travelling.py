@@ -88,7 +88,6 @@ def test_few_scores_are_told_and_shared_out_exactly(folder):
     assert projection["rule"] == "spread"
 
 
-@pytest.mark.slow
 def test_who_is_credited_where_nobody_was_rated(folder):
     code, said = run(folder, "bare", "named-run", more='target = "bot"')
     assert code == 0, said
