@@ -1,7 +1,3 @@
-"""The names of the Python API, and that none of them costs a command its start."""
-
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -12,7 +8,7 @@ from apportion import reward_model
 from tests.behaviour.command import environment
 
 
-def test_the_reward_model_is_found_under_both_names() -> None:
+def test_the_reward_model_is_found_under_both_names():
     from apportion import RewardModel
     from apportion.reward_model.model import RewardModel as Home
 
@@ -20,12 +16,12 @@ def test_the_reward_model_is_found_under_both_names() -> None:
 
 
 @pytest.mark.parametrize("package", [apportion, reward_model])
-def test_other_names_are_not(package: object) -> None:
+def test_other_names_are_not(package):
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = package.Nothing  # type: ignore[attr-defined]
 
 
-def test_importing_the_packages_loads_no_heavy_library() -> None:
+def test_importing_the_packages_loads_no_heavy_library():
     heavy = "[name for name in ('torch', 'transformers') if name in sys.modules]"
     code = f"import sys, apportion, apportion.cli, reward_model; print({heavy})"
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)

@@ -1,5 +1,3 @@
-"""The command line in this process: arguments, help and inspect; tests/behaviour runs whole commands."""
-
 import json
 import re
 import subprocess
@@ -9,17 +7,13 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from apportion.cli import cli, main
+from apportion.cli import cli
 from apportion.pipeline.stages.registry import STAGES
+from tests.apportion.called import saying
 from tests.behaviour.command import ROOT, environment
 from tests.behaviour.small import write_small_corpus
 
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return ended.value.code, out, err
+run = saying()
 
 
 def commands(group: click.Group = cli, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -84,8 +78,7 @@ def test_inspect_as_text_and_as_json(tmp_path, capsys):
 
 
 def test_an_option_without_a_value(tmp_path, capsys):
-    code, _, err = run(capsys, "import", "chat", tmp_path, tmp_path / "c", "-o", "low")
-    assert (code, "KEY=VALUE" in err) == (2, True)
+    run.refuses(capsys, "KEY=VALUE", "import", "chat", tmp_path, tmp_path / "c", "-o", "low")
 
 
 def test_a_corpus_that_is_not_there(tmp_path, capsys):
@@ -94,36 +87,12 @@ def test_a_corpus_that_is_not_there(tmp_path, capsys):
     assert err.startswith("error: ")
 
 
-def test_a_dry_run_does_nothing(tmp_path, capsys):
-    write_small_corpus(tmp_path / "corpus", sessions=6)
-    (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform"]\n')
-    code, out, _ = run(capsys, "run", "--only", "decompose", tmp_path / "a.toml", "--dry-run", "--json", "--limit", "5")
-    assert code == 0
-    plan = {row["stage"]: row["units"] for row in json.loads(out)["stages"]}
-    assert plan == {"split": 1, "react": 0, "judge": 5, "fit": 0, "rewards": 1}
-    assert not (tmp_path / "run" / "rewards.parquet").exists()
-
-
 def test_the_demo_without_its_corpus(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("apportion.commands.runs.DEMO_CONFIG", tmp_path / "none.toml")
-    code, _, err = run(capsys, "demo")
-    assert (code, "install it again" in err) == (2, True)
-
-
-def test_a_failure_that_stops_the_work_is_exit_code_one(capsys, monkeypatch):
-    from apportion.foundation.errors import UnitError
-
-    def fails(**kwargs):
-        raise UnitError("the store was changed by hand")
-
-    monkeypatch.setattr(cli.commands["doctor"], "callback", fails)
-    code, _, err = run(capsys, "doctor")
-    assert (code, err) == (1, "error: the store was changed by hand\n")
+    run.refuses(capsys, "install it again", "demo")
 
 
 def test_a_stage_alone_is_no_part_of_a_chain(tmp_path, capsys):
     (tmp_path / "a.toml").write_text('corpus = "corpus"\n')
-    code, _, err = run(capsys, "run", tmp_path / "a.toml", "--only", "split", "--skip", "align")
-    assert (code, "--only runs one stage" in err) == (2, True)
-    code, _, err = run(capsys, "run", tmp_path / "a.toml", "--only", "splt")
-    assert (code, "--only 'splt': no stage; did you mean 'split'?" in err) == (2, True)
+    run.refuses(capsys, "--only runs one stage", "run", tmp_path / "a.toml", "--only", "split", "--skip", "align")
+    run.refuses(capsys, "--only 'splt': no stage; did you mean 'split'?", "run", tmp_path / "a.toml", "--only", "splt")

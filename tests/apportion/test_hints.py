@@ -1,7 +1,6 @@
 import pytest
 
 from apportion.cli import _options
-from apportion.foundation.errors import InputError
 from apportion.hints import HINTS, hint_for
 from apportion.llm_client.errors import ConsentError, DamagedCacheError, InBatchError, LostBatchError
 
@@ -15,19 +14,9 @@ def test_a_command_s_own_options_are_told():
     assert hint_for(LostBatchError("x"), options) == "\nhint: --forget-batch ID gives it up."
 
 
-def test_a_command_without_them_has_no_such_hint():
-    assert hint_for(ConsentError("x"), _options(["benchmark", "corpus"])) == ""
-    assert hint_for(InBatchError("x"), _options(["policy", "compare", "a.parquet"])) == ""
-    assert hint_for(ConsentError("x"), _options([])) == ""
-
-
 @pytest.mark.parametrize("kind", HINTS)
 def test_each_option_stands_in_its_text(kind):
     assert all(option in text for option, text in HINTS[kind].items())
-
-
-def test_another_error_says_all_itself():
-    assert hint_for(InputError("x"), {"--allow-host"}) == ""
 
 
 @pytest.mark.parametrize("options", [set(), {"--allow-host"}])

@@ -1,8 +1,7 @@
 """The command line as a user has it: a process of its own; or the same without one, which saves seconds a call."""
 
-from __future__ import annotations
-
 import io
+import json
 import logging
 import os
 import subprocess
@@ -30,6 +29,11 @@ def apportion(*arguments: object, cwd: Path | None = None, **changes: str) -> su
     """Run `apportion ARGUMENTS` to its end."""
     command = [sys.executable, "-m", "apportion", *(str(argument) for argument in arguments)]
     return subprocess.run(command, cwd=cwd, env=environment(**changes), capture_output=True, text=True)
+
+
+def read(done: subprocess.CompletedProcess[str]) -> Any:
+    """What it said with --json."""
+    return json.loads(done.stdout)
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """Synthetic talk whose user is heard and whose face was measured: buzzes and made-up emotions, nobody's."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

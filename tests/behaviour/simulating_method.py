@@ -5,8 +5,6 @@ was named, but 8 at most, and 2 more where an amount was named right after a lar
 that the seed draws.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A small text-only corpus and a configuration in which every stage runs in seconds, real code throughout."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -10,6 +8,25 @@ import pyarrow as pa
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS, SESSIONS, TURN_LABELS, UTTERANCES, TableSchema
 
+TINY_POLICY = """[align.tiny]
+hidden = 32
+layers = 1
+vocabulary = 320
+warmup_steps = 2
+warmup_batch = 2
+"""
+QUARTERS = """[split]
+train = 0.4
+validation = 0.1
+test = 0.2
+policy = 0.3
+"""
+UNSPLIT = """[split]
+train = 1
+validation = 0
+test = 0
+policy = 0
+"""
 GOOD = (
     ("Here is the table you asked for, booked for eight.", "Great, thank you so much!"),
     ("The train leaves at nine from platform two.", "Perfect, that helps a lot."),

@@ -1,7 +1,5 @@
 """A corpus as SODA is: dialogues of two people whose names change, without any score; and one of both kinds."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

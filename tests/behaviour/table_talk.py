@@ -1,7 +1,5 @@
 """Synthetic talk of several players round a table, with backgrounds, scored by an environment's rules: no real play."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

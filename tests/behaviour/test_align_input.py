@@ -1,7 +1,3 @@
-"""Bad input of an alignment: the exit code, the words, and what is kept."""
-
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -43,7 +39,7 @@ Align = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory) -> Path:
     """A small run whose reward model is trained (its MiniLM has another tokenizer than the policy), and a policy."""
     folder = tmp_path_factory.mktemp("align")
     write_small_corpus(folder / "corpus", sessions=20)
@@ -52,7 +48,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def align(trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Align:
+def align(trained, capsys, monkeypatch) -> Align:
     """`apportion run --only align` in this process: its exit code, and all that it said."""
     monkeypatch.setattr(runner, "_process_pool", lambda config, progress: ThreadPoolExecutor(1))
 
@@ -74,7 +70,7 @@ def template(trained: Path, text: str) -> Path:
     return folder
 
 
-def test_reward_model_and_policy_may_have_different_tokenizers(align: Align, trained: Path) -> None:
+def test_reward_model_and_policy_may_have_different_tokenizers(align, trained):
     code, told = align()
     assert code == 0, told
     curves = pq.read_table(trained / "run" / "histories.parquet").to_pylist()
@@ -87,9 +83,7 @@ def aligned(told: str) -> str:
     return line
 
 
-def test_a_policy_in_a_folder_is_found_from_the_configuration_and_known_by_its_content(
-    align: Align, trained: Path
-) -> None:
+def test_a_policy_in_a_folder_is_found_from_the_configuration_and_known_by_its_content(align, trained):
     assert align(Path("model"))[0] == 0
     base = json.loads((trained / "run" / "policy" / "adapter_config.json").read_text())["base_model_name_or_path"]
     assert base == str(trained / "model")
@@ -104,7 +98,7 @@ def test_a_policy_in_a_folder_is_found_from_the_configuration_and_known_by_its_c
     assert (trained / "run" / "policy" / "adapter_model.safetensors").read_bytes() != before
 
 
-def test_a_policy_that_the_run_would_replace_and_one_that_is_no_whole_model(align: Align, trained: Path) -> None:
+def test_a_policy_that_the_run_would_replace_and_one_that_is_no_whole_model(align, trained):
     code, told = align(trained / "run" / "policy" / "base")
     assert code == 2 and "no such folder" in told
     save_aligned(trained / "run" / "policy")
@@ -116,9 +110,7 @@ def test_a_policy_that_the_run_would_replace_and_one_that_is_no_whole_model(alig
     assert f"`apportion policy merge {trained / 'adapters'} OUT`" in told
 
 
-def test_adapters_that_were_merged_are_a_policy_to_align(
-    align: Align, trained: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_adapters_that_were_merged_are_a_policy_to_align(align, trained, monkeypatch):
     adapters, out = save_aligned(trained / "learned"), trained / "merged"
     done = in_process(monkeypatch, "policy", "merge", adapters, trained / "model" / "config.json" / "merged")
     assert done.returncode == 2 and "cannot be written" in done.stderr and "another place with OUT" in done.stderr
@@ -133,19 +125,19 @@ def test_adapters_that_were_merged_are_a_policy_to_align(
     assert code == 0 and aligned(told) == "align: 1 done"
 
 
-def test_an_earlier_runs_policy_is_not_told_as_this_ones(align: Align, trained: Path) -> None:
+def test_an_earlier_runs_policy_is_not_told_as_this_ones(align, trained):
     assert align()[0] == 0
     code, told = align(tokens=8)
     assert code == 1 and f"{trained / 'run' / 'policy'} (an earlier run's: this one made none)" in told
     assert f"{trained / 'run' / 'reward_models'}\n" in told
 
 
-def test_a_context_longer_than_the_model(align: Align) -> None:
+def test_a_context_longer_than_the_model(align):
     code, told = align(tokens=2000)
     assert code == 2 and "reads at most 128 tokens; max_context_tokens + max_new_tokens = 2008. Lower one" in told
 
 
-def test_contexts_that_do_not_fit_into_the_window(align: Align) -> None:
+def test_contexts_that_do_not_fit_into_the_window(align):
     code, told = align(tokens=8)
     assert (
         code == 1
@@ -154,14 +146,12 @@ def test_contexts_that_do_not_fit_into_the_window(align: Align) -> None:
     )
 
 
-def test_a_chat_template_that_lacks_a_role(align: Align, trained: Path) -> None:
+def test_a_chat_template_that_lacks_a_role(align, trained):
     code, told = align(template(trained, "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"))
     assert code == 2 and "its chat template lacks the role assistant" in told
 
 
-def test_rewards_that_are_no_numbers_stop_and_the_last_good_checkpoint_is_kept(
-    align: Align, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rewards_that_are_no_numbers_stop_and_the_last_good_checkpoint_is_kept(align, monkeypatch):
     real, asked = ModelReward.__call__, []
 
     def breaks(self, contexts, histories, replies):  # type: ignore[no-untyped-def]
@@ -176,7 +166,7 @@ def test_rewards_that_are_no_numbers_stop_and_the_last_good_checkpoint_is_kept(
     assert (Path(kept) / "adapter_model.safetensors").is_file() and kept.endswith("step-000001")
 
 
-def test_memory_that_is_not_there(align: Align, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_is_not_there(align, monkeypatch):
     def greedy(self, contexts, histories, replies):  # type: ignore[no-untyped-def]
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 80.00 GiB")
 
@@ -186,7 +176,7 @@ def test_memory_that_is_not_there(align: Align, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-def test_a_gated_model_without_a_token(trained: Path) -> None:
+def test_a_gated_model_without_a_token(trained):
     with hub() as address:
         done = apportion(
             "policy", "generate", "some/gated-model", trained / "corpus", "--out", trained / "r.parquet",
@@ -197,7 +187,7 @@ def test_a_gated_model_without_a_token(trained: Path) -> None:
     assert "the model is gated" in done.stderr and "HF_TOKEN" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_corpus_of_no_sessions(tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_of_no_sessions(tmp_path, trained, monkeypatch):
     write_small_corpus(tmp_path / "empty", sessions=0)
     out = ("--out", tmp_path / "r.parquet")
     done = in_process(monkeypatch, "policy", "generate", trained / "model", tmp_path / "empty", *out)
@@ -209,9 +199,7 @@ def test_a_corpus_of_no_sessions(tmp_path: Path, trained: Path, monkeypatch: pyt
     assert "no session" in done.stderr or "0 rated sessions" in done.stderr
 
 
-def test_a_policy_that_does_not_suit_is_told_before_any_stage(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_policy_that_does_not_suit_is_told_before_any_stage(trained, tmp_path, monkeypatch):
     config = tmp_path / "config.toml"
     text = TEXT.replace('"corpus"', f'"{trained / "corpus"}"').format(policy=trained / "model", tokens=96)
     config.write_text(text + '[align.lora]\ntargets = ["c_attn"]\n')
@@ -221,7 +209,7 @@ def test_a_policy_that_does_not_suit_is_told_before_any_stage(
 
 
 @pytest.mark.slow
-def test_a_gated_policy_is_told_before_any_stage(trained: Path, tmp_path: Path) -> None:
+def test_a_gated_policy_is_told_before_any_stage(trained, tmp_path):
     config = tmp_path / "config.toml"
     config.write_text(TEXT.replace('"corpus"', f'"{trained / "corpus"}"').format(policy="some/gated-model", tokens=96))
     with hub() as address:

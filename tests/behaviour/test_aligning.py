@@ -1,17 +1,15 @@
-"""`apportion run --only align ppo|grpo|rloo|sft CONFIG`, and what is checked before it."""
-
 import json
 import sys
 
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.cli import main
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import Config, load_config
 from apportion.pipeline.preflight import check
+from tests.apportion.called import saying
 from tests.behaviour.command import threads
-from tests.behaviour.small import write_small_corpus
+from tests.behaviour.small import QUARTERS, TINY_POLICY, write_small_corpus
 from tests.rlhf.saved import save_model
 
 TEXT = """corpus = "corpus"
@@ -22,11 +20,6 @@ workers = 1
 methods = ["uniform"]
 [train_reward]
 epochs = 1
-[split]
-train = 0.4
-validation = 0.1
-test = 0.2
-policy = 0.3
 [evaluate]
 bootstrap = 100
 [align]
@@ -35,11 +28,8 @@ batch_size = 4
 mini_batch_size = 4
 num_generations = 2
 max_new_tokens = 4
-[align.tiny]
-warmup_steps = 1
-hidden = 32
-layers = 1
 """
+TEXT += QUARTERS + TINY_POLICY
 
 
 @pytest.fixture
@@ -49,11 +39,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def apportion(capsys, *arguments):
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return int(ended.value.code or 0), captured.out, captured.err
+aligned = saying("run", "--only", "align")
 
 
 FAKE_WANDB = """
@@ -91,7 +77,7 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
     del sys.modules["wandb"]  # and whatever is imported by this name is forgotten with this test
     monkeypatch.setattr("apportion.pipeline.execution.runner._process_pool", threads)
     (folder / "config.toml").write_text(TEXT.replace("workers = 1", 'workers = 1\nwandb = "mine"'))
-    code, out, err = apportion(capsys, "run", "--only", "align", "--algorithm", "grpo", folder / "config.toml")
+    code, out, err = aligned(capsys, "--algorithm", "grpo", folder / "config.toml")
     assert code == 0, err
     assert "next: apportion run" in out and 'where align.algorithm = "grpo"' in out
     cards = list((folder / "run").rglob("policy/README.md"))
@@ -101,9 +87,7 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
     units = {}
     for name in ("grpo", "sft", "ppo", ""):
         words = ["--algorithm", name] if name else []
-        code, out, _ = apportion(
-            capsys, "run", "--only", "align", *words, folder / "config.toml", "--dry-run", "--json"
-        )
+        code, out, _ = aligned(capsys, *words, folder / "config.toml", "--dry-run", "--json")
         assert code == 0
         units[name] = [row for row in json.loads(out)["stages"] if row["stage"] == "align"]
     # Made already; another algorithm is other work, and the configured one is taken where none is named.
@@ -118,8 +102,8 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
 
 
 def test_an_unknown_algorithm_is_told(folder, capsys):
-    code, _, err = apportion(capsys, "run", "--only", "align", "--algorithm", "dpo", folder / "config.toml")
-    assert code == 2 and "'dpo' is not one of 'ppo', 'grpo', 'rloo', 'sft'" in err
+    told = "'dpo' is not one of 'ppo', 'grpo', 'rloo', 'sft'"
+    aligned.refuses(capsys, told, "--algorithm", "dpo", folder / "config.toml")
 
 
 def test_a_configuration_that_does_not_suit_the_algorithm_is_told(folder):
@@ -167,7 +151,7 @@ def test_a_setting_that_the_algorithm_does_not_read_is_a_warning(folder):
 def test_a_run_aligns_by_two_processes(folder, capsys):
     text = TEXT.replace("steps = 1\n", "steps = 2\nprocesses = 2\n", 1).replace("group = 2\n", "")
     (folder / "config.toml").write_text(text)
-    code, _, told = apportion(capsys, "run", "--only", "align", folder / "config.toml")
+    code, _, told = aligned(capsys, folder / "config.toml")
     assert code == 0, told
     policy = folder / "run" / "policy"
     assert (policy / "adapter_model.safetensors").is_file() and '"processes": 2' in (policy / "README.md").read_text()

@@ -1,5 +1,3 @@
-"""Shards of what a language model is asked, each a process of its own, as an orchestrator runs them."""
-
 import json
 import os
 import signal
@@ -36,7 +34,7 @@ except StoppedError as error:
 TEXT = """corpus = "corpus"
 output = "{output}"
 [run]
-workers = {workers}
+workers = 2
 llm_shard_count = 2
 prices = "prices.toml"
 last_stage = "rewards"
@@ -51,22 +49,18 @@ max_tokens = 100
 """
 
 
-def write(folder, server, sessions=6, *, output="run", run="", llm="", workers=2, more=""):
+def write(folder, server, sessions, *, output="run", run="", llm=""):
     write_small_corpus(folder / "corpus", sessions=sessions, exchanges=8)
     (folder / "prices.toml").write_text('[models]\n"m" = { input = 1, output = 10000 }\n')
-    text = TEXT.format(output=output, url=server.url, run=run, llm=llm, workers=workers)
-    return config(folder, text + more)
+    return config(folder, TEXT.format(output=output, url=server.url, run=run, llm=llm))
 
 
-def shard(path, number, stage="judge"):
+def shard(path, number):
     return subprocess.Popen(
-        [sys.executable, "-c", SHARD, str(path), stage, str(number)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
+        [sys.executable, "-c", SHARD, str(path), "judge", str(number)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    )  # fmt: skip
 
 
 def ended(process):
@@ -176,27 +170,3 @@ def test_a_shard_that_is_killed_and_tried_again_beside_the_other_passes_no_limit
     again = [count - 1 for count in questions(server).values()]
     assert len(again) == 60 and sum(again) <= 4
     assert usage(tmp_path / "run").replies == 60
-
-
-@pytest.mark.slow
-def test_the_shards_of_two_stages_at_once_share_the_limits_too(tmp_path):
-    server = OpenAIServer(answer=answer, latency_s=0.6)
-    with serving(server):
-        limits = "requests_per_minute = 300\nconcurrency = 5"
-        path = write(tmp_path, server, 12, llm=limits, more="[decompose.audit]\nsessions = 2\n")
-        processes = [shard(path, number, stage) for stage in ("judge", "audit") for number in (0, 1)]
-        for process in processes:
-            ended(process)
-    assert_within(server.arrivals_s, 300)
-    assert server.most_at_once <= 5
-    # The audit asks some questions anew, under other keys; each key has been asked for once.
-    assert usage(tmp_path / "run").replies == len(server.requests)
-
-
-@pytest.mark.slow
-def test_local_workers_ask_one_at_a_time_where_one_is_allowed(tmp_path):
-    server = OpenAIServer(answer=answer, latency_s=0.3)
-    with serving(server):
-        path = write(tmp_path, server, 12, llm="concurrency = 1", more="[decompose.audit]\nsessions = 1\n")
-        run_locally(load_config(path), ["judge", "audit"], quiet=True)
-    assert server.most_at_once == 1

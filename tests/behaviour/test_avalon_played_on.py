@@ -1,7 +1,3 @@
-"""Games of Avalon through the chain: scripts that listen to each other in; credit of their speeches and votes out."""
-
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +9,7 @@ from apportion.environments.deduction.avalon.game import GAME
 from apportion.environments.deduction.events import MODERATOR
 from apportion.environments.deduction.simulation import DeductionChoice
 from apportion.environments.simulation import write_corpus
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 
 CREDIT = """corpus = "play"
 output = "run"
@@ -33,18 +29,13 @@ rollouts = 1
 FEW = "budget = 16\n"
 
 
-@pytest.fixture
-def apportion(monkeypatch: pytest.MonkeyPatch) -> partial:
-    return partial(in_process, monkeypatch)
-
-
 def credited(
-    folder: Path, apportion: partial, games: int, *rules: str, credit: str = CREDIT
+    folder: Path, decompose: partial, games: int, *rules: str, credit: str = CREDIT
 ) -> dict[tuple[str, str, str], dict[int, float]]:
     """By method, session and player the credit of each turn."""
     choice = DeductionChoice(GAME, ("claims",), games=games, seed=3, rules=GAME.options_of(rules))
     write_corpus(choice, folder / "play")
-    done = apportion("run", "--only", "decompose", config(folder, credit))
+    done = decompose(config(folder, credit))
     assert done.returncode == 0, done.stderr
     found: dict[tuple[str, str, str], dict[int, float]] = {}
     for row in pq.read_table(folder / "run" / "rewards.parquet").to_pylist():
@@ -67,11 +58,12 @@ def credit_of_speeches(folder: Path, found: dict[tuple[str, str, str], dict[int,
     return by_speech
 
 
-def test_speeches_votes_and_teams_are_credited(tmp_path: Path, apportion: partial) -> None:
+@pytest.mark.slow
+def test_speeches_votes_and_teams_are_credited(tmp_path, decompose):
     rules = ("roles=merlin,servant,servant,assassin", "sizes=2,2,2", "proposals=2")
-    assert credit_of_speeches(tmp_path, credited(tmp_path, apportion, 1, *rules, credit=CREDIT + FEW)) > 0
+    assert credit_of_speeches(tmp_path, credited(tmp_path, decompose, 1, *rules, credit=CREDIT + FEW)) > 0
 
 
 @pytest.mark.slow
-def test_so_are_those_of_whole_games(tmp_path: Path, apportion: partial) -> None:
-    assert credit_of_speeches(tmp_path, credited(tmp_path, apportion, 2)) > 0
+def test_so_are_those_of_whole_games(tmp_path, decompose):
+    assert credit_of_speeches(tmp_path, credited(tmp_path, decompose, 2)) > 0

@@ -1,5 +1,3 @@
-"""`reaction-llm` and `mix` in a run: they read what the run has judged, ask nothing, and their rewards sum exactly."""
-
 import json
 
 import numpy as np

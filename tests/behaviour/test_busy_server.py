@@ -1,5 +1,3 @@
-"""A run against a language-model server that has had enough, or is not there: what it says, and its exit code."""
-
 import pyarrow.parquet as pq
 import pytest
 

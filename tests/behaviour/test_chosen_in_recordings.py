@@ -1,12 +1,6 @@
-"""What a run chose in recordings is told where a person reads: the summary, run.json and the report."""
-
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tests.behaviour.command import in_process
 from tests.behaviour.small import write_small_corpus
@@ -19,7 +13,7 @@ methods = ["uniform", "sentiment"]
 """
 
 
-def test_a_channel_that_was_chosen_is_a_warning_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_channel_that_was_chosen_is_a_warning_of_the_run(tmp_path, monkeypatch):
     corpus = write_small_corpus(tmp_path / "corpus", sessions=6)
     planes = np.zeros((6, 16000))
     planes[2] = tone(1.0)

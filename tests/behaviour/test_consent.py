@@ -1,17 +1,14 @@
-"""Text leaves this machine with consent only. The host 0.0.0.0 is no loopback address, and yet it is this machine."""
-
 import json
-import re
 import socket
 import threading
 from contextlib import contextmanager
-from functools import partial
 
 import pytest
 
-from tests.behaviour.command import apportion, config, in_process
+from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
-from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
+from tests.llm_client.openai_server import Fault, OpenAIServer, serving
+from tests.pipeline.llm_run import good
 
 KEY = "sk-canary-0123456789"
 TEXT = """corpus = "corpus"
@@ -25,11 +22,6 @@ base_url = "http://0.0.0.0:{}/v1"
 model = "m"
 max_retries = 0
 """
-
-
-def good(body):
-    turns = json.loads(re.search(r"(\[[\d, ]*\])$", body["messages"][-1]["content"])[1])
-    return completion(json.dumps({"turns": [{"turn": t, "value": t % 3, "evidence": None} for t in turns]}))
 
 
 @contextmanager
@@ -63,21 +55,15 @@ def folder(tmp_path):
 @pytest.fixture
 def run(folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    here = partial(in_process, monkeypatch)
 
-    def run(
-        port,
-        *options,
-        command=(
-            "run",
-            "--only",
-            "decompose",
-        ),
-        key=KEY,
-        text=TEXT,
-        way=here,
-    ):
-        return way(*command, config(folder, text.format(port)), *options, **({"OPENAI_API_KEY": key} if key else {}))
+    def run(port, *options, command=("run", "--only", "decompose"), key=KEY, text=TEXT):
+        return in_process(
+            monkeypatch,
+            *command,
+            config(folder, text.format(port)),
+            *options,
+            **({"OPENAI_API_KEY": key} if key else {}),
+        )
 
     return run
 
@@ -107,7 +93,7 @@ def test_with_consent_it_is_sent(run, way):
     with serving(OpenAIServer(answer=good)) as server:
         port = server.url.split(":")[2].split("/")[0]
         text = TEXT + ('allow_host = "0.0.0.0"\n' if way == "config" else "")
-        done = run(port, *(("--allow-host", "0.0.0.0") if way == "option" else ()), text=text, way=apportion)
+        done = run(port, *(("--allow-host", "0.0.0.0") if way == "option" else ()), text=text)
     assert done.returncode == 0, done.stderr
     assert len(server.requests) > 0
     assert done.stderr.count("is plain http to another machine") == 1
@@ -180,16 +166,3 @@ def test_a_proxy_of_the_environment_stops_a_run_before_anything_is_sent(run, mon
     assert (done.returncode, callers, through) == (2, [], [])
     assert "decompose.llm: the environment variable http_proxy names the proxy http://127.0.0.1" in done.stderr
     assert "proxy = 'direct' to go straight" in done.stderr and "secret" not in done.stderr
-
-
-def test_pseudonyms_are_sent_and_real_names_are_kept(run):
-    names = ("--pseudonyms",)
-    text = TEXT + 'speaker_names = ["table", "train"]\n'
-    with serving(OpenAIServer(answer=good)) as server:
-        port = server.url.split(":")[2].split("/")[0]
-        shown = json.loads(run(port, "--preview", "100", "--json", *names, text=text).stdout)
-        done = run(port, "--allow-host", "0.0.0.0", *names, text=text)
-    assert done.returncode == 0, done.stderr
-    assert sorted(map(json.dumps, shown["bodies"])) == sorted(map(json.dumps, server.requests))
-    sent = json.dumps([body["messages"] for body in server.requests])
-    assert not re.search(r"\b(table|train)\b", sent, re.IGNORECASE)

@@ -1,13 +1,11 @@
-"""Reward models trained on an objective itself, beside those that its rewards teach: the whole chain."""
-
 import json
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.behaviour.command import config, in_process
-from tests.behaviour.small import write_small_corpus
+from tests.behaviour.command import config
+from tests.behaviour.small import QUARTERS, TINY_POLICY, write_small_corpus
 
 TEXT = """corpus = "corpus"
 output = "run"
@@ -19,11 +17,6 @@ methods = ["uniform", "rrd", "rudder"]
 epochs = 2
 head_hidden_size = 8
 objective = "{}"
-[split]
-train = 0.4
-validation = 0.1
-test = 0.3
-policy = 0.2
 [evaluate]
 bootstrap = 100
 [align]
@@ -33,16 +26,8 @@ batch_size = 4
 mini_batch_size = 4
 max_new_tokens = 4
 samples = 1
-[align.tiny]
-warmup_steps = 1
-hidden = 32
-layers = 1
 """
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return lambda *arguments: in_process(monkeypatch, *arguments)
+TEXT += QUARTERS + TINY_POLICY
 
 
 @pytest.mark.slow

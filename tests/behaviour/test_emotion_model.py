@@ -1,8 +1,3 @@
-"""The emotion model in a run: its key, its warning, its check before any work, and what the records show of it."""
-
-from __future__ import annotations
-
-import json
 from pathlib import Path
 
 import pytest
@@ -13,18 +8,17 @@ from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import Config, load_config, shown_config
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.preflight import check
-from tests.behaviour.command import in_process
 from tests.behaviour.small import film_one_person, write_small_corpus
 from tests.features.emotion_models import small_model
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+def corpus(tmp_path) -> Path:
     return write_small_corpus(tmp_path / "corpus", sessions=4)
 
 
 @pytest.fixture
-def filmed(corpus: Path) -> Path:
+def filmed(corpus) -> Path:
     """The corpus with a film of one person."""
     return film_one_person(corpus)
 
@@ -38,7 +32,7 @@ def key(corpus: Path, emotion_model: str = "auto") -> str:
     return assemble(config(corpus, emotion_model)).key("features", Unit("s00"))
 
 
-def test_a_path_is_relative_to_the_file_that_names_it(tmp_path: Path) -> None:
+def test_a_path_is_relative_to_the_file_that_names_it(tmp_path):
     path = tmp_path / "a.toml"
     for written, meant in (
         ("~nobody-at-all/m", str(tmp_path / "~nobody-at-all/m")),
@@ -53,7 +47,7 @@ def test_a_path_is_relative_to_the_file_that_names_it(tmp_path: Path) -> None:
     assert load_config(path).with_emotion_model("none", Path("/here")).features.emotion_model == "none"
 
 
-def test_the_key_of_the_features_knows_the_model_by_content(filmed: Path, tmp_path: Path) -> None:
+def test_the_key_of_the_features_knows_the_model_by_content(filmed, tmp_path):
     one, same = small_model(tmp_path / "one.onnx"), small_model(tmp_path / "same.onnx")
     without = key(filmed)
     assert key(filmed, "none") == without
@@ -64,7 +58,9 @@ def test_the_key_of_the_features_knows_the_model_by_content(filmed: Path, tmp_pa
     assert key(filmed, str(one)) != key(filmed, str(same))
 
 
-def test_a_run_with_video_and_no_model_says_so_once(filmed: Path) -> None:
+def test_a_run_with_video_and_no_model_says_so_once(corpus):
+    assert not any("emotion" in warning for warning in check(config(corpus)))  # Of text nothing of emotion is said.
+    filmed = film_one_person(corpus)
     warnings = check(config(filmed))
     assert sum("apportion models fetch emotion" in warning for warning in warnings) == 1
     engine = assemble(config(filmed))
@@ -72,11 +68,7 @@ def test_a_run_with_video_and_no_model_says_so_once(filmed: Path) -> None:
     assert not any("emotion" in warning for warning in check(config(filmed, "none")))
 
 
-def test_a_text_corpus_hears_nothing_of_emotion(corpus: Path) -> None:
-    assert not any("emotion" in warning for warning in check(config(corpus)))
-
-
-def test_a_model_that_cannot_be_used_stops_the_run_before_any_work(filmed: Path, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_used_stops_the_run_before_any_work(filmed, tmp_path):
     for stages in (None, ["split"]):
         with pytest.raises(InputError, match=r"none\.onnx.*no such file"):
             check(config(filmed, str(tmp_path / "none.onnx")), stages)
@@ -89,7 +81,7 @@ def test_a_model_that_cannot_be_used_stops_the_run_before_any_work(filmed: Path,
     check(config(filmed, str(small_model(tmp_path / "good.onnx"))))
 
 
-def test_a_corpus_that_brings_its_emotions_needs_no_model(filmed: Path, tmp_path: Path) -> None:
+def test_a_corpus_that_brings_its_emotions_needs_no_model(filmed, tmp_path):
     columns = ",".join(EMOTION_COLUMNS.values())
     (filmed / "avf.csv").write_text(f"timedelta,user_id,{columns}\n00:00:00,user{',0.125' * 8}\n")
     row = '{"session_id": "s00", "speaker": "user", "kind": "features", "path": "avf.csv"}\n'
@@ -105,17 +97,7 @@ def test_a_corpus_that_brings_its_emotions_needs_no_model(filmed: Path, tmp_path
         check(config(filmed, str(tmp_path / "bad.onnx")))
 
 
-def test_the_records_show_the_file_s_name_and_no_folder(filmed: Path, tmp_path: Path) -> None:
+def test_the_records_show_the_file_s_name_and_no_folder(filmed, tmp_path):
     shown = shown_config(config(filmed, str(small_model(tmp_path / "mine.onnx"))))
     assert shown["features"]["emotion_model"].startswith("mine.onnx (sha256 ")
     assert str(tmp_path) not in str(shown)
-
-
-def test_the_command_says_once_that_there_is_no_model(filmed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("APPORTION_CACHE", str(filmed.parent / "cache"))
-    path = filmed.parent / "c.toml"
-    path.write_text('corpus = "corpus"\noutput = "run"\n')
-    done = in_process(monkeypatch, "run", "--only", "features", path)
-    assert (done.stdout + done.stderr).count("apportion models fetch emotion") == 1
-    recorded = json.loads((filmed.parent / "run" / "run.json").read_text())["warnings"]
-    assert sum("apportion models fetch emotion" in warning for warning in recorded) == 1

@@ -1,5 +1,3 @@
-"""What a model replied that could not be used is kept whole in the run folder, and so are the constants of the sums."""
-
 import json
 
 import pyarrow.parquet as pq

@@ -1,7 +1,3 @@
-"""Whoever answers exactly is told that nothing is missing; and a session without a score changes no reward."""
-
-from __future__ import annotations
-
 import math
 from itertools import product
 
@@ -61,11 +57,9 @@ def total_asked(method: Method, episode: Episode, offset: float) -> float:
 
 
 @pytest.mark.parametrize(("name", "prompt"), CASES)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.data())
-def test_the_residual_of_an_exact_answer_is_zero_and_unrated_sessions_change_no_reward(
-    name: str, prompt: str, data: st.DataObject
-) -> None:
+def test_the_residual_of_an_exact_answer_is_zero_and_unrated_sessions_change_no_reward(name, prompt, data):
     for target, constraint in product(TARGETS, CONSTRAINTS):
         check(name, prompt, target, constraint, data)
 
@@ -106,7 +100,7 @@ def check(name: str, prompt: str, target: str, constraint: str, data: st.DataObj
 
 @settings(max_examples=30, deadline=None)
 @given(lengths, st.floats(-5, 5), st.data())
-def test_what_is_learned_exactly_leaves_no_residual(counts: list[int], expected: float, data: st.DataObject) -> None:
+def test_what_is_learned_exactly_leaves_no_residual(counts, expected, data):
     """RUDDER is exact whatever its network predicts; IRCR where the network predicts each dialogue's share."""
     returns = torch.tensor([data.draw(st.floats(-5, 5)) for _ in counts], dtype=torch.float64)
     offsets = torch.tensor([0, *np.cumsum(counts).tolist()])
@@ -117,14 +111,3 @@ def test_what_is_learned_exactly_leaves_no_residual(counts: list[int], expected:
     shares = (returns / batch.lengths)[batch.episode]
     assert IRCR().loss(shares, batch).tolist() == [0.0] * sum(counts)
     assert batch.sums(shares).tolist() == pytest.approx(returns.tolist(), abs=1e-9)
-
-
-def test_the_property_sees_a_residual_that_is_off_by_the_mean() -> None:
-    """What is exact for another target is told as off by the mean, so that the property cannot hold by chance."""
-    episodes = [of_length("a", 4.0, 2), of_length("b", 2.0, 4)]
-    relative = {episodes[0]: [0.5, 0.5], episodes[1]: [-0.25] * 4}
-    method = METHODS["rudder"]
-    _, projection = project(
-        judgements(relative, "rudder"), SplitEpisodes(episodes, splits(a="train", b="train")), "score", method, "exact"
-    )
-    assert [missing.residual for missing in projection.residuals] == [3.0, 3.0]

@@ -1,7 +1,3 @@
-"""What finds faces in a run: the mesh where it is here, else haar; its key, its warning, and what the records show."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -22,12 +18,12 @@ FETCH = "apportion models fetch mesh"
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+def corpus(tmp_path) -> Path:
     return write_small_corpus(tmp_path / "corpus", sessions=4)
 
 
 @pytest.fixture
-def filmed(corpus: Path) -> Path:
+def filmed(corpus) -> Path:
     """The corpus with a film of one person."""
     return film_one_person(corpus)
 
@@ -46,7 +42,7 @@ def key(config: Config) -> str:
     return assemble(config).key("features", Unit("s00"))
 
 
-def test_the_key_knows_what_was_taken_and_not_how_it_was_chosen(filmed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_knows_what_was_taken_and_not_how_it_was_chosen(filmed, monkeypatch):
     haar, mesh = key(config(filmed, detector="haar")), key(config(filmed, detector="mesh"))
     assert haar != mesh
     before = decided(config(filmed))
@@ -56,26 +52,12 @@ def test_the_key_knows_what_was_taken_and_not_how_it_was_chosen(filmed: Path, mo
     assert key(before) == haar  # What a run has decided does not change while it goes on.
 
 
-def test_a_run_without_the_mesh_says_so_once(filmed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sum(FETCH in warning for warning in check(config(filmed))) == 1
-    engine = assemble(config(filmed))
-    assert sum(FETCH in warning for warning in engine.facts["warnings"](engine)) == 1
-    assert not any(FETCH in warning for warning in check(config(filmed, detector="haar")))
-    with_mesh(monkeypatch)
-    engine = assemble(config(filmed))
-    assert not any(FETCH in warning for warning in engine.facts["warnings"](engine))
-
-
-def test_a_text_corpus_hears_nothing_of_faces(corpus: Path) -> None:
-    assert not any(FETCH in warning for warning in check(config(corpus)))
-
-
-def test_a_mesh_that_was_asked_for_is_not_replaced(filmed: Path) -> None:
+def test_a_mesh_that_was_asked_for_is_not_replaced(filmed):
     with pytest.raises(InputError, match=FETCH):
         check(config(filmed, detector="mesh"))
 
 
-def test_the_records_show_what_was_taken(filmed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_records_show_what_was_taken(filmed, monkeypatch):
     path = filmed.parent / "c.toml"
     path.write_text('corpus = "corpus"\noutput = "run"\n[features]\nemotion_model = "none"\n')
     done = in_process(monkeypatch, "run", "--only", "features", path)
@@ -95,14 +77,12 @@ def test_the_records_show_what_was_taken(filmed: Path, monkeypatch: pytest.Monke
     assert shown_config(config(filmed))["features"]["detector"] == "mesh"
 
 
-def test_nobody_is_offered_what_a_run_decides() -> None:
+def test_nobody_is_offered_what_a_run_decides():
     text = render_template({"corpus": "corpus"})
     assert '# detector = "auto"' in text and "auto_detector" not in text
 
 
-def test_tasks_on_other_machines_hold_to_what_the_first_has_decided(
-    filmed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tasks_on_other_machines_hold_to_what_the_first_has_decided(filmed, monkeypatch):
     path = filmed.parent / "c.toml"
     path.write_text('corpus = "corpus"\noutput = "run"\n[features]\nemotion_model = "none"\n')
     haar = key(config(filmed, detector="haar"))
@@ -117,7 +97,7 @@ def test_tasks_on_other_machines_hold_to_what_the_first_has_decided(
     assert sum(FETCH in warning for warning in record["warnings"]) == 1
 
 
-def test_a_task_without_the_mesh_that_was_decided_on_fails_and_says_so(filmed: Path) -> None:
+def test_a_task_without_the_mesh_that_was_decided_on_fails_and_says_so(filmed):
     path = filmed.parent / "c.toml"
     path.write_text('corpus = "corpus"\noutput = "run"\n[features]\nemotion_model = "none"\n')
     (filmed.parent / "run").mkdir()
@@ -127,7 +107,7 @@ def test_a_task_without_the_mesh_that_was_decided_on_fails_and_says_so(filmed: P
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"auto_detector": "yunet"}', "\x00"])
-def test_a_decision_that_cannot_be_read(tmp_path: Path, text: str) -> None:
+def test_a_decision_that_cannot_be_read(tmp_path, text):
     settings = config(tmp_path / "corpus")
     settings.output.mkdir()
     (settings.output / FILE).write_text(text)
@@ -136,7 +116,7 @@ def test_a_decision_that_cannot_be_read(tmp_path: Path, text: str) -> None:
     assert as_decided(config(tmp_path / "corpus", detector="haar")).features.detector == "haar"
 
 
-def test_a_run_folder_that_cannot_be_written(filmed: Path) -> None:
+def test_a_run_folder_that_cannot_be_written(filmed):
     (filmed.parent / "run").write_text("a file")
     path = filmed.parent / "c.toml"
     path.write_text('corpus = "corpus"\noutput = "run"\n')

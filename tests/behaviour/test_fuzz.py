@@ -3,8 +3,6 @@
 Parts, so that several processes can share them; `python -m tests.fuzz` takes more cases and other seeds.
 """
 
-from __future__ import annotations
-
 import time
 
 import pytest

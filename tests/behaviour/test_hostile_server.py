@@ -1,5 +1,3 @@
-"""What a run makes of each fault of tests/llm_client/hostile/faults.py: nothing is lost that patience would get."""
-
 import shutil
 
 import pytest

@@ -1,7 +1,3 @@
-"""An import that a full disk or a kill stops at any of its writes: the same command then makes the same corpus."""
-
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -158,20 +154,13 @@ def test_a_file_that_may_not_grow(tmp_path):
         assert "cannot be written" in said and "Free some space" in said
 
 
-@pytest.mark.parametrize("every", [30, pytest.param(3, marks=pytest.mark.slow)])
-def test_a_kill_at_any_write(tmp_path, every):
+@pytest.mark.slow
+def test_a_kill_at_any_write(tmp_path):
     recordings(tmp_path)
-    ended = stopped(tmp_path, [*range(0, LAST_WRITE, every), LAST_WRITE], "media", "recordings", "corpus")
+    ended = stopped(tmp_path, [*range(0, LAST_WRITE, 3), LAST_WRITE], "media", "recordings", "corpus")
     codes = [code for code, _, _, _ in ended]
     kills = codes.index(0)
-    assert codes == [-signal.SIGKILL] * kills + [0] * (len(codes) - kills) and kills >= max(1, 32 // every)
+    assert codes == [-signal.SIGKILL] * kills + [0] * (len(codes) - kills) and kills >= 10
     assert {again for _, _, again, _ in ended} == {0}
     whole = ended[-1][3]
     assert [number for number, (_, _, _, found) in enumerate(ended) if found != whole] == []
-
-
-def test_an_empty_record_of_a_version_that_wrote_it_in_place_is_no_hindrance(tmp_path, monkeypatch):
-    (tmp_path / "corpus").mkdir()
-    (tmp_path / "corpus" / "import.json").touch()
-    command = ("import", "media", recordings(tmp_path), tmp_path / "corpus")
-    assert in_process(monkeypatch, *command).returncode == 0

@@ -1,9 +1,6 @@
-"""The methods `influence` and `influence-served` go through a run like any other: priced, shown, kept, reported."""
-
 import json
 import sqlite3
 from contextlib import closing
-from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +10,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.foundation.errors import InputError
 from apportion.pipeline.benchmark.benchmark import choose_methods
 from apportion.pipeline.config import load_config
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config, read
 from tests.behaviour.small import write_small_corpus
 from tests.decompose.influence.measurers import small_model, tokenizer
 from tests.decompose.influence.probability_server import ProbabilityServer
@@ -39,11 +36,6 @@ enabled = false
 """
 TURNS = 18
 """Six sessions with three turns of the target each, all replied to."""
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 @pytest.fixture
@@ -74,13 +66,13 @@ def test_a_run_by_a_model_on_this_machine_goes_to_its_report(folder, apportion):
     assert "influence" in page and str(folder) not in page
 
 
-def test_what_decides_a_value_decides_whether_it_is_made_again(folder, apportion):
+def test_what_decides_a_value_decides_whether_it_is_made_again(folder, decompose):
     def judged(more):
-        priced = apportion("run", "--only", "decompose", chosen(folder, more=more), "--dry-run", "--json")
+        priced = decompose(chosen(folder, more=more), "--dry-run", "--json")
         (stage,) = (one for one in json.loads(priced.stdout)["stages"] if one["stage"] == "judge")
         return {name: stage[name] for name in stage if name != "stage"}
 
-    assert apportion("run", "--only", "decompose", chosen(folder)).returncode == 0
+    assert decompose(chosen(folder)).returncode == 0
     done = judged('model = "model"')
     (folder / "model").rename(folder / "moved")
     assert judged('model = "moved"') == done
@@ -88,49 +80,42 @@ def test_what_decides_a_value_decides_whether_it_is_made_again(folder, apportion
     assert judged('model = "moved"\nendpoint = "completions"') == done
 
 
-def test_a_server_is_priced_shown_asked_and_not_asked_again(folder, apportion):
+def test_a_server_is_priced_shown_asked_and_not_asked_again(folder, decompose):
     with serving(ProbabilityServer()) as server:
         path = chosen(folder, '"influence-served"', server.url, "negatives = 1")
-        priced = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)[
-            "language_model"
-        ]
+        priced = read(decompose(path, "--dry-run", "--json"))["language_model"]
         assert priced["requests"] == priced["remaining"] > TURNS and priced["usd"] > 0
-        shown = apportion("run", "--only", "decompose", path, "--preview", "2").stdout
+        shown = decompose(path, "--preview", "2").stdout
         assert f"{priced['requests']} first requests to {server.url}/chat/completions" in shown
         assert '"prompt_logprobs": 0' in shown and "[assistant]\nTea." in shown
         assert not server.requests
-        done = apportion("run", "--only", "decompose", path)
+        done = decompose(path)
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == priced["requests"]
-        again = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)[
-            "language_model"
-        ]
+        again = read(decompose(path, "--dry-run", "--json"))["language_model"]
         assert again["remaining"] == 0
-    here = apportion("run", "--only", "decompose", chosen(folder, more='model = "model"\nnegatives = 1', output="here"))
+    here = decompose(chosen(folder, more='model = "model"\nnegatives = 1', output="here"))
     assert here.returncode == 0, here.stderr
     assert rewards(folder) == pytest.approx(rewards(folder, "here"), abs=1e-4)
 
 
-def test_no_word_of_what_was_said_is_kept_with_the_answers(folder, apportion):
+def test_no_word_of_what_was_said_is_kept_with_the_answers(folder, decompose):
     with serving(ProbabilityServer()) as server:
-        assert (
-            apportion("run", "--only", "decompose", chosen(folder, '"influence-served"', server.url, "")).returncode
-            == 0
-        )
+        assert decompose(chosen(folder, '"influence-served"', server.url, "")).returncode == 0
     with closing(sqlite3.connect(folder / "run" / "llm_cache.sqlite")) as kept:
         told = "\n".join(kept.iterdump())
     assert "logs" in told and not any(word in told for word in ("platform", "annoying", "disappointed", "booked"))
 
 
-def test_a_server_without_probabilities_ends_the_run_after_a_few_words(folder, apportion):
+def test_a_server_without_probabilities_ends_the_run_after_a_few_words(folder, decompose):
     with serving(ProbabilityServer(gives=False)) as server:
-        done = apportion("run", "--only", "decompose", chosen(folder, '"influence-served"', server.url, ""))
+        done = decompose(chosen(folder, '"influence-served"', server.url, ""))
     assert done.returncode == 2 and "without the probabilities of the prompt's tokens" in done.stderr
     # Sessions that are judged at once may each ask; none asks anything else.
     assert all(body["messages"][0]["content"] == "Tea or milk?" for body in server.requests)
 
 
-def test_too_long_a_session_is_in_quarantine_with_its_turn_and_the_others_are_judged(folder, apportion):
+def test_too_long_a_session_is_in_quarantine_with_its_turn_and_the_others_are_judged(folder, decompose):
     tables = Corpus.open(folder / "corpus")
     long = [
         {**row, "text": row["text"] + " please" * 400} if (row["session_id"], row["turn"]) == ("s01", 2) else row
@@ -138,22 +123,22 @@ def test_too_long_a_session_is_in_quarantine_with_its_turn_and_the_others_are_ju
     ]
     changed = pa.Table.from_pylist(long, schema=tables.utterances.schema)
     Corpus.of(folder / "corpus", {**tables.tables, "utterances": changed}).write(folder / "corpus")
-    done = apportion("run", "--only", "decompose", chosen(folder, more='model = "model"\ncontext_tokens = 1024'))
+    done = decompose(chosen(folder, more='model = "model"\ncontext_tokens = 1024'))
     assert done.returncode == 1
     (row,) = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
     assert row["session_id"] == "s01" and "session s01, turn 1: prompt and reply have" in str(row)
     assert {session for session, _ in rewards(folder)} == {"s00", "s02", "s03", "s04", "s05"}
 
 
-def test_what_cannot_be_measured_is_told_before_the_work(folder, apportion):
+def test_what_cannot_be_measured_is_told_before_the_work(folder, decompose):
     for more, words in (("", "none is named"), ('model = "./none"', "no such folder")):
-        done = apportion("run", "--only", "decompose", chosen(folder, more=more))
+        done = decompose(chosen(folder, more=more))
         assert done.returncode == 2 and words in done.stderr
 
 
-def test_no_batch_answers_it_and_no_audit_changes_it(folder, apportion):
+def test_no_batch_answers_it_and_no_audit_changes_it(folder, decompose):
     path = chosen(folder, '"influence-served"', more="")
-    done = apportion("run", "--only", "decompose", path, "--batch")
+    done = decompose(path, "--batch")
     assert done.returncode == 2 and "asks a language model for words" in done.stderr
     with pytest.raises(InputError, match="nothing to audit"):
         load_config(path).with_audit(1)

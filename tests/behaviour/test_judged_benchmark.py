@@ -1,5 +1,3 @@
-"""`apportion benchmark` on real dialogues by the recorded judgements of `benchmarks/judged`: no server, no key."""
-
 import json
 
 import pytest

@@ -1,7 +1,3 @@
-"""Corpora without backgrounds: the keys of their artifacts, as recorded before a corpus could have any."""
-
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

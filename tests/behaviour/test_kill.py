@@ -1,7 +1,3 @@
-"""kill -9 at any moment, then again: the end is the same, byte for byte."""
-
-from __future__ import annotations
-
 import hashlib
 import random
 import shutil

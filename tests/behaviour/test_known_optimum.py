@@ -1,7 +1,3 @@
-"""Tasks whose best policy is known: PPO and GRPO reach it from every seed."""
-
-from __future__ import annotations
-
 import copy
 import statistics
 from collections.abc import Callable

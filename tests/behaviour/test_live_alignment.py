@@ -1,17 +1,10 @@
-"""From simulated episodes to a policy that plays live: savoir rewards, a reward model, GRPO in the environment."""
-
-from __future__ import annotations
-
-import json
-from functools import partial
-
 import pyarrow.parquet as pq
 import pytest
 
 from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import SimulationChoice
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config, read
 
 TEXT = """corpus = "play"
 output = "run"
@@ -44,7 +37,7 @@ alpha = 4
 hidden = 32
 layers = 1
 vocabulary = 320
-warmup_steps = 3
+warmup_steps = 2
 warmup_batch = 2
 [align.environment_settings]
 scenarios = ["used_bicycle"]
@@ -60,13 +53,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
-
-
 @pytest.mark.slow
-def test_a_run_goes_from_episodes_to_a_policy_that_played_live(folder, apportion):
+def test_a_run_goes_from_episodes_to_a_policy_that_played_live(folder, apportion, align):
     path = config(folder, TEXT)
     done = apportion("run", path)
     assert done.returncode == 0, done.stderr
@@ -76,9 +64,9 @@ def test_a_run_goes_from_episodes_to_a_policy_that_played_live(folder, apportion
     card = (folder / "run" / "policy" / "README.md").read_text()
     assert "4 contexts" not in card and "episodes of `sotopia`, played live" in card and "trained with GRPO" in card
     # No session of the split policy is needed: nothing of the corpus is answered.
-    assert "align: 1 reused" in apportion("run", "--only", "align", "--algorithm", "grpo", path).stderr
+    assert "align: 1 reused" in align("--algorithm", "grpo", path).stderr
     other = config(folder, TEXT.replace("most_acts = 4", "most_acts = 6"))
-    assert "align: 1 reused" not in apportion("run", "--only", "align", other).stderr
+    assert "align: 1 reused" not in align(other).stderr
 
 
 def test_what_cannot_be_played_stops_a_run_before_anything_is_trained(folder, apportion):
@@ -92,16 +80,16 @@ def test_what_cannot_be_played_stops_a_run_before_anything_is_trained(folder, ap
     assert not (folder / "run" / "reward_models").exists()
 
 
-def test_a_model_that_has_the_other_seat_is_priced_shown_and_asked_with_consent_only(folder, apportion):
+def test_a_model_that_has_the_other_seat_is_priced_shown_and_asked_with_consent_only(folder, align):
     model = '[align.environment_settings.llm]\nmodel = "m"\nbase_url = "{}"\n'
     asks = TEXT + 'other = "base"\n' + model
     (folder / "prices.toml").write_text('[models]\n"m" = { input = 1000, output = 10000 }\n')
-    refused = apportion("run", "--only", "align", config(folder, asks.format("https://models.example/v1")))
+    refused = align(config(folder, asks.format("https://models.example/v1")))
     assert refused.returncode == 2 and "models.example" in refused.stderr
     here = config(folder, asks.format("http://localhost:1/v1").replace("[run]", '[run]\nprices = "prices.toml"'))
-    priced = json.loads(apportion("run", "--only", "align", here, "--dry-run", "--json").stdout)["partner"]
+    priced = read(align(here, "--dry-run", "--json"))["partner"]
     # Two steps of four episodes, in each of which the other acts twice at most.
     assert priced["requests"] == 2 * 4 * 2 and priced["usd"] > 0
-    shown = apportion("run", "--only", "align", here, "--preview", "1")
+    shown = align(here, "--preview", "1")
     assert shown.returncode == 0, shown.stderr
     assert "touring bicycle" in shown.stdout and "the other side of align" in shown.stdout

@@ -1,7 +1,4 @@
-"""`align` with a live partner, a reward by name and prompts of a file, as a person has it: priced, shown, consented."""
-
 import json
-from functools import partial
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -10,7 +7,7 @@ from apportion.foundation import registry
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config, shown_config
 from apportion.rlhf.plugins import REWARDS
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config, read
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.rlhf.saved import save_aligned
@@ -40,7 +37,7 @@ alpha = 4
 hidden = 32
 layers = 1
 vocabulary = 320
-warmup_steps = 3
+warmup_steps = 2
 warmup_batch = 2
 [align.partner_settings]
 model = "m"
@@ -64,39 +61,29 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
-
-
-def test_what_it_could_ask_is_priced_and_shown_before_anything_is_sent(folder, apportion):
+def test_what_it_could_ask_is_priced_and_shown_before_anything_is_sent(folder, align):
     path = config(folder, TEXT.format("http://localhost:1/v1"))
-    priced = apportion("run", "--only", "align", path, "--dry-run", "--json")
+    priced = align(path, "--dry-run", "--json")
     assert priced.returncode == 0, priced.stderr
     document = json.loads(priced.stdout)
     told = document["partner"]
     assert told["requests"] == 2 * 4 * 1 and told["input_tokens"] > 8 * 100
     assert told["usd"] == pytest.approx((told["input_tokens"] * 1000 + told["output_tokens"] * 10000) / 1e6)
     assert "train-reward" not in {row["stage"] for row in document["stages"]}
-    assert (
-        "partner         m: at most 8 requests while align trains"
-        in apportion("run", "--only", "align", path, "--dry-run").stdout
-    )
-    shown = apportion("run", "--only", "align", path, "--preview", "2")
+    assert "partner         m: at most 8 requests while align trains" in align(path, "--dry-run").stdout
+    shown = align(path, "--preview", "2")
     assert shown.returncode == 0, shown.stderr
     assert "3 first requests to http://localhost:1/v1/chat/completions (stays on this machine)" in shown.stdout
     assert '{"speaker": "you", "text": "Is there a train?"}' in shown.stdout
     assert "in place of what the policy will say stands what was said in the session" in shown.stdout
-    bodies = json.loads(apportion("run", "--only", "align", path, "--preview", "1", "--json").stdout)["partner"][
-        "bodies"
-    ]
+    bodies = read(align(path, "--preview", "1", "--json"))["partner"]["bodies"]
     assert len(bodies) == 1
 
 
-def test_it_trains_against_all_three_and_is_done_again_only_where_they_change(folder, apportion):
+def test_it_trains_against_all_three_and_is_done_again_only_where_they_change(folder, align):
     with serving(OpenAIServer(answer=lambda body: completion('{"say": "Go on."}'))) as server:
         path = config(folder, TEXT.format(server.url))
-        done = apportion("run", "--only", "align", path)
+        done = align(path)
         assert done.returncode == 0, done.stderr
         assert 0 < len(server.requests) <= 8
         asked = json.dumps(server.requests)
@@ -105,7 +92,7 @@ def test_it_trains_against_all_three_and_is_done_again_only_where_they_change(fo
         assert "prompts of `prompts.jsonl`" in card and '"name": "language-model"' in card and server.url not in card
         assert f"m: {len(server.requests)} replies" in done.stdout
         once = len(server.requests)
-        assert "align: 1 reused" in apportion("run", "--only", "align", path).stderr
+        assert "align: 1 reused" in align(path).stderr
         assert len(server.requests) == once
 
 
@@ -127,18 +114,18 @@ def test_prompts_partner_and_reward_are_part_of_the_key_and_the_address_is_not(f
     assert keys(folder, text) != before
 
 
-def test_text_leaves_this_machine_with_consent_only(folder, apportion, monkeypatch):
+def test_text_leaves_this_machine_with_consent_only(folder, align, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     path = config(folder, TEXT.replace('base_url = "{}"\n', ""))
-    refused = apportion("run", "--only", "align", path)
+    refused = align(path)
     assert refused.returncode == 2
     assert "align: partner_settings: the text of your sessions would leave this machine for api.openai.com" in (
         refused.stderr
     )
     assert "--allow-host HOST agrees to it" in refused.stderr
-    priced = apportion("run", "--only", "align", path, "--dry-run")
+    priced = align(path, "--dry-run")
     assert priced.returncode == 0 and "the run itself would stop: align: partner_settings" in priced.stdout
-    told = apportion("run", "--only", "align", path, "--dry-run", "--allow-host", "api.openai.com")
+    told = align(path, "--dry-run", "--allow-host", "api.openai.com")
     assert "while the policy trains, its dialogues go to api.openai.com" in told.stdout
 
 
@@ -161,8 +148,8 @@ def test_files_are_found_from_the_configuration_and_shown_by_their_names(folder)
         (('model = "m"', 'model = "m"\nprompt = "none"'), "partner_settings.prompt: no prompt 'none'"),
     ],
 )
-def test_what_cannot_be_used_is_told_before_anything_is_done(folder, apportion, change, problem):
-    done = apportion("run", "--only", "align", config(folder, TEXT.format("http://localhost:1/v1").replace(*change)))
+def test_what_cannot_be_used_is_told_before_anything_is_done(folder, align, change, problem):
+    done = align(config(folder, TEXT.format("http://localhost:1/v1").replace(*change)))
     assert done.returncode == 2 and problem in done.stderr, done.stderr
     assert not (folder / "run" / "policy").exists()
 
@@ -171,10 +158,10 @@ def test_what_cannot_be_used_is_told_before_anything_is_done(folder, apportion, 
     ("tokens", "problem"),
     [(100, None), (125, "align: partner_settings: policy 'PARTNER/base' reads at most 128 tokens")],
 )
-def test_a_policy_that_answers_is_looked_at_by_its_own_window(folder, apportion, tokens, problem):
+def test_a_policy_that_answers_is_looked_at_by_its_own_window(folder, align, tokens, problem):
     partner = save_aligned(folder / "partner")
     text = TEXT.replace('"language-model"', '"policy"').partition("[align.partner_settings]")[0]
     text += f'[align.partner_settings]\npolicy = "{partner}"\nmax_context_tokens = {tokens}\nmax_new_tokens = 4\n'
-    done = apportion("run", "--only", "align", config(folder, text), "--dry-run")
+    done = align(config(folder, text), "--dry-run")
     assert done.returncode == (0 if problem is None else 2), done.stderr
     assert problem is None or problem.replace("PARTNER", str(partner)) in done.stderr

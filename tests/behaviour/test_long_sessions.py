@@ -1,5 +1,3 @@
-"""What is known before a run of a model's context and of its prompt."""
-
 import json
 
 import pytest

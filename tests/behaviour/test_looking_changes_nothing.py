@@ -1,7 +1,3 @@
-"""`--dry-run` and `--preview` look at a run and leave every byte of it as it is."""
-
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,10 +1,4 @@
-"""Negotiations through the chain: scripted games in; credit of their acts, reward models, a policy, the report out."""
-
-from __future__ import annotations
-
-import json
 from contextlib import suppress
-from functools import partial
 from itertools import combinations
 from math import factorial
 from pathlib import Path
@@ -21,50 +15,18 @@ from apportion.environments.negotiation.agents import ROSTER
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.simulation import NegotiationChoice, game_of
 from apportion.environments.simulation import write_corpus
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
+from tests.behaviour.small import UNSPLIT
 
 CREDIT = """corpus = "play"
 output = "run"
 rating = "points"
 [run]
 workers = 1
-[split]
-train = 1
-validation = 0
-test = 0
-policy = 0
 [decompose]
 methods = ["savoir", "leave-one-out", "uniform"]
 """
-WHOLE = """corpus = "play"
-output = "run"
-rating = "points"
-[run]
-workers = 1
-[decompose]
-methods = ["savoir", "uniform"]
-[train_reward]
-epochs = 1
-head_hidden_size = 8
-[evaluate]
-bootstrap = 100
-[align]
-steps = 1
-batch_size = 2
-mini_batch_size = 2
-max_new_tokens = 4
-samples = 1
-max_context_tokens = 1000
-[align.tiny]
-warmup_steps = 1
-hidden = 32
-layers = 1
-"""
-
-
-@pytest.fixture
-def apportion(monkeypatch: pytest.MonkeyPatch) -> partial:
-    return partial(in_process, monkeypatch)
+CREDIT += UNSPLIT
 
 
 def played_on(folder: Path, session: Session, name: str, kept: set[int]) -> float:
@@ -100,10 +62,10 @@ def exact(folder: Path, session: Session, name: str, turns: list[int]) -> dict[i
     }
 
 
-def test_a_run_credits_the_acts_exactly(tmp_path: Path, apportion: partial) -> None:
+def test_a_run_credits_the_acts_exactly(tmp_path, decompose):
     choice = NegotiationChoice(("conceding", "fair"), games=3, most_acts=10, seed=4)
     write_corpus(choice, tmp_path / "play")
-    done = apportion("run", "--only", "decompose", config(tmp_path, CREDIT))
+    done = decompose(config(tmp_path, CREDIT))
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(tmp_path / "run" / "rewards.parquet").to_pylist()
     found = {
@@ -119,18 +81,3 @@ def test_a_run_credits_the_acts_exactly(tmp_path: Path, apportion: partial) -> N
                 checked += bool(value)
     assert not found
     assert checked > 10
-
-
-@pytest.mark.slow
-def test_scripted_games_go_through_a_run_to_the_report(tmp_path: Path, apportion: partial) -> None:
-    choice = NegotiationChoice(("conceding", "fair", "tit-for-tat"), games=10, most_acts=10, seed=2)
-    write_corpus(choice, tmp_path / "play")
-    done = apportion("run", config(tmp_path, WHOLE))
-    assert done.returncode == 0, done.stderr
-    report = (tmp_path / "run" / "report.html").read_text()
-    assert "savoir" in report
-    evaluation = json.loads((tmp_path / "run" / "evaluation.json").read_text())
-    assert evaluation
-    assert {row["method"] for row in pq.read_table(tmp_path / "run" / "rewards.parquet").to_pylist()} == {
-        "savoir", "uniform",
-    }  # fmt: skip

@@ -207,7 +207,12 @@ def leaks(one, two):
     return changed | ({"requests"} if asked != asked_again else set())
 
 
-@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+QUICK = ("judged",)
+
+
+@pytest.mark.parametrize(
+    "run", [pytest.param(run, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, run in RUNS.items()]
+)
 def test_rewards_and_requests_are_the_same_when_labels_are_shuffled(tmp_path, run):
     write_corpora(tmp_path, run)
     small_model().save_pretrained(tmp_path / "measurer")
@@ -253,10 +258,7 @@ def ask_with_labels(episode, behaviour, settings, asker):
 PLANTED = {
     "values": SessionMethod("planted", "Reads the labels", f"{__name__}:judge_by_labels"),
     "requests": LLMMethod(
-        "planted",
-        "Sends the labels",
-        f"{__name__}:ask_with_labels",
-        requests=f"{__name__}:requests_with_labels",
+        "planted", "Sends the labels", f"{__name__}:ask_with_labels", requests=f"{__name__}:requests_with_labels"
     ),
 }
 

@@ -1,5 +1,3 @@
-"""A word in every utterance, goal and secret: what is asked of a model for some acts holds nothing of the others."""
-
 import json
 import re
 import threading
@@ -77,7 +75,7 @@ def episode():
     return begun, tuple(game.steps)
 
 
-def test_requests_for_some_acts_hold_those_alone_and_no_agent_reads_the_other_s_goal_or_secret() -> None:
+def test_requests_for_some_acts_hold_those_alone_and_no_agent_reads_the_other_s_goal_or_secret():
     begun, steps = episode()
     watched = Watched()
     settings = LLMSettings(model="m", temperature=1.0)

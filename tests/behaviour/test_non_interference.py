@@ -1,7 +1,3 @@
-"""What a speaker alone knew reaches neither the reward model nor a policy in another speaker's place."""
-
-from __future__ import annotations
-
 from functools import partial
 
 import pyarrow as pa

@@ -1,5 +1,3 @@
-"""Sessions that give a method nothing to judge by: they have no rewards by it, which is told and is no failure."""
-
 import json
 from dataclasses import replace
 

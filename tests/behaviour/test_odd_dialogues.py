@@ -1,7 +1,3 @@
-"""Odd dialogues go through every method that asks no language model; what cannot be credited is named."""
-
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""What is trained on credit reads the speaker's own goal, and nothing that the other alone knows."""
-
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,8 +1,5 @@
-"""A method that a package brings and that asks a language model is priced, previewed, batched, run and judged again."""
-
 import json
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import EntryPoint
 
 import pyarrow.parquet as pq
@@ -14,7 +11,7 @@ from apportion.decompose.method import Section
 from apportion.decompose.settings_key import settings_identity
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import load_config
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 from tests.behaviour.packaged_method import KINDNESS
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -41,53 +38,48 @@ def folder(tmp_path):
     return write_run(tmp_path)
 
 
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
-
-
 def requests_in(path):
     """Distinct questions: equal utterances are asked about once."""
     rows = Corpus.open(load_config(path).corpus).utterances.to_pylist()
     return {row["text"] for row in rows if row["speaker"] == "bot"}
 
 
-def test_its_requests_are_counted_and_priced(folder, apportion):
+def test_its_requests_are_counted_and_priced(folder, decompose):
     path = config(folder, OURS.format("http://localhost:1/v1", "m"))
-    priced = apportion("run", "--only", "decompose", path, "--dry-run", "--json")
+    priced = decompose(path, "--dry-run", "--json")
     assert priced.returncode == 0, priced.stderr
     document = json.loads(priced.stdout)["language_model"]
     assert document["requests"] == document["remaining"] == len(requests_in(path))
     assert document["usd"] > 0
 
 
-def test_its_requests_are_shown_word_for_word(folder, apportion):
+def test_its_requests_are_shown_word_for_word(folder, decompose):
     path = config(folder, OURS.format("http://localhost:1/v1", "m") + "[decompose.kindness]\nhighest = 5\n")
-    shown = apportion("run", "--only", "decompose", path, "--preview", "1")
+    shown = decompose(path, "--preview", "1")
     assert shown.returncode == 0, shown.stderr
     assert f"{len(requests_in(path))} first requests to http://localhost:1/v1/chat/completions" in shown.stdout
     assert "How kind is this, from 0 to 5? Answer as JSON. " in shown.stdout
 
 
-def test_its_requests_go_through_the_batch_api(folder, apportion):
+def test_its_requests_go_through_the_batch_api(folder, decompose):
     with serving(BatchServer(answer=kind, rounds=1)) as server:
         path = config(folder, OURS.format(server.url, "m"))
-        first = apportion("run", "--only", "decompose", path, "--batch")
+        first = decompose(path, "--batch")
         assert first.returncode == 3, first.stderr
         assert f"{len(requests_in(path))} requests handed in" in first.stdout
-        done = apportion("run", "--only", "decompose", path, "--batch")
+        done = decompose(path, "--batch")
         assert done.returncode == 0, done.stderr
     assert server.requests == [] and len(server.worked) == len(requests_in(path))
     assert set(pq.read_table(folder / "run" / "rewards.parquet")["raw_reward"].to_pylist()) == {3.0, 8.0}
 
 
-def test_it_judges_many_sessions_at_once_and_is_asked_again_after_a_mistake(folder, apportion):
+def test_it_judges_many_sessions_at_once_and_is_asked_again_after_a_mistake(folder, decompose):
     def unsure(body):
         return kind(body) if len(body["messages"]) > 1 else completion("very")
 
     with serving(OpenAIServer(answer=unsure)) as server:
         path = config(folder, OURS.format(server.url, "m"))
-        done = apportion("run", "--only", "decompose", path)
+        done = decompose(path)
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 2 * len(requests_in(path))
         assert "cannot be used: the reply is not one JSON object" in server.requests[-1]["messages"][-1]["content"]
@@ -108,10 +100,7 @@ def test_its_section_is_read_with_the_errors_of_ours(folder):
         ("[decompose.kindness]\nhigest = 5", r"decompose\.kindness\.higest: unknown key; did you mean 'highest'\?"),
         ("[decompose.kindness]\nhighest = 0", r"decompose\.kindness\.highest = 0: Input should be greater"),
         ("[decompose.kindnes]\nhighest = 5", r"decompose\.kindnes: unknown key; did you mean 'kindness'\?"),
-        (
-            "[decompose.rrd]\nk = 0\n[decompose.nobody]\nx = 1",
-            r"rrd\.k = 0: (?s:.*)decompose\.nobody: unknown key",
-        ),
+        ("[decompose.rrd]\nk = 0\n[decompose.nobody]\nx = 1", r"rrd\.k = 0: (?s:.*)decompose\.nobody: unknown key"),
     ):
         with pytest.raises(InputError, match=problem):
             load_config(config(folder, f"{text}{section}\n"))
@@ -128,8 +117,7 @@ def test_the_audit_asks_by_it(folder, apportion):
 
 
 @pytest.mark.parametrize(
-    ("section", "settings"),
-    [("rrd", SETTINGS), ("methods", SETTINGS), ("nothing", None), ("audit", None)],
+    ("section", "settings"), [("rrd", SETTINGS), ("methods", SETTINGS), ("nothing", None), ("audit", None)]
 )
 def test_a_section_that_is_not_declared_as_it_must_be_is_told(section, settings):
     with pytest.raises(InputError, match=rf"method 'kindness': section '{section}' .*must be corrected"):

@@ -1,7 +1,3 @@
-"""The code that the preset `paper` runs: BART trained as a reward model, LLaMA adapted against it, three steps each."""
-
-from __future__ import annotations
-
 import json
 import math
 

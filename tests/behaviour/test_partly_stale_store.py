@@ -1,9 +1,4 @@
-"""A store in which some work of a stage is there and some is not: what the run makes is what it publishes."""
-
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -28,7 +23,7 @@ PUBLISHED = ("rewards.parquet", "scores.parquet", "evaluation.json", "report.htm
 
 
 @pytest.mark.slow
-def test_what_is_made_beside_finished_work_is_published(tmp_path: Path) -> None:
+def test_what_is_made_beside_finished_work_is_published(tmp_path):
     """Keys that a look before the run has made from what was there by then are no keys of what its workers make."""
     write_small_corpus(tmp_path / "corpus", sessions=10)
     settings = config(tmp_path, TEXT)

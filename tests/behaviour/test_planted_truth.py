@@ -1,7 +1,3 @@
-"""What is planted in drawn clips is found again, whatever camera and room do to the picture."""
-
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Sequence
@@ -65,7 +61,7 @@ def tally(frames: pa.Table, clip: Clip) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def clips(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Clip, Path]]:
+def clips(tmp_path_factory) -> list[tuple[Clip, Path]]:
     def draw(folder: Path) -> None:
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(partial(write_clip, folder=folder), CLIPS))
@@ -139,6 +135,7 @@ def cut_times(path: Path) -> list[float]:
     return [time_s for index, time_s in enumerate(found) if not index or time_s - found[index - 1] > 0.1]
 
 
+@pytest.mark.slow
 def test_what_is_planted_in_the_demo_is_found():
     demo = Path(__file__).resolve().parents[2] / "demo"
     truth = json.loads((demo / "ground_truth.json").read_text("utf-8"))["sessions"]

@@ -1,8 +1,5 @@
-"""Credit by playing on in a run, played by language models and scored by one: on a loopback server."""
-
 import json
 import re
-from functools import partial
 from itertools import combinations, permutations
 from zlib import crc32
 
@@ -22,8 +19,8 @@ from apportion.llm_client.request import ChatReply
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.shards import list_shards, time_limit_s
-from tests.behaviour.command import config, in_process
-from tests.behaviour.test_social_episodes_played_on import TEXT
+from tests.behaviour.command import config, read
+from tests.behaviour.test_savoir import TEXT
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 ACTS = 6
@@ -46,11 +43,6 @@ def folder(tmp_path):
     choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=1, rules=Rules(most_acts=ACTS), seed=5)
     write_corpus(choice, tmp_path / "play")
     return tmp_path
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 def asked(body):
@@ -133,12 +125,10 @@ def compare(folder, cast, utility):
     return compared
 
 
-def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder, apportion) -> None:
+def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder, decompose):
     with serving(OpenAIServer(answered)) as server:
         chosen = 'agents = { target = "base", partner = "conceding" }\ntemperature = 0.5\n'
-        done = apportion(
-            "run", "--only", "decompose", config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen))
-        )
+        done = decompose(config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen)))
         assert done.returncode == 0, done.stderr
         assert {(body["temperature"], body["model"]) for body in server.requests} == {(0.5, "m")}
         assert all("seed" not in body for body in server.requests)
@@ -146,17 +136,17 @@ def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder
     assert compare(folder, cast, RolloutUtility({"GOAL": 1.0})) >= 3
 
 
-def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder, apportion) -> None:
+def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder, decompose):
     weights = "weights = { GOAL = 0.5, REL = 0.3, KNO = 0.2 }"
     with serving(OpenAIServer(answered)) as server:
         path = config(folder, text("savoir", url=server.url, savoir=f'scorer = "paper@other"\n{weights}\n'))
-        done = apportion("run", "--only", "decompose", path)
+        done = decompose(path)
         assert done.returncode == 0, done.stderr
         assert {body["model"] for body in server.requests} == {"other"} and all(map(judging, server.requests))
     assert compare(folder, RoleAssignment(judge="paper@other"), RolloutUtility(PAPER_WEIGHTS)) >= 3
 
 
-def test_a_judge_that_fails_in_one_history_leaves_its_session_out_and_the_others_in(folder, apportion) -> None:
+def test_a_judge_that_fails_in_one_history_leaves_its_session_out_and_the_others_in(folder, decompose):
     begun = []
 
     def once_wrong(body):
@@ -167,7 +157,7 @@ def test_a_judge_that_fails_in_one_history_leaves_its_session_out_and_the_others
 
     with serving(OpenAIServer(once_wrong)) as server:
         path = config(folder, text("savoir", url=server.url, savoir='scorer = "paper"\n'))
-        done = apportion("run", "--only", "decompose", path)
+        done = decompose(path)
     assert done.returncode == 1, done.stderr
     (cause,) = causes(folder).values()
     assert re.search(r"turns \[.*\] alone: GOAL is not known \('.*': .*from 0 to 10", cause), cause
@@ -181,12 +171,12 @@ def keys(folder, *methods, **more):
     return {tuple(unit): engine.key("judge", unit) for unit in engine.plan.units["judge"]}
 
 
-def test_where_scripts_play_and_rules_score_keys_are_those_of_before(folder) -> None:
+def test_where_scripts_play_and_rules_score_keys_are_those_of_before(folder):
     made = keys(folder, *KEYS_BEFORE)
     assert {name: made["used_bicycle-0-conceding-conceding-0", name, None, None] for name in KEYS_BEFORE} == KEYS_BEFORE
 
 
-def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder) -> None:
+def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder):
     chosen = [
         "", 'agents.partner = "random"', 'agents.target = "base"', 'agents.partner = "base"',
         'agents.target = "base@x"', 'agents.target = "react"', 'scorer = "paper"', 'scorer = "paper@x"',
@@ -201,13 +191,13 @@ def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder) ->
     assert len({str(sorted(one.items())) for one in hindsight}) == 2  # Nobody plays on: the judge alone counts.
 
 
-def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folder, apportion) -> None:
+def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folder, decompose):
     with serving(OpenAIServer(answered)) as server:
         chosen = 'agents.target = "base@gpt-4o-mini"\nscorer = "paper"\n'
         path = config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen))
-        priced = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)["played_on"]
-        told = apportion("run", "--only", "decompose", path, "--dry-run").stdout
-        shown = apportion("run", "--only", "decompose", path, "--preview", "2")
+        priced = read(decompose(path, "--dry-run", "--json"))["played_on"]
+        told = decompose(path, "--dry-run").stdout
+        shown = decompose(path, "--preview", "2")
         assert shown.returncode == 0 and "of sessions that are played on the next requests alone" in shown.stdout
         assert '"model": "gpt-4o-mini"' in shown.stdout and "You play one person" in shown.stdout
         assert not server.requests
@@ -220,43 +210,40 @@ def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folde
         assert savoir["judged"] == savoir["plays"] and savoir["kept"] == 0 and savoir["hours"] > 0
         assert f"savoir: 4 sessions, {savoir['histories']:,} histories, {savoir['plays']:,} plays; about" in told
         assert "cost unknown: no price for this model" in told and "plays are taken to be as long as" in told
-        done = apportion("run", "--only", "decompose", path)
+        done = decompose(path)
         asked_once = len(server.requests)
         assert done.returncode == 0 and f"language model m and gpt-4o-mini: {asked_once:,} replies" in done.stdout
         assert 0.5 < total["requests"] / asked_once < 2
-        again = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)["played_on"]
+        again = read(decompose(path, "--dry-run", "--json"))["played_on"]
         assert again["total"]["plays"] == 0 == again["total"]["requests"]  # Finished.
         more = config(folder, text("savoir", url=server.url, savoir=f"{chosen}scaled = true\n"))
-        kept = json.loads(apportion("run", "--only", "decompose", more, "--dry-run", "--json").stdout)["played_on"][
-            "total"
-        ]
+        kept = read(decompose(more, "--dry-run", "--json"))["played_on"]["total"]
         assert kept["kept"] == kept["plays"] == savoir["plays"] and kept["requests"] == 0 == kept["acts"]
-        assert apportion("run", "--only", "decompose", more).returncode == 0 and len(server.requests) == asked_once
+        assert decompose(more).returncode == 0 and len(server.requests) == asked_once
 
 
 @pytest.mark.slow
-def test_results_do_not_depend_on_how_many_play_at_once(folder, apportion) -> None:
+def test_results_do_not_depend_on_how_many_play_at_once(folder, decompose):
     found = []
     for at_once in (1, 7, 64):
         with serving(OpenAIServer(answered, latency_s=0.03 if at_once > 1 else 0.0)) as server:
             own = 'agents.target = "base"\nagents.partner = "react"\nscorer = "paper"\n'
             path = config(folder, text("savoir", url=server.url, savoir=own, llm=f"concurrency = {at_once}\n"))
             path.write_text(path.read_text().replace('output = "run"', f'output = "run{at_once}"'))
-            assert apportion("run", "--only", "decompose", path).returncode == 0
+            assert decompose(path).returncode == 0
             assert 1 <= server.most_at_once <= at_once and (at_once == 1 or server.most_at_once > 1)
         found.append((folder / f"run{at_once}" / "rewards.parquet").read_bytes())
     assert found[0] == found[1] == found[2]
 
 
-def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, apportion) -> None:
+def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, decompose):
     (folder / "prices.toml").write_text('as_of = "2026-01-01"\n[models.m]\ninput = 1.0\noutput = 10000.0\n')
     with serving(OpenAIServer(answered)) as server:
 
         def run(usd):
             limits = f'budget_usd = {usd}\nprices = "prices.toml"\n'
             own = 'agents.target = "base"\n'
-            return apportion("run", "--only", "decompose",
-                             config(folder, text("savoir", url=server.url, savoir=own, run=limits,
+            return decompose(config(folder, text("savoir", url=server.url, savoir=own, run=limits,
                                                               llm="max_tokens = 50\n")))  # fmt: skip
 
         stopped = run(3)
@@ -268,27 +255,27 @@ def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, app
     with serving(OpenAIServer(answered)) as other:
         (folder / "run").rename(folder / "first")
         path = config(folder, text("savoir", url=other.url, savoir='agents.target = "base"\n', llm="max_tokens = 50\n"))
-        assert apportion("run", "--only", "decompose", path).returncode == 0
+        assert decompose(path).returncode == 0
         assert len(other.requests) == len(server.requests)  # Stopped and gone on with: no reply was asked for twice.
 
 
-def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None:
+def test_a_recording_of_plays_serves_without_a_server(folder, decompose):
     own = 'agents.target = "base"\nscorer = "paper"\n'
     with serving(OpenAIServer(answered)) as server:
         path = config(folder, text("savoir", url=server.url, savoir=own))
-        assert apportion("run", "--only", "decompose", path).returncode == 0
+        assert decompose(path).returncode == 0
         asked_once = len(server.requests)
-        done = apportion("run", "--only", "decompose", path, "--record", folder / "replies.jsonl")
+        done = decompose(path, "--record", folder / "replies.jsonl")
         assert done.returncode == 0 and "the replies of 4 units" in done.stdout, done
         assert len(server.requests) == asked_once
     before = rewards(folder)
     (folder / "run").rename(folder / "first")
     recorded = text("savoir", savoir=own, run='recorded = "replies.jsonl"\n', llm='provider = "recorded"\n')
-    done = apportion("run", "--only", "decompose", config(folder, recorded))
+    done = decompose(config(folder, recorded))
     assert done.returncode == 0 and rewards(folder) == before, done.stderr
     lines = (folder / "replies.jsonl").read_text().splitlines()
     (folder / "replies.jsonl").write_text("\n".join(lines[:-1]) + "\n")
-    lacking = apportion("run", "--only", "decompose", config(folder, recorded))
+    lacking = decompose(config(folder, recorded))
     assert lacking.returncode == 1 and any("no recorded reply" in cause for cause in causes(folder).values())
 
 
@@ -302,17 +289,17 @@ def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None
         ("rollouts = 0", "decompose.savoir.rollouts = 0: Input should be greater than or equal to 1"),
     ],
 )
-def test_who_there_is_not_is_told_before_anything_is_done(folder, apportion, chosen, said) -> None:
-    done = apportion("run", "--only", "decompose", config(folder, text("savoir", savoir=f"{chosen}\n")))
+def test_who_there_is_not_is_told_before_anything_is_done(folder, decompose, chosen, said):
+    done = decompose(config(folder, text("savoir", savoir=f"{chosen}\n")))
     assert done.returncode == 2 and said in done.stderr, done.stderr
     assert not (folder / "run" / "rewards.parquet").exists()
 
 
-def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, apportion) -> None:
+def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, decompose):
     with serving(OpenAIServer(answered)) as server:
         path = config(folder, text("savoir", "shapley-hindsight", url=server.url, savoir='scorer = "paper"\n'))
         for more in ((), ("--dry-run",)):
-            done = apportion("run", "--only", "decompose", path, *more)
+            done = decompose(path, *more)
             assert done.returncode == 2, done
             assert (
                 "decompose.savoir.scorer = 'paper': 'shapley-hindsight' scores histories as they stand" in done.stderr
@@ -323,25 +310,21 @@ def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, appo
 @pytest.mark.parametrize(
     ("judge", "weights", "said"),
     [
-        (
-            "paper",
-            "{ GAOL = 1 }",
-            "decompose.savoir.weights: 'GAOL' is no dimension of the judge 'paper'; did you",
-        ),
+        ("paper", "{ GAOL = 1 }", "decompose.savoir.weights: 'GAOL' is no dimension of the judge 'paper'; did you"),
         ("rules", "{ GAOL = 1 }", "the utility weighs 'GAOL', which nobody scores here; did you mean 'GOAL'?"),
         ("rules", "{ GOAL = 0.5, REL = 0.3 }", "REL is not known, so that its utility is missing"),
     ],
 )
-def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, judge, weights, said) -> None:
+def test_what_nobody_scores_is_told_before_anything_is_paid(folder, decompose, judge, weights, said):
     with serving(OpenAIServer(answered)) as server:
         own = f'agents.partner = "base"\nscorer = "{judge}"\nweights = {weights}\n'
-        done = apportion("run", "--only", "decompose", config(folder, text("savoir", url=server.url, savoir=own)))
+        done = decompose(config(folder, text("savoir", url=server.url, savoir=own)))
         assert done.returncode == (2 if judge == "paper" else 1), done
         assert said in done.stderr + " ".join(causes(folder).values() if judge == "rules" else ())
         assert not server.requests
 
 
-def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_shards_as_it_may(folder) -> None:
+def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_shards_as_it_may(folder):
     def seconds(savoir="", llm=""):
         limits = "timeout_s = 10\ntotal_timeout_s = 5\nconcurrency = 4\n"
         path = config(folder, text("savoir", savoir=savoir, llm=limits + llm, run="llm_shard_count = 2\n"))
@@ -355,19 +338,19 @@ def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_sha
     assert 5 + 64 * 3 * 3 / 4 * 10 < fewer < played < judged and shards == [1, 2]
 
 
-def test_nothing_is_sent_without_consent(folder, apportion) -> None:
+def test_nothing_is_sent_without_consent(folder, decompose):
     own = text("savoir", url="http://models.example/v1", savoir='agents.target = "base"\n')
-    done = apportion("run", "--only", "decompose", config(folder, own), OPENAI_API_KEY="k")
+    done = decompose(config(folder, own), OPENAI_API_KEY="k")
     assert done.returncode == 2 and "allow_host" in done.stderr, done.stderr
-    assert apportion("run", "--only", "decompose", config(folder, own.replace('"base"', '"random"'))).returncode == 0
+    assert decompose(config(folder, own.replace('"base"', '"random"'))).returncode == 0
 
 
-def test_sessions_that_no_environment_made_are_told_and_the_others_played_on(folder, apportion) -> None:
+def test_sessions_that_no_environment_made_are_told_and_the_others_played_on(folder, decompose):
     table = pq.read_table(folder / "play" / "sessions.parquet")
     sources = table["source"].to_pylist()
     made = table.set_column(table.schema.get_field_index("source"), "source", pa.array(["recorded", *sources[1:]]))
     pq.write_table(made, folder / "play" / "sessions.parquet")
-    done = apportion("run", "--only", "decompose", config(folder, text("savoir", "uniform")))
+    done = decompose(config(folder, text("savoir", "uniform")))
     said = "no environment made it, so that 'savoir' has nothing to play on"
     assert done.returncode == 1 and f"1 of 4 sessions ({table['session_id'][0]}): {said}" in done.stdout + done.stderr
     ((session, cause),) = causes(folder).items()

@@ -1,5 +1,3 @@
-"""A run whose sessions models play on, killed with -9: the same bytes, and no kept reply is asked for again."""
-
 import json
 import os
 import random
@@ -27,7 +25,7 @@ def counted(bodies):
 
 
 @pytest.mark.slow
-def test_killed_at_eight_moments_rewards_are_the_same_bytes_and_nothing_kept_is_paid_twice(tmp_path) -> None:
+def test_killed_at_eight_moments_rewards_are_the_same_bytes_and_nothing_kept_is_paid_twice(tmp_path):
     chance = random.Random(5)
     write_corpus(
         SimulationChoice(("conceding",), ("used_bicycle",), pairs=5, rules=Rules(most_acts=8)), tmp_path / "play"

@@ -1,5 +1,3 @@
-"""What the policy answers is disjoint from what its reward model learned from, in the sessions and in the bytes."""
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
@@ -15,7 +13,7 @@ from apportion.pipeline.engine.progress import StageProgress
 from apportion.pipeline.execution.runner import run_stages
 from apportion.rlhf.policy.contexts import make_contexts
 from tests.behaviour.command import config
-from tests.behaviour.small import write_small_corpus
+from tests.behaviour.small import TINY_POLICY, write_small_corpus
 
 TEXT = """
 corpus = "{0}"
@@ -30,13 +28,8 @@ batch_size = 2
 mini_batch_size = 2
 max_new_tokens = 4
 samples = 2
-[align.tiny]
-hidden = 32
-layers = 1
-vocabulary = 320
-warmup_steps = 2
-warmup_batch = 2
 """
+TEXT += TINY_POLICY
 
 
 def sessions_of(folder, *parts):

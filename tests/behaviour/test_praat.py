@@ -1,9 +1,6 @@
-"""Every prosody figure against the program Praat itself, where it is installed (Debian: apt-get install praat)."""
-
 import math
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -35,7 +32,7 @@ appendInfoLine: f0, newline$, intensity, newline$, jitter, newline$, power
 
 @pytest.mark.parametrize("name", ["pyannote_sample.wav", "the_north_wind_and_the_sun.wav", "pyannote_trn01.wav"])
 @pytest.mark.parametrize(("floor_hz", "ceiling_hz"), [(75.0, 500.0), (100.0, 400.0)])
-def test_prosody_is_praats_to_four_digits(tmp_path: Path, name: str, floor_hz: float, ceiling_hz: float):
+def test_prosody_is_praats_to_four_digits(tmp_path, name, floor_hz, ceiling_hz):
     praat = shutil.which("praat")
     if praat is None:
         pytest.skip("the program praat is not installed: apt-get install praat")

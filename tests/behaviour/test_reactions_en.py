@@ -1,11 +1,6 @@
-"""The student that ships: it is what its data teach, small, told for what it is, and needs no score and no key."""
-
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -29,7 +24,7 @@ epochs = 1
 """
 
 
-def test_its_card_names_the_files_that_taught_it_and_the_family_and_day_of_who_judged() -> None:
+def test_its_card_names_the_files_that_taught_it_and_the_family_and_day_of_who_judged():
     card = read_prior(REACTIONS_EN).card
     (taught,) = card.learnt_from
     assert taught.sha256 == hashlib.sha256(DIALOGUES.read_bytes() + JUDGEMENTS.read_bytes()).hexdigest()
@@ -38,7 +33,7 @@ def test_its_card_names_the_files_that_taught_it_and_the_family_and_day_of_who_j
     assert sum(path.stat().st_size for path in files if path.is_file()) < 2_000_000
 
 
-def test_at_least_300_dialogues_of_every_kind_taught_it_and_each_was_judged() -> None:
+def test_at_least_300_dialogues_of_every_kind_taught_it_and_each_was_judged():
     rows = [json.loads(line) for line in DIALOGUES.read_text("utf-8").splitlines()]
     tasks, scores = Counter(row["task"] for row in rows), Counter(row["score"] for row in rows)
     assert len(rows) >= 300 and set(scores) == {1, 2, 3, 4, 5}
@@ -48,7 +43,7 @@ def test_at_least_300_dialogues_of_every_kind_taught_it_and_each_was_judged() ->
 
 
 @pytest.mark.slow
-def test_learning_it_again_gives_the_same_numbers() -> None:
+def test_learning_it_again_gives_the_same_numbers():
     learnt, _ = learn()
     shipped = read_prior(REACTIONS_EN)
     assert learnt.card == shipped.card
@@ -66,9 +61,7 @@ def chat(good: bool) -> dict[str, object]:
     return {"messages": [{"role": who, "content": text} for pair in messages for who, text in pair]}
 
 
-def test_chats_without_a_score_get_rewards_that_tell_pleased_people_from_displeased_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chats_without_a_score_get_rewards_that_tell_pleased_people_from_displeased_ones(tmp_path, monkeypatch):
     lines = [json.dumps({"id": f"c{i:02d}", **chat(i % 2 == 0)}) for i in range(12)]
     (tmp_path / "chats.jsonl").write_text("\n".join(lines))
     done = in_process(monkeypatch, "import", "chat", tmp_path / "chats.jsonl", tmp_path / "chats")

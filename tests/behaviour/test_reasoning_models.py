@@ -1,5 +1,3 @@
-"""A reasoning model on a server of one's own: its options go out as shown, its answer is read behind its thoughts."""
-
 import json
 from functools import partial
 

@@ -1,23 +1,28 @@
-"""Credit by playing on in a run: a simulated corpus in, rewards out; sessions that no environment made are told."""
+import itertools
 
-from functools import partial
-
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import SimulationChoice
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config
-from apportion.pipeline.template import render_template
-from tests.behaviour.command import config, in_process
-from tests.behaviour.test_social_episodes_played_on import TEXT, by_permutations
+from tests.behaviour.command import config
+from tests.behaviour.small import UNSPLIT
 
+TEXT = """corpus = "play"
+output = "run"
+rating = "GOAL"
+[run]
+workers = 1
+[decompose]
+methods = [{methods}]
+"""
+TEXT += UNSPLIT
+"""A run of the corpus `play` on GOAL, without a split."""
 METHODS = ("savoir", "savoir-paper", "savoir-paper-raw", "shapley-hindsight", "expected-utility", "leave-one-out",
            "episode-score", "uniform")  # fmt: skip
 
@@ -33,13 +38,26 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
+def by_permutations(session, folder, target):
+    """Each act's mean gain over all orders in which the acts can come in, played on with the method's seeds."""
+    reopened = SIMULATOR.open(session, folder, lambda request: None)
+    turns = reopened.turns_of(target)
+    worth = {
+        kept: sum(ending.scores["GOAL"] for ending in reopened.play_on(target, kept, (0, 1))) / 2
+        for size in range(len(turns) + 1)
+        for kept in itertools.combinations(turns, size)
+    }
+    gains = dict.fromkeys(turns, 0.0)
+    orders = list(itertools.permutations(turns))
+    for order in orders:
+        for place, turn in enumerate(order):
+            with_it, without = (tuple(sorted(order[:stop])) for stop in (place + 1, place))
+            gains[turn] += (worth[with_it] - worth[without]) / len(orders)
+    return gains
 
 
-def test_a_run_credits_by_every_method_and_keeps_raw_values(folder, apportion):
-    done = apportion("run", "--only", "decompose", config(folder, text(*METHODS)))
+def test_a_run_credits_by_every_method_and_keeps_raw_values(folder, decompose):
+    done = decompose(config(folder, text(*METHODS)))
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(folder / "run" / "rewards.parquet").to_pylist()
 
@@ -88,20 +106,8 @@ def test_its_settings_are_in_its_key_and_no_other_method_s(folder):
     assert keys("uniform", more="[decompose.savoir]\nrollouts = 3\n") == keys("uniform")
 
 
-def test_a_dimension_that_rules_do_not_score_leaves_each_session_out_and_says_why(folder, apportion):
-    weights = "[decompose.savoir]\nweights = { GOAL = 0.5, REL = 0.3, KNO = 0.2 }\n"
-    done = apportion("run", "--only", "decompose", config(folder, text("savoir", "uniform", more=weights)))
-    assert done.returncode == 1
-    causes = [row["cause"] for row in pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()]
-    assert len(causes) >= 8 and any("REL, KNO is not known, so that its utility is missing" in c for c in causes)
-    kept = pq.read_table(folder / "run" / "rewards.parquet").column("method").to_pylist()
-    assert set(kept) == {"uniform"}
-
-
-def test_a_session_that_cannot_be_credited_is_left_out_and_the_others_are_kept(folder, apportion):
-    done = apportion(
-        "run", "--only", "decompose", config(folder, text("savoir", more="[decompose.savoir]\nbudget = 8\n"))
-    )
+def test_a_session_that_cannot_be_credited_is_left_out_and_the_others_are_kept(folder, decompose):
+    done = decompose(config(folder, text("savoir", more="[decompose.savoir]\nbudget = 8\n")))
     assert done.returncode == 1
     rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
     left_out = {row["session_id"] for row in rows}
@@ -111,20 +117,24 @@ def test_a_session_that_cannot_be_credited_is_left_out_and_the_others_are_kept(f
     assert kept and left_out and not kept & left_out and kept | left_out == every
 
 
-def test_a_corpus_that_no_environment_made_is_refused_before_anything_is_done(folder, apportion):
-    corpus = Corpus.open(folder / "play")
-    sessions = corpus.tables["sessions"]
-    place = sessions.schema.get_field_index("source")
-    source = sessions.column("source").cast("string").to_pylist()
+def test_what_was_done_in_the_episode_decides_the_key(folder):
+    def keys():
+        engine = assemble(load_config(config(folder, text("savoir"))))
+        return {unit.session_id: engine.key("judge", unit) for unit in engine.plan.units["judge"]}
 
-    changed = sessions.set_column(place, sessions.schema.field(place), pa.array(["a notebook"] * len(source)))
-    Corpus.of(folder / "play", {**corpus.tables, "sessions": changed}).write(folder / "play")
-    done = apportion("run", "--only", "decompose", config(folder, text("savoir")))
-    said = "every session of this run: no environment made it, so that 'savoir' has nothing to play on"
-    assert done.returncode == 2 and said in done.stderr
+    before, log = keys(), folder / "play" / LOG
+    assert keys() == before
+    whole = log.read_text()
+    log.write_text(whole.replace('"most_silent":3', '"most_silent":2'))
+    assert not set(keys().values()) & set(before.values())
+    log.write_text(whole)
+    assert keys() == before
 
 
-def test_init_shows_its_settings(folder):
-    template = render_template({"corpus": "play", "output": "run"})
-    assert "[decompose.savoir]" in template and "# rollouts = 2" in template
-    assert load_config(config(folder, template)).decompose.methods == DecomposeSettings().methods
+def test_a_lost_log_leaves_each_session_out_and_says_why(folder, decompose):
+    (folder / "play" / LOG).unlink()
+    done = decompose(config(folder, text("savoir")))
+    assert done.returncode == 1
+    rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
+    causes = [row["cause"] for row in rows if row["stage"] == "judge"]
+    assert len(causes) == 8 and all("episodes.jsonl is not there, which holds what was" in cause for cause in causes)

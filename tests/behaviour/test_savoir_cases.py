@@ -4,8 +4,6 @@ After the cases of SAVOIR's section 5.5 and appendix E, in words of our own. The
 moves it, so that what is right is known: the exact values are those of all 2^n histories.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,27 +102,6 @@ def test_an_answer_that_was_recorded_goes_along_with_the_act_before_it_whatever_
     open_end, _ = credit(lines, buyer, (150.0, 200.0), (200.0, 150.0))
     answered, _ = credit(lines, buyer, (150.0, 200.0), (200.0, 150.0), answered=True)
     assert list(open_end.values()) == pytest.approx([3.0, 3.0]) and list(answered.values()) == pytest.approx([0.0, 6.0])
-
-
-def test_a_compromise_that_answers_the_offer_shares_it_with_the_anchor_that_it_needs():
-    """E.1: the buyer takes 17.50 only from who has said why it is worth the price."""
-    lines = (
-        Action(SPEAK, "I see that twenty is a lot for you."),
-        Action(SPEAK, "It has found my keys every single day for a year."),
-        Action(PHYSICAL, "offer: 17.50"),
-    )
-
-    def buyer(view: Observation) -> Action:
-        heard = said(view, 0)
-        if "17.50" not in heard:
-            return Action(SPEAK, "Fourteen, I had thought.")
-        return Action(PHYSICAL, "accept") if "found my keys" in heard else Action(LEAVE)
-
-    values, reached = credit(lines, buyer, (14.0, 20.0), (20.0, 14.0))
-    polite, anchor, compromise = values.values()
-    assert reached == pytest.approx(10 * 3.5 / 6)
-    # Neither brings anything without the other, so they share it alike.
-    assert polite == pytest.approx(0.0) and compromise == pytest.approx(anchor) == pytest.approx(reached / 2)
 
 
 def test_leaving_the_table_carries_the_last_concession_though_it_sounds_unkind():

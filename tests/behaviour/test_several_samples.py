@@ -1,5 +1,3 @@
-"""`--samples K` from the command line to the rewards, the samples, the evaluation and the report."""
-
 import json
 import re
 import threading
@@ -13,7 +11,7 @@ from apportion.corpus.schema import SAMPLES
 from apportion.evaluation.figures.consistency import consistency
 from apportion.pipeline.report.page import render_report
 from tests.behaviour.command import config, threads
-from tests.behaviour.small import write_small_corpus
+from tests.behaviour.small import TINY_POLICY, write_small_corpus
 from tests.decompose.session_methods.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, serving
 from tests.pipeline.report_inputs import made_up_inputs
@@ -32,11 +30,10 @@ temperature = {temperature}
 epochs = 1
 [evaluate]
 bootstrap = 100
-[align.tiny]
-warmup_steps = 1
 [align]
 steps = 1
 """
+TEXT += TINY_POLICY
 
 
 class Moody:
@@ -98,6 +95,7 @@ def test_samples_from_the_command_line(run, capsys):
     assert not (folder / "samples.parquet").exists()
 
 
+@pytest.mark.slow
 def test_the_evaluation_holds_it_and_the_report_shows_it(run, capsys):
     path, folder, _ = run
     code, out, err = command(capsys, "run", "--only", "evaluate", path, "--samples", 2)
@@ -120,10 +118,3 @@ def test_samples_at_temperature_0_are_warned_of(run, tmp_path, capsys):
     assert "warning: decompose.llm: samples = 2 at temperature = 0" in out
     _, out, _ = command(capsys, "run", "--only", "decompose", path, "--dry-run")
     assert "at temperature" not in out
-
-
-@pytest.mark.parametrize("k", ["0", "101", "many"])
-def test_a_number_of_samples_that_cannot_be_is_usage(run, capsys, k):
-    code, _, err = command(capsys, "run", "--only", "decompose", run[0], "--samples", k)
-    assert code == 2
-    assert "--samples" in err

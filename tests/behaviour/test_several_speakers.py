@@ -1,7 +1,3 @@
-"""Several speakers beside the target: told apart wherever a dialogue is read; of two, everything is as it was."""
-
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,9 +1,4 @@
-"""A packaged method that plays sessions on in a packaged environment: lent, keyed, priced, run and refused."""
-
 import itertools
-import json
-import math
-from functools import partial
 from importlib.metadata import EntryPoint
 
 import pyarrow.parquet as pq
@@ -12,18 +7,16 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS, SESSIONS, UTTERANCES
 from apportion.decompose import DecomposeSettings, decompose_dialogue, methods
-from apportion.decompose.session_methods.runner import judge_session
 from apportion.environments import registry as simulators
 from apportion.environments.registry import SIMULATORS, maker_of
 from apportion.foundation import registry
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config
-from apportion.pipeline.stages.rollout_context import played_session
 from apportion.pipeline.template import render_template
 from tests.behaviour import simulating_method as toy
-from tests.behaviour.command import config, in_process
-from tests.behaviour.small import table
+from tests.behaviour.command import config, read
+from tests.behaviour.small import UNSPLIT, table
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 NAMED = {"s0": (3, 5), "s1": (1, 4, 2), "s2": (6, 1, 1, 2)}
@@ -33,11 +26,6 @@ output = "run"
 [run]
 workers = 1
 prices = "prices.toml"
-[split]
-train = 1
-validation = 0
-test = 0
-policy = 0
 [decompose]
 methods = ["{method}"]
 [decompose.llm]
@@ -45,6 +33,7 @@ base_url = "{url}"
 model = "m"
 max_retries = 0
 """
+TEXT += UNSPLIT
 
 
 def write_corpus(folder, source=toy.MADE, alone=()):
@@ -89,11 +78,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
-
-
 def text(method="played", url="http://localhost:1/v1", more=""):
     return TEXT.format(method=method, url=url) + more
 
@@ -114,8 +98,8 @@ def judgements(folder):
     return {name: [r["raw_reward"] for r in rows if r["session_id"] == name] for name in NAMED}
 
 
-def test_it_plays_on_and_its_values_are_those_of_all_orders(folder, apportion):
-    done = apportion("run", "--only", "decompose", config(folder, text()))
+def test_it_plays_on_and_its_values_are_those_of_all_orders(folder, decompose):
+    done = decompose(config(folder, text()))
     assert done.returncode == 0, done.stderr
     for name, values in judgements(folder).items():
         assert values == pytest.approx(by_permutations(NAMED[name]), abs=1e-9)
@@ -146,20 +130,9 @@ def test_init_shows_its_section_and_a_mistake_in_it_is_told(folder):
         load_config(config(folder, text(more="[decompose.played]\nrollout = 3\n")))
 
 
-def test_sessions_that_no_environment_made_are_told_and_the_others_judged(folder, apportion):
-    write_corpus(folder / "other", alone=("s1",))
-    path = config(folder, text().replace('"corpus"', '"other"'))
-    done = apportion("run", "--only", "decompose", path)
-    said = "no environment made it, so that 'played' has nothing to play on"
-    assert f"warning: 1 of 3 sessions (s1): {said}" in done.stdout + done.stderr, done
-    (row,) = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
-    assert row["session_id"] == "s1" and row["cause"].startswith(f"session s1: {said}")
-    assert [bool(values) for values in judgements(folder).values()] == [True, False, True]
-
-
-def test_a_corpus_without_any_is_refused_before_anything_is_done(folder, apportion):
+def test_a_corpus_without_any_is_refused_before_anything_is_done(folder, decompose):
     write_corpus(folder / "other", alone=tuple(NAMED))
-    done = apportion("run", "--only", "decompose", config(folder, text().replace('"corpus"', '"other"')))
+    done = decompose(config(folder, text().replace('"corpus"', '"other"')))
     assert done.returncode == 2 and "every session of this run: no environment made it" in done.stderr
     assert not (folder / "run" / "rewards.parquet").exists()
 
@@ -170,20 +143,18 @@ def test_one_conversation_by_itself_has_nothing_to_play_on():
         decompose_dialogue(chat, 2, scale=(1, 5), method="played")
 
 
-def test_a_partner_that_is_asked_is_priced_before_and_asked_through_the_run_s_client(folder, apportion):
+def test_a_partner_that_is_asked_is_priced_before_and_asked_through_the_run_s_client(folder, decompose):
     write_corpus(folder / "corpus", source=f"{toy.MADE}; its buyer asks")
     with serving(OpenAIServer(answer=lambda body: completion("1"))) as server:
         path = config(folder, text("played-asking", server.url))
-        priced = json.loads(apportion("run", "--only", "decompose", path, "--dry-run", "--json").stdout)[
-            "language_model"
-        ]
+        priced = read(decompose(path, "--dry-run", "--json"))["language_model"]
         assert priced["requests"] == 1 and priced["usd"] > 0 and not server.requests
         assert priced["played_sessions"] == 3
-        told = apportion("run", "--only", "decompose", path, "--dry-run").stdout
+        told = decompose(path, "--dry-run").stdout
         assert "3 sessions are played on; what is asked after a play's first act is not counted" in told
-        shown = apportion("run", "--only", "decompose", path, "--preview", "1").stdout
+        shown = decompose(path, "--preview", "1").stdout
         assert "You buy. The seller named []. What do you add?" in shown
-        assert apportion("run", "--only", "decompose", path).returncode == 0
+        assert decompose(path).returncode == 0
     coalitions = {tuple(named[i] for i in kept) for named in NAMED.values() for kept in subsets(len(named))}
     assert len(server.requests) == len(coalitions)  # Asked once each: the replies are kept.
     for name, values in judgements(folder).items():
@@ -194,10 +165,10 @@ def subsets(players):
     return [kept for size in range(players + 1) for kept in itertools.combinations(range(players), size)]
 
 
-def test_a_method_that_does_not_say_that_it_asks_is_lent_no_model(folder, apportion):
+def test_a_method_that_does_not_say_that_it_asks_is_lent_no_model(folder, decompose):
     write_corpus(folder / "corpus", source=f"{toy.MADE}; its buyer asks")
     with serving(OpenAIServer(answer=lambda body: completion("1"))) as server:
-        done = apportion("run", "--only", "decompose", config(folder, text("played", server.url)))
+        done = decompose(config(folder, text("played", server.url)))
     assert done.returncode == 2 and "its simulator asks a language model (session s0)" in done.stderr
     assert not server.requests
 
@@ -227,21 +198,3 @@ def test_what_is_no_simulator_is_told(folder, installed):
     installed[SIMULATORS.group]["haggling"] = EntryPoint("haggling", "nowhere:x", SIMULATORS.group)
     with pytest.raises(InputError, match=r"cannot be loaded: ModuleNotFoundError"):
         simulators.open_session(Corpus.open(folder / "corpus").session("s0"), folder, lambda request: None)
-
-
-def test_a_hindsight_score_is_that_of_the_history_as_it_stands(folder):
-    session = Corpus.open(folder / "corpus").session("s2")
-    played = played_session(toy.PLAYED, session, folder, DecomposeSettings(), None)
-    assert played.as_it_stands("seller", {1, 3}).scores == {"goal": 9.0}
-    assert [ending.acts for ending in played.play_on("seller", {1}, (0, 1, 2))] == [1, 1, 1]
-    assert math.isclose(played.play_on("seller", (), (0,))[0].scores["goal"], 1.0)
-
-
-def test_a_session_by_itself_is_judged_with_what_is_lent(folder):
-    session = Corpus.open(folder / "corpus").session("s0")
-    settings = DecomposeSettings(methods=("played",))
-    with pytest.raises(UnitError, match="session s0: no environment made it"):
-        judge_session("played", session, "goal", None, settings, None)
-    played = played_session(toy.PLAYED, session, folder, DecomposeSettings(), None)
-    table_ = judge_session("played", session, "goal", None, settings, None, played=played).judgements
-    assert table_.column("raw_reward").to_pylist() == pytest.approx(by_permutations(NAMED["s0"]))

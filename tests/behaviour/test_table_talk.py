@@ -1,7 +1,3 @@
-"""Several players with private goals, scored by an environment: through every method and every stage."""
-
-from __future__ import annotations
-
 import json
 import re
 from functools import partial
@@ -14,6 +10,7 @@ from apportion.decompose.method import LogprobMethod, RolloutMethod
 from apportion.decompose.methods import METHODS
 from apportion.evaluation.evaluation import Evaluation
 from tests.behaviour.command import config, in_process
+from tests.behaviour.small import TINY_POLICY
 from tests.behaviour.table_talk import NAMES, write_table_talk
 from tests.decompose.influence.measurers import small_model, tokenizer
 from tests.decompose.reactions.made_up import write_made_up
@@ -55,13 +52,10 @@ mini_batch_size = 2
 max_new_tokens = 4
 max_turns = 2
 samples = 1
-[align.tiny]
-warmup_steps = 1
-hidden = 32
-layers = 1
 [decompose.influence]
 model = "measurer"
 """
+TEXT += TINY_POLICY
 
 
 def judged(body: Body) -> Body:

@@ -1,7 +1,3 @@
-"""What one corpus taught of reactions judges another: with few scores, and with none at all, to the end of a run."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -29,7 +25,7 @@ epochs = 1
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory) -> Path:
     """Two corpora with scores, what `train reactions` made of the first, and the second without its scores."""
     folder = tmp_path_factory.mktemp("travelling")
     write_small_corpus(folder / "taught", sessions=16)
@@ -58,7 +54,7 @@ def values(folder: Path, output: str, column: str) -> dict[tuple[str, int], floa
     return {(row["session_id"], row["turn"]): row[column] for row in rows if row["method"] == "prior"}
 
 
-def test_a_corpus_without_any_score_gets_rewards_a_reward_model_and_a_warning(folder: Path) -> None:
+def test_a_corpus_without_any_score_gets_rewards_a_reward_model_and_a_warning(folder):
     code, said = run(folder, "bare", "bare-run")
     assert code == 0, said
     assert "no session has a score: the rewards of 10 of 10 sessions are what a model of reactions that was" in said
@@ -71,7 +67,7 @@ def test_a_corpus_without_any_score_gets_rewards_a_reward_model_and_a_warning(fo
     assert "no score" in page and "foretold, nobody&#39;s score" in page and "on 0 to 0" not in page
 
 
-def test_good_answers_get_more_than_bad_ones_though_nobody_scored(folder: Path) -> None:
+def test_good_answers_get_more_than_bad_ones_though_nobody_scored(folder):
     run(folder, "bare", "bare-run")
     rewards = values(folder, "bare-run", "reward")
     labels = {(r["session_id"], r["turn"]): r["value"] for r in Corpus.open(folder / "scored").turn_labels.to_pylist()}
@@ -80,7 +76,7 @@ def test_good_answers_get_more_than_bad_ones_though_nobody_scored(folder: Path) 
     assert min(good) > max(bad)
 
 
-def test_few_scores_are_told_and_shared_out_exactly(folder: Path) -> None:
+def test_few_scores_are_told_and_shared_out_exactly(folder):
     code, said = run(folder, "scored", "scored-run", '["uniform", "prior"]')
     assert code == 0, said
     assert (
@@ -92,7 +88,7 @@ def test_few_scores_are_told_and_shared_out_exactly(folder: Path) -> None:
     assert projection["rule"] == "spread"
 
 
-def test_who_is_credited_where_nobody_was_rated(folder: Path) -> None:
+def test_who_is_credited_where_nobody_was_rated(folder):
     code, said = run(folder, "bare", "named-run", more='target = "bot"')
     assert code == 0, said
     assert values(folder, "named-run", "reward") == values(folder, "bare-run", "reward")
@@ -102,12 +98,12 @@ def test_who_is_credited_where_nobody_was_rated(folder: Path) -> None:
     assert code == 2 and "in no session of" in said and "first, second or a speaker's name: bot, user." in said
 
 
-def test_methods_that_need_a_score_are_refused_where_there_is_none(folder: Path) -> None:
+def test_methods_that_need_a_score_are_refused_where_there_is_none(folder):
     code, said = run(folder, "bare", "mixed-run", '["uniform", "prior"]')
     assert code == 2 and "Of decompose.methods, uniform cannot do without one. Leave them out" in said
 
 
-def test_a_model_that_is_not_there_or_was_learnt_otherwise_stops_before_any_work(folder: Path) -> None:
+def test_a_model_that_is_not_there_or_was_learnt_otherwise_stops_before_any_work(folder):
     code, said = run(folder, "scored", "other-run", more="max_tokens = 64")
     assert code == 2 and "learnt with max_tokens = 128, and decompose.reaction.max_tokens is 64" in said
     text = TEXT.format("scored", "gone-run", '["prior"]', "").replace("learnt.safetensors", "gone.safetensors")
@@ -117,7 +113,7 @@ def test_a_model_that_is_not_there_or_was_learnt_otherwise_stops_before_any_work
     assert not (folder / "gone-run" / "store").exists()
 
 
-def test_rewards_of_a_corpus_without_scores_are_exported_for_trainers(folder: Path) -> None:
+def test_rewards_of_a_corpus_without_scores_are_exported_for_trainers(folder):
     run(folder, "bare", "bare-run")
     with pytest.MonkeyPatch.context() as patch:
         done = in_process(patch, "export", folder / "bare-run", "--format", "dataset", "--out", folder / "exported")

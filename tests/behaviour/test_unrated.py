@@ -1,24 +1,15 @@
-"""Sessions without a score: contexts for the policy, and nothing else of a run is moved by them."""
-
-from __future__ import annotations
-
-import gzip
 import re
 from html import unescape
 from pathlib import Path
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.corpus.corpus import Corpus
-from apportion.corpus.importers import import_to
 from tests.behaviour.command import in_process
-from tests.behaviour.small import write_small_corpus
+from tests.behaviour.small import TINY_POLICY, write_small_corpus
 from tests.behaviour.soda import joined, soda_corpus
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
-from tests.shared import shared
 
 TEXT = """
 corpus = "{corpus}"
@@ -35,13 +26,8 @@ mini_batch_size = 2
 max_new_tokens = 4
 samples = 2
 {align}
-[align.tiny]
-hidden = 32
-layers = 1
-vocabulary = 320
-warmup_steps = 2
-warmup_batch = 2
 """
+TEXT += TINY_POLICY
 
 
 def write_config(folder: Path, corpus: Path, output: str, align: str = "", top: str = "") -> Path:
@@ -56,14 +42,14 @@ def card(run: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def corpora(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("unrated")
     rated, soda = write_small_corpus(folder / "rated", sessions=12), soda_corpus(folder / "soda")
     return {"rated": rated, "soda": soda, "both": joined(folder / "both", rated, soda)}
 
 
 @pytest.fixture(scope="module")
-def reward_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reward_model(tmp_path_factory) -> Path:
     """What another run has left: a small reward model."""
     folder = tmp_path_factory.mktemp("elsewhere")
     random_head(small(save_tiny(folder / "bert"))).save_pretrained(folder / "llm-seed0")
@@ -76,7 +62,7 @@ def page(run: Path) -> str:
 
 
 @pytest.mark.slow
-def test_they_give_contexts_and_change_no_reward_and_no_reward_model(corpora, tmp_path, monkeypatch) -> None:
+def test_they_give_contexts_and_change_no_reward_and_no_reward_model(corpora, tmp_path, monkeypatch):
     for name in ("rated", "both"):
         done = in_process(monkeypatch, "run", "--only", "align", write_config(tmp_path, corpora[name], name))
         assert done.returncode == 0, done.stdout + done.stderr
@@ -92,7 +78,7 @@ def test_they_give_contexts_and_change_no_reward_and_no_reward_model(corpora, tm
 
 def test_a_corpus_without_scores_is_aligned_with_another_runs_reward_model(
     corpora, reward_model, tmp_path, monkeypatch
-) -> None:
+):
     align = f'targets = ["second"]\nreward_model = "{reward_model}"'
     chosen = write_config(tmp_path, corpora["soda"], "run", align)
     done = in_process(monkeypatch, "run", chosen)
@@ -120,7 +106,7 @@ def test_a_corpus_without_scores_is_aligned_with_another_runs_reward_model(
 
 
 @pytest.mark.slow
-def test_sft_needs_no_reward_and_so_no_score(corpora, tmp_path, monkeypatch) -> None:
+def test_sft_needs_no_reward_and_so_no_score(corpora, tmp_path, monkeypatch):
     chosen = write_config(tmp_path, corpora["soda"], "run", 'algorithm = "sft"\ntargets = ["second"]')
     done = in_process(monkeypatch, "run", chosen)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -139,7 +125,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_be_used_is_told_before_any_work(case, corpora, reward_model, tmp_path, monkeypatch) -> None:
+def test_what_cannot_be_used_is_told_before_any_work(case, corpora, reward_model, tmp_path, monkeypatch):
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "config.json").write_text((reward_model / "config.json").read_text())
     align, expected = WRONG[case]
@@ -149,9 +135,7 @@ def test_what_cannot_be_used_is_told_before_any_work(case, corpora, reward_model
     assert not (tmp_path / "run" / "store" / "split").exists()
 
 
-def test_with_another_runs_reward_model_none_is_trained_for_the_policy(
-    corpora, reward_model, tmp_path, monkeypatch
-) -> None:
+def test_with_another_runs_reward_model_none_is_trained_for_the_policy(corpora, reward_model, tmp_path, monkeypatch):
     chosen = write_config(tmp_path, corpora["rated"], "run")
     planned = in_process(monkeypatch, "run", "--only", "align", chosen, "--dry-run").stdout
     assert "train-reward" in planned
@@ -160,36 +144,8 @@ def test_with_another_runs_reward_model_none_is_trained_for_the_policy(
     assert planned.returncode == 0 and stages == ["split", "align"]
 
 
-def test_a_configuration_for_a_corpus_without_scores_says_what_it_needs(corpora, tmp_path, monkeypatch) -> None:
+def test_a_configuration_for_a_corpus_without_scores_says_what_it_needs(corpora, tmp_path, monkeypatch):
     done = in_process(monkeypatch, "init", corpora["soda"], "--output", tmp_path / "soda.toml")
     assert done.returncode == 0 and "the corpus has no ratings: set align.reward_model" in done.stdout
     assert "decompose.methods = ['reactions-en'] for English dialogues" in done.stdout
     assert '\ntargets = ["second"]\n' in (tmp_path / "soda.toml").read_text()
-
-
-@pytest.mark.slow
-def test_esconv_with_and_without_scores_and_soda_in_one_corpus_split_by_person(
-    corpora, reward_model, tmp_path, monkeypatch
-) -> None:
-    lines = gzip.decompress(shared("data/esconv/esconv_hf_valid.jsonl.gz").read_bytes()).splitlines()[:40]
-    (tmp_path / "esconv.jsonl").write_bytes(b"\n".join(lines))
-    import_to("esconv", tmp_path / "esconv.jsonl", tmp_path / "esconv")
-    both = Corpus.open(joined(tmp_path / "both", tmp_path / "esconv", corpora["soda"]))
-    scored = both.ratings.filter(pc.less(both.ratings["session_id"], "esconv-0021"))
-    Corpus.of(both.root, {**both.tables, "ratings": scored}).write(both.root)
-    top = 'rating = "empathy"\n[split]\nby = "person"'
-    chosen = write_config(tmp_path, both.root, "run", f'reward_model = "{reward_model}"', top)
-    done = in_process(monkeypatch, "run", "--only", "align", chosen)
-    assert done.returncode == 0, done.stdout + done.stderr
-    split_of = {row["session_id"]: row["split"] for row in pq.read_table(tmp_path / "run/splits.parquet").to_pylist()}
-    # ESConv's people are known by their role alone: nobody of them comes back. SODA's are, and stay in one split.
-    assert {split_of[f"esconv-{n:04d}"] for n in range(21, 41)} == {"policy"}
-    assert {split_of[name] for name in split_of if name.startswith("soda")} == {"policy"}
-    assert set(split_of.values()) == {"train", "validation", "test", "policy"}
-    (told,) = re.findall(r"(\d+) contexts \((\d+) of sessions without a score\)", card(tmp_path / "run"))
-    assert int(told[0]) > int(told[1]) > 200
-    asked = ("policy", "generate", tmp_path / "run" / "policy", both.root, "--split", "policy", "--contexts", 40)
-    done = in_process(monkeypatch, *asked, "--out", tmp_path / "r.parquet")
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = pq.read_table(tmp_path / "r.parquet").to_pylist()
-    assert len(rows) == 40 and {row["session_id"].split("-")[0] for row in rows} == {"esconv", "soda"}

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from apportion.corpus.corpus import Corpus
@@ -14,7 +12,7 @@ from tests.shared import shared
 
 
 @pytest.mark.slow
-def test_uss_gives_the_known_agreement_with_people() -> None:
+def test_uss_gives_the_known_agreement_with_people():
     """Spearman within the sessions of USS SGD: VADER on the rater's next reply 0.416, one annotator 0.40."""
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 

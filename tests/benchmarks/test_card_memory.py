@@ -1,5 +1,3 @@
-"""The rows that are measured on a card are those of the page's table."""
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +16,7 @@ TITLES = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_a_measured_row_is_estimated_as_the_page_shows_it(row: str) -> None:
+def test_a_measured_row_is_estimated_as_the_page_shows_it(row):
     task = replace(SHAPES["7b"], device="cuda")
     assert Shape.of(task.config()) == LLAMA_2_7B
     peak = estimate(LLAMA_2_7B, settings_of(row, task), BART_LARGE).peak / GB

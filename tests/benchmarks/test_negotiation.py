@@ -1,6 +1,3 @@
-"""The study of negotiators: its cells, what is kept of it, and what its tables say."""
-
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +20,7 @@ def row(cell: str, seed: int, epoch: int = 1, **measured: float) -> dict[str, An
     return {"cell": cell, "seed": seed, "epoch": epoch, "who": "alice", **dict.fromkeys(METRICS, 0.5), **measured}
 
 
-def test_every_cell_of_every_figure_is_kept_under_its_key() -> None:
+def test_every_cell_of_every_figure_is_kept_under_its_key():
     kept = {(row["cell"], row["who"]) for row in kept_rows()}
     for cell in {cell for cells in FIGURES.values() for cell in cells}:
         assert (cell, "alice") in kept, cell
@@ -32,7 +29,7 @@ def test_every_cell_of_every_figure_is_kept_under_its_key() -> None:
     assert {cell for one, other, _ in CLAIMS for cell in (one, other)} <= {*CELLS}
 
 
-def test_the_tables_show_what_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_show_what_is_kept(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["negotiation.py", "--tables", "--figures", "anchors,2,3"])
     study.main()
     shown = capsys.readouterr().out
@@ -45,7 +42,7 @@ def test_the_tables_show_what_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "--figures 9: of anchors, 2" in (told := capsys.readouterr().err) and "--data FOLDER is needed" in told
 
 
-def test_an_anchor_s_advantage_is_that_of_its_deals() -> None:
+def test_an_anchor_s_advantage_is_that_of_its_deals():
     measured = ((3.0, 0.5, 0.7), (5.0, 0.625, 0.75))
     rows = [
         row("anchor-rl", seed, advantage=one, agreement=agreed, pareto=best)
@@ -56,7 +53,7 @@ def test_an_anchor_s_advantage_is_that_of_its_deals() -> None:
     assert "advantage of deals 4.00 ± 50.82" in report(rows)
 
 
-def test_cells_are_compared_by_seed_as_far_as_both_are() -> None:
+def test_cells_are_compared_by_seed_as_far_as_both_are():
     rows = [row("a", seed, epoch, advantage=10.0 * epoch + seed) for epoch in range(3) for seed in range(2)]
     rows += [row("b", seed, 0, advantage=0.0) for seed in range(2)]
     assert compared(rows, "a", "b", "advantage").endswith("2 seeds in common, epoch 0; not compared")
@@ -66,7 +63,7 @@ def test_cells_are_compared_by_seed_as_far_as_both_are() -> None:
     assert compared(rows, "a", "b", "advantage") == "advantage, a less b: 10.00 ± 0.00 (2 seeds, epoch 1): more"
 
 
-def test_what_is_kept_is_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_is_not_trained_again(tmp_path, monkeypatch):
     monkeypatch.setitem(CELLS, "tiny", TINY)
     trained: list[tuple[int, ...]] = []
     train = Experiment.train

@@ -1,5 +1,3 @@
-"""What a back-end says at a moment, and which moments count."""
-
 from collections import Counter
 
 import numpy as np

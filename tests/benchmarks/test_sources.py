@@ -1,7 +1,3 @@
-"""The benchmark of sources: what teaches a fold is never judged by it, and what it prints is what was found."""
-
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path
@@ -23,7 +19,7 @@ from tests.shared import shared
 JUDGED = Path(sources.__file__).parent / "judged" / "ConTurE.jsonl"
 
 
-def test_a_fold_is_taught_by_all_others() -> None:
+def test_a_fold_is_taught_by_all_others():
     episodes = [episode(f"s{i}", 4, float(i)) for i in range(20)]
     data = TrainingData(SplitEpisodes(episodes, SPLITS.arrow.empty_table()))
     judged = []
@@ -35,7 +31,7 @@ def test_a_fold_is_taught_by_all_others() -> None:
     assert sorted(judged) == sorted(e.session_id for e in episodes)
 
 
-def test_of_what_was_judged_so_many_training_sessions_alone_are_left() -> None:
+def test_of_what_was_judged_so_many_training_sessions_alone_are_left():
     how = TrainingConfig(DecomposeSettings(), RewardModelSettings(), 0)
     judged = pa.concat_tables([LLM, judgements("sentiment", LLM["raw_reward"].to_pylist())])
     taught = sources.fold_of(
@@ -48,7 +44,7 @@ def test_of_what_was_judged_so_many_training_sessions_alone_are_left() -> None:
     assert left["method"].to_pylist().count("sentiment") == LLM.num_rows
 
 
-def test_what_is_not_known_counts_as_the_mean_of_its_dialogue_and_an_unknown_dialogue_as_alike() -> None:
+def test_what_is_not_known_counts_as_the_mean_of_its_dialogue_and_an_unknown_dialogue_as_alike():
     told = sources.Told([episode("a", 3, 1.0), episode("b", 2, 1.0)])
     told.add("one", 0, np.array([1.0, np.nan, 3.0]))
     told.add("one", 1, None)
@@ -57,21 +53,10 @@ def test_what_is_not_known_counts_as_the_mean_of_its_dialogue_and_an_unknown_dia
 
 
 @pytest.mark.slow
-def test_on_ratings_of_quality_the_mix_is_the_language_model(capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_ratings_of_quality_the_mix_is_the_language_model(capsys):
     path = shared("data/conture/data.json.gz")
-    sources.main(
-        argparse.Namespace(
-            source=path,
-            corpus="conture",
-            rating=None,
-            prior=[],
-            judged=JUDGED,
-            asked=None,
-            prompt="default",
-            read=None,
-            checks=False,
-        )
-    )
+    given = {"source": path, "corpus": "conture", "judged": JUDGED, "prompt": "default", "prior": [], "checks": False}
+    sources.main(argparse.Namespace(**given, rating=None, asked=None, read=None))
     told = {row["benchmark"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     of = "conture, the 60 judged by 'default': within-session Spearman"
     assert told[f"{of}, mix of all"]["figure"] == told[f"{of}, llm"]["figure"] > 0.5

@@ -1,5 +1,3 @@
-"""The synthetic run of the viewer's benchmark is one that the viewer takes for a run."""
-
 from apportion.viewer.data.listing import Query, listing
 from apportion.viewer.data.run import serve_run
 from apportion.viewer.data.run_location import open_place

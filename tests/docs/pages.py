@@ -1,7 +1,5 @@
 """The pages that readers have, and what stands in them: commands, configuration, Python."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

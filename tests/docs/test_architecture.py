@@ -1,5 +1,3 @@
-"""The contributor's map is true: what it names is there."""
-
 import ast
 import re
 

@@ -1,5 +1,3 @@
-"""Every command and every key on a page is there: parsed by the real command line, nothing is run."""
-
 import shlex
 import tomllib
 

@@ -1,5 +1,3 @@
-"""Every example in a docstring runs, and says what it prints."""
-
 import doctest
 from importlib import import_module
 from pathlib import Path

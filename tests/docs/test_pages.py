@@ -1,5 +1,3 @@
-"""Pages are short, linked and in the site's navigation."""
-
 import re
 import tomllib
 from pathlib import Path

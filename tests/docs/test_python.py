@@ -1,5 +1,3 @@
-"""The Python on the pages runs."""
-
 import pytest
 
 from apportion import decompose, llm_client

@@ -1,5 +1,3 @@
-"""The reference has every command, setting, preset, public name, table and column."""
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Small episodes and tables that the evaluation's tests are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any

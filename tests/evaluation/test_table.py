@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -13,20 +11,15 @@ from tests.evaluation.made_up import evaluated, rewards, splits
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people
 
 
-def test_the_table_shows_every_method_aligned() -> None:
-    found = evaluated(**inputs())
-    text = render(found)
-    models, decompositions, calibration = grids(found)
+def test_the_table_shows_every_method_aligned(usual):
+    text = render(usual)
+    models, decompositions, calibration = grids(usual)
     assert models.header == ("Method", "Global loss", "Below Mean", "Local difference", "Spearman", "AUC")
     assert [row[0] for row in models.rows] == ["far", "near", "Mean", "Mode", "Random", "One annotator", "Human"]
     assert [row[0] for row in decompositions.rows] == ["near", "Mean", "Mode", "Random", "One annotator", "Human"]
     assert calibration.header == ("Method", "Slope", "Intercept", "Calibration error")
     assert [row[0] for row in calibration.rows] == ["far", "near", "Mean", "Mode", "Random"]
-    assert calibration.rows[2][1:3] == (NO_FIGURE, NO_FIGURE) and calibration.rows[4][1:] == (
-        NO_FIGURE,
-        NO_FIGURE,
-        NO_FIGURE,
-    )
+    assert calibration.rows[2][1:3] == (NO_FIGURE,) * 2 and calibration.rows[4][1:] == (NO_FIGURE,) * 3
     assert decompositions.header == ("Method", "Sum residual", "Local difference", "Spearman", "AUC")
     lines = text.splitlines()
     header = next(line for line in lines if line.startswith("Method"))
@@ -35,12 +28,7 @@ def test_the_table_shows_every_method_aligned() -> None:
     assert "20 test sessions" in lines[0] and "95% percentile bootstrap" in text
 
 
-def test_the_json_document_renders_alike() -> None:
-    found = evaluated(**inputs())
-    assert render(found.to_json()) == render(found)
-
-
-def test_columns_without_figures_are_dropped_with_the_reason() -> None:
+def test_columns_without_figures_are_dropped_with_the_reason():
     found = evaluated(**inputs(utterance_features=None, turn_labels=None))
     models = grids(found)[0]
     assert models.header == ("Method", "Global loss", "Below Mean")
@@ -50,59 +38,57 @@ def test_columns_without_figures_are_dropped_with_the_reason() -> None:
     assert next(row for row in models.rows if row[0] == "Mean")[2] == NO_FIGURE
 
 
-def test_the_table_says_what_tells_a_happy_face_and_why() -> None:
+def test_the_table_says_what_tells_a_happy_face_and_why(usual):
     line = "Local difference by smile: no emotion model measured happiness."
-    found = evaluated(**inputs())
-    assert line in render(found).splitlines() and f"- {line}" in render_markdown(found).splitlines()
+    assert line in render(usual).splitlines() and f"- {line}" in render_markdown(usual).splitlines()
     smiles = inputs()["utterance_features"]
     measured = smiles.set_column(smiles.schema.get_field_index("feature"), "feature", [["happiness"] * len(smiles)])
     text = render(evaluated(**inputs(utterance_features=measured)))
     assert "Happy: happiness >= 0.5" in text and "Local difference by" not in text
 
 
-def test_notes_on_the_methods_stand_below_the_tables() -> None:
+def test_notes_on_the_methods_stand_below_the_tables():
     note = "near: made up | for a test."
     found = evaluated(**inputs(notes=[note]))
     assert note in render(found).splitlines() and render(found.to_json()) == render(found)
     assert r"- near: made up \| for a test." in render_markdown(found).splitlines()
 
 
-def test_a_row_in_units_of_its_own_takes_no_decimals_from_the_others_and_is_noted() -> None:
+def test_a_row_in_units_of_its_own_takes_no_decimals_from_the_others_and_is_noted(usual):
     huge = {session: values * 1000 for session, values in HIDDEN.items()}
     scores = pa.concat_tables([inputs()["scores"], rewards(EPISODES, huge, "signal-raw")])
     given = inputs(scores=scores, offsets={**inputs()["offsets"], "signal-raw": 0.0})
     plain, noted = evaluated(**given), evaluated(**given, own_units=("signal-raw", "elsewhere"))
     column = [{row[0]: row[3] for row in grids(found)[0].rows}["near"] for found in (plain, noted)]
-    before = {row[0]: row[3] for row in grids(evaluated(**inputs()))[0].rows}["near"]
+    before = {row[0]: row[3] for row in grids(usual)[0].rows}["near"]
     assert column[1] == before != column[0]
     assert "signal-raw: rewards in units of their own" in render(noted) and "in units of their own" not in render(plain)
 
 
-def test_the_human_row_is_the_local_difference_of_people_s_labels() -> None:
-    found = evaluated(**inputs())
+def test_the_human_row_is_the_local_difference_of_people_s_labels(usual):
     test = set(NAMES[35:55])
     sides: dict[bool, list[float]] = {True: [], False: []}
     means = people().to_pandas().groupby(["session_id", "turn"])["value"].mean()
     for (session, turn), mean in means.items():
         if session in test:
             sides[bool(HIDDEN[session][turn // 2] > 0)].append(mean)  # as the made-up smiles go
-    row = next(row for row in grids(found)[0].rows if row[0] == "Human")
-    assert isinstance(found.human, Estimate)
-    assert found.human.value == pytest.approx(np.mean(sides[True]) - np.mean(sides[False]))
+    row = next(row for row in grids(usual)[0].rows if row[0] == "Human")
+    assert isinstance(usual.human, Estimate)
+    assert usual.human.value == pytest.approx(np.mean(sides[True]) - np.mean(sides[False]))
     assert row[1:3] == (NO_FIGURE, NO_FIGURE) and row[3] != NO_FIGURE and row[4:] == (NO_FIGURE, NO_FIGURE)
-    assert "Human: people's mean label of a turn" in render(found)
+    assert "Human: people's mean label of a turn" in render(usual)
 
 
-def test_without_labels_or_faces_there_is_no_human_row() -> None:
+def test_without_labels_or_faces_there_is_no_human_row(usual):
     for missing in ("turn_labels", "utterance_features"):
         text = render(evaluated(**inputs(**{missing: None})))
         assert "Human" not in text
-    document = evaluated(**inputs()).to_json()
+    document = usual.to_json()
     del document["human"]
     assert "Human" not in render(document)  # of an earlier version
 
 
-def test_the_sum_residual_is_shown_where_it_can_be() -> None:
+def test_the_sum_residual_is_shown_where_it_can_be(usual):
     raw = {s: 2 * v for s, v in HIDDEN.items()}
     shares = {
         e.session_id: (e.score - TRAINING_MEAN) / len(v) + (2 * v - 2 * v.mean())
@@ -110,17 +96,17 @@ def test_the_sum_residual_is_shown_where_it_can_be() -> None:
     }
     found = evaluated(**inputs(rewards=rewards(EPISODES, shares, "near", raw=raw)))
     assert grids(found)[1].rows[0][1] != NO_FIGURE
-    assert grids(evaluated(**inputs()))[1].rows[0][1] == NO_FIGURE
+    assert grids(usual)[1].rows[0][1] == NO_FIGURE
     assert "no global loss" in render(found)
 
 
-def test_warnings_are_part_of_the_table() -> None:
+def test_warnings_are_part_of_the_table():
     found = evaluated(**inputs(scores=rewards(EPISODES, guessed(), "near")))
     assert "warning: No reward model has a lower global loss" in render(found)
     assert "> **Warning.** No reward model" in render_markdown(found)
 
 
-def test_markdown_is_a_table_and_escapes_names() -> None:
+def test_markdown_is_a_table_and_escapes_names():
     plain = inputs()
     odd = "a|b <script>"
     scores = pa.concat_tables([plain["scores"], rewards(EPISODES, HIDDEN, odd)])
@@ -131,7 +117,7 @@ def test_markdown_is_a_table_and_escapes_names() -> None:
     assert "<script>" not in text
 
 
-def test_baselines_alone_make_a_table() -> None:
+def test_baselines_alone_make_a_table():
     nothing = rewards([], {})
     found = evaluated(**inputs(scores=nothing, rewards=nothing, offsets={}))
     plain, calibration = grids(found)
@@ -140,22 +126,21 @@ def test_baselines_alone_make_a_table() -> None:
     assert "Slope: not given; a constant prediction has no regression line; random turn rewards" in calibration.notes[0]
 
 
-def test_every_table_has_the_baselines_and_every_figure_of_many_sessions_an_interval() -> None:
-    for grid in grids(evaluated(**inputs())):
+def test_every_table_has_the_baselines_and_every_figure_of_many_sessions_an_interval(usual):
+    for grid in grids(usual):
         names = [row[0] for row in grid.rows]
         assert {"Mean", "Mode", "Random"} <= set(names)
         assert all("[" in cell for row in grid.rows for cell in row[1:] if cell != NO_FIGURE), grid.title
 
 
-def test_a_figure_without_an_interval_says_why() -> None:
+def test_a_figure_without_an_interval_says_why(usual):
     note = "A figure without an interval rests on a single session"
     assert note in render(evaluated(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36]))))
-    assert note not in render(evaluated(**inputs()))
+    assert note not in render(usual)
 
 
-def test_agreement_over_several_scores_of_a_session_is_not_called_one_over_sessions() -> None:
-    found = evaluated(**inputs())
-    counts = replace(found.counts, scored_episodes=found.counts.scored_sessions + 1)
-    told, several = (" ".join(footnotes(each)) for each in (found, replace(found, counts=counts)))
-    assert f"Spearman over {found.agreement.episodes} sessions (" in told
-    assert f"Spearman over {found.agreement.episodes} scores (" in several
+def test_agreement_over_several_scores_of_a_session_is_not_called_one_over_sessions(usual):
+    counts = replace(usual.counts, scored_episodes=usual.counts.scored_sessions + 1)
+    told, several = (" ".join(footnotes(each)) for each in (usual, replace(usual, counts=counts)))
+    assert f"Spearman over {usual.agreement.episodes} sessions (" in told
+    assert f"Spearman over {usual.agreement.episodes} scores (" in several

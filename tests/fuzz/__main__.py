@@ -1,7 +1,5 @@
 """`python -m tests.fuzz --cases N --seed S [--what corpora|configurations]`: more cases than the slow test takes."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """One damaged source or configuration given to the command line in this process, and how that ended."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

@@ -1,7 +1,5 @@
 """Settings of every kind, good and odd, as the TOML file of a run."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping

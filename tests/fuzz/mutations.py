@@ -1,7 +1,5 @@
 """What damages a source: JSON values, rows of cells, bytes, files, folders."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import gzip
@@ -69,31 +67,14 @@ def write(files: Mapping[str, bytes], folder: Path, chance: Random) -> None:
             path.write_bytes(content)
 
 
-def _folder(path: Path) -> None:
-    path.mkdir()
-
-
-def _pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def _link_out(path: Path) -> None:
-    path.symlink_to("/etc/hostname")
-
-
-def _link_to_nothing(path: Path) -> None:
-    path.symlink_to("nowhere")
-
-
-def _link_to_itself(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
-def _nothing(path: Path) -> None:
-    """The file is missing."""
-
-
-_INSTEAD = (_folder, _pipe, _link_out, _link_to_nothing, _link_to_itself, _nothing)
+_INSTEAD: tuple[Callable[[Path], None], ...] = (
+    Path.mkdir,
+    os.mkfifo,
+    lambda path: path.symlink_to("/etc/hostname"),
+    lambda path: path.symlink_to("nowhere"),
+    lambda path: path.symlink_to(path.name),
+    lambda path: None,
+)
 
 
 def damage_value(value: Any, chance: Random) -> Any:
@@ -224,10 +205,6 @@ def _flip(content: bytes, chance: Random) -> bytes:
     return bytes(data)
 
 
-def _truncate(content: bytes, chance: Random) -> bytes:
-    return content[: chance.randrange(len(content) + 1)]
-
-
 def _insert(content: bytes, chance: Random) -> bytes:
     place = chance.randrange(len(content) + 1)
     piece = chance.choice(
@@ -236,35 +213,27 @@ def _insert(content: bytes, chance: Random) -> bytes:
     return content[:place] + piece + content[place:]
 
 
-def _line_ends(content: bytes, chance: Random) -> bytes:
-    return content.replace(b"\n", chance.choice((b"\r\n", b"\r", b"\n\n")))
-
-
-def _empty(content: bytes, chance: Random) -> bytes:
-    return b""
-
-
-def _utf16(content: bytes, chance: Random) -> bytes:
-    return content.decode("utf-8", "replace").encode("utf-16")
-
-
-def _twice(content: bytes, chance: Random) -> bytes:
-    return content + content
-
-
 def _cut_out(content: bytes, chance: Random) -> bytes:
     one, other = sorted(chance.randrange(len(content) + 1) for _ in range(2))
     return content[:one] + content[other:]
 
 
-_BYTES = (_flip, _flip, _truncate, _insert, _line_ends, _empty, _utf16, _twice, _cut_out, _digits)
-_BY_KIND: Mapping[str, tuple[Callable[[bytes, Random], bytes], ...]] = {
+_Change = Callable[[bytes, Random], bytes]
+_BYTES: tuple[_Change, ...] = (
+    _flip,
+    _flip,
+    lambda content, chance: content[: chance.randrange(len(content) + 1)],
+    _insert,
+    lambda content, chance: content.replace(b"\n", chance.choice((b"\r\n", b"\r", b"\n\n"))),
+    lambda content, chance: b"",
+    lambda content, chance: content.decode("utf-8", "replace").encode("utf-16"),
+    lambda content, chance: content * 2,
+    _cut_out,
+    _digits,
+)
+_BY_KIND: Mapping[str, tuple[_Change, ...]] = {
     "json": (_json, _json, _json, _digits),
     "jsonl": (_json_line, _json_line, _json_line, _digits),
-    "csv": (_cells, _cells, _digits),
-    "tsv": (_cells, _cells, _digits),
-    "txt": (_text_line, _digits),
-    "vtt": (_text_line, _digits),
-    "srt": (_text_line, _digits),
-    "textgrid": (_text_line, _digits),
+    **dict.fromkeys(("csv", "tsv"), (_cells, _cells, _digits)),
+    **dict.fromkeys(("txt", "vtt", "srt", "textgrid"), (_text_line, _digits)),
 }

@@ -1,7 +1,5 @@
 """A small good source of every kind of import, and the command that imports it."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

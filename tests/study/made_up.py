@@ -14,8 +14,9 @@ POLICIES = ("base", "grpo", "ppo")
 
 
 def made_study(
-    out: Path, criteria: str = "geli", policies: Sequence[str] = POLICIES, contexts: int = 12, **wanted: object
+    out: Path, criteria: str = "geli", policies: Sequence[str] | None = None, contexts: int = 12, **wanted: object
 ) -> tuple[StudyFolder, Key]:
+    policies = policies or (("base", "ppo") if criteria == "savoir" else POLICIES)
     base = None if criteria == "turns" else policies[0]
     chosen = {"seed": 5, "base": base, "items_per_annotator": 8, **wanted}
     study = study_in(out, criteria, responses(contexts, policies), **chosen)

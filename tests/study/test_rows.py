@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.foundation.errors import InputError
-from apportion.study.rows import AnswerRow, check_annotator_id, read_row_file, rows_beside, rows_text
+from apportion.study.rows import AnswerRow, read_row_file, rows_beside, rows_text
 
 ROW = AnswerRow("a001", "i0001", {"social": ["r1"], "better": "tie", "kind": {"r1": 3}}, "Because.", 12.5, 1, 2, "now")
 
@@ -56,9 +56,3 @@ def test_all_files_beside_a_study_and_none_of_them_twice(tmp_path):
     (tmp_path / "imported" / "two.jsonl").write_text(rows_text([ROW]))
     with pytest.raises(InputError, match=r"two\.jsonl: annotator a001 answers item i0001, and does so in .*one\.jsonl"):
         rows_beside(tmp_path, "imported")
-
-
-def test_an_id_is_short_and_plain():
-    assert check_annotator_id("judge:a-model.v2#2") == "judge:a-model.v2#2"
-    with pytest.raises(InputError, match="nothing else is kept"):
-        check_annotator_id("Ann Smith <ann@example.org>")

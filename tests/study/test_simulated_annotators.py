@@ -19,9 +19,7 @@ from tests.study.made_up import made_study
 
 @pytest.mark.parametrize("criteria", ["geli", "pairs", "turns", "savoir", "negotiation"])
 def test_every_answer_is_one_that_the_study_takes(tmp_path, criteria):
-    study, key = made_study(
-        tmp_path / "study", criteria, ("base", "ppo") if criteria == "savoir" else ("base", "ppo", "x")
-    )
+    study, key = made_study(tmp_path / "study", criteria)
     people = SimulatedAnnotators(study, key, careless=frozenset([simulated_name(2)]))
     for item in study.items.values():
         for annotator in map(simulated_name, (1, 2)):

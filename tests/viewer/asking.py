@@ -1,34 +1,16 @@
 """Requests to a viewer as a browser sends them, and as a page of another site would."""
 
-from __future__ import annotations
-
 import re
-from urllib.error import HTTPError
 from urllib.parse import urlencode
-from urllib.request import HTTPErrorProcessor, Request, build_opener
 
+from tests.viewer import runs
 from tests.viewer.runs import Served
-
-
-class _AsItIs(HTTPErrorProcessor):
-    """Redirects and errors are answers like others."""
-
-    def http_response(self, request, response):
-        return response
-
-    https_response = http_response
 
 
 def ask(served: Served, path: str, body: bytes | None = None, **headers: str) -> tuple[int, str, dict[str, str]]:
     """Status, text and headers of an answer; the cookie of `served` is sent along unless one is given."""
-    named = {"Cookie": f"{served.access.cookie}={served.access.pass_}"}
-    named |= {name.replace("_", "-"): value for name, value in headers.items()}
-    request = Request(served.address + path, data=body, headers=named)
-    try:
-        with build_opener(_AsItIs).open(request, timeout=30) as answer:
-            return answer.status, answer.read().decode(), dict(answer.headers)
-    except HTTPError as error:
-        return error.code, error.read().decode(), dict(error.headers)
+    answer = runs.ask(served, path, "GET" if body is None else "POST", body, **headers)
+    return answer.status, answer.text, answer.headers
 
 
 def send(served: Served, path: str, fields: dict[str, object], **headers: str) -> tuple[int, str, dict[str, str]]:

@@ -1,7 +1,5 @@
 """A small run for the viewer, made by the real code, and a server of it."""
 
-from __future__ import annotations
-
 import http.client
 import threading
 import time
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 import uvicorn
 
 from apportion.corpus.corpus import Corpus
@@ -25,7 +24,7 @@ from apportion.viewer.data.index import index_path
 from apportion.viewer.data.run import ServedRun, serve_run
 from apportion.viewer.data.run_location import CompanionFiles, open_place
 from apportion.viewer.serve import listening
-from tests.behaviour.command import config
+from tests.behaviour.command import config, threads
 from tests.behaviour.small import write_small_corpus
 
 TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
@@ -39,7 +38,9 @@ def write_viewed_run(folder: Path, sessions: int = 12) -> Path:
 
 def run_on(folder: Path) -> Path:
     """The run folder of ``folder/corpus``, up to its rewards."""
-    run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("apportion.pipeline.execution.runner._process_pool", threads)
+        run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
     return folder / "run"
 
 
@@ -102,14 +103,9 @@ def served(folder: Path, corpus: Path | None = None, around: CompanionFiles | No
 
 
 HOSTILE_IDS = (
-    "../../etc/passwd",
-    '"><script>alert(1)</script>',
-    "a/b?c=d#e&f=%2e%2e",
-    "javascript:alert(1)",
-    "\u202egnp.exe",
-    "-rf ~",
-    "x" * 400,
-)
+    "../../etc/passwd", '"><script>alert(1)</script>', "a/b?c=d#e&f=%2e%2e", "javascript:alert(1)", "\u202egnp.exe",
+    "-rf ~", "x" * 400,
+)  # fmt: skip
 HOSTILE = '<script>window.bad = 1</script><img src=x onerror="window.bad = 1"> {{ 7 * 7 }} \u202eright to left'
 """What transcripts, names and rationales may hold."""
 
@@ -143,7 +139,11 @@ class Answer:
 
     status: int
     headers: dict[str, str]
-    text: str
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
 
 
 def ask(server: Served, path: str = "", method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
@@ -162,6 +162,6 @@ def ask(server: Served, path: str = "", method: str = "GET", body: bytes | None 
         connection.endheaders(body)
         response = connection.getresponse()
         found = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, found, response.read().decode())
+        return Answer(response.status, found, response.read())
     finally:
         connection.close()

@@ -1,7 +1,5 @@
 """A synthetic run with all that a session's page can show: times, recordings, intervals, reasons, labels."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

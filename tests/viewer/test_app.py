@@ -1,13 +1,9 @@
-"""What the application says where something is missing, and that hostile strings are only strings."""
-
-from __future__ import annotations
-
 import html.parser
 
 import pytest
 
 from apportion.viewer.data.index import slug_of
-from tests.viewer.runs import HOSTILE_IDS, ask, served, write_hostile_run
+from tests.viewer.runs import HOSTILE_IDS, ask
 
 URLS = {"href", "src", "action"}
 
@@ -24,12 +20,6 @@ class Tags(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.addresses += [value for name, value in attrs if name in URLS and value]
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory):
-    with served(write_hostile_run(tmp_path_factory.mktemp("hostile"))) as running:
-        yield running
 
 
 @pytest.mark.parametrize("path", ["", "?q=script&sort=-lowest", "?q=%3Cscript%3E&method=%22%3E&split='&sort=%3C"])

@@ -1,7 +1,3 @@
-"""Who is let in: token, cookie, Host, Origin, size; what each page may load."""
-
-from __future__ import annotations
-
 import asyncio
 import re
 

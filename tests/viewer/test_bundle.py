@@ -1,5 +1,3 @@
-"""A bundle: every page a file, every address in it a file of it, nothing of this machine, nobody's name on request."""
-
 import json
 import re
 import shutil
@@ -26,23 +24,27 @@ from apportion.viewer.pages.links import Links
 from tests.viewer.pages.test_compare import audit, responses, run_of
 from tests.viewer.runs import write_viewed_run
 
+SESSIONS = 24
 EVIL = '<script>alert(1)</script> "quoted" javascript:alert(2) \u202eturned'
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> RunPlace:
-    """A run of 60 sessions, which are two pages of a list, with slices."""
-    run = write_viewed_run(tmp_path_factory.mktemp("bundled"), sessions=60)
+def place(tmp_path_factory) -> RunPlace:
+    """A run whose sessions are two pages of a list, with slices."""
+    run = write_viewed_run(tmp_path_factory.mktemp("bundled"), sessions=SESSIONS)
     episodes = [e for one in Corpus.open(run.parent / "corpus").iter_sessions() for e in one.episodes()]
     write_slices(tuple(run_slices(episodes, pq.read_table(run / "rewards.parquet"), None)), run / "slices")
     return open_place(run)
 
 
 @pytest.fixture(scope="module")
-def bundle(place: RunPlace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bundle(place, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("out") / "bundle"
-    report = write_bundle(place, out)
-    assert report.sessions == 60 and report.recordings == 0
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("bundle", "data.listing"):
+            patch.setattr(f"apportion.viewer.{module}.PAGE", 20)
+        report = write_bundle(place, out)
+    assert report.sessions == SESSIONS and report.recordings == 0
     assert report.pages == len(list(out.rglob("*.html")))
     return out
 
@@ -79,7 +81,7 @@ def data_of(bundle: Path) -> dict:
 def test_the_whole_list_and_all_that_was_said_can_be_searched(place, bundle):
     data, index = data_of(bundle), serve_run(place).index
     shown = "".join(path.read_text() for path in sorted(bundle.glob("index*.html")))
-    assert len(data["rows"]) == 60 and all(row[0].strip() in shown for row in data["rows"])
+    assert len(data["rows"]) == SESSIONS and all(row[0].strip() in shown for row in data["rows"])
     talks = {talk[0]: talk[1] for talk in data["talks"]}
     corpus = Corpus.open(place.corpus)
     for session_id in corpus.session_ids():
@@ -94,19 +96,21 @@ def test_the_whole_list_and_all_that_was_said_can_be_searched(place, bundle):
 
 
 @pytest.fixture(scope="module")
-def compared(place: RunPlace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compared(place, tmp_path_factory) -> Path:
     """A bundle with all that can be compared."""
     folder = tmp_path_factory.mktemp("compared")
     own, other = run_of(folder / "first", place.folder), run_of(folder / "second", place.folder)
     audit(own.folder)
-    write_bundle(own, folder / "out", around=beside(own, None, other, responses(folder / "responses.parquet")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("apportion.viewer.comparisons.methods.PAGE", 20)
+        write_bundle(own, folder / "out", around=beside(own, None, other, responses(folder / "responses.parquet")))
     return folder / "out"
 
 
 def test_every_comparison_is_a_file_that_leads_to_the_others(compared):
     pages = pages_of(compared)
     own = {path.relative_to(compared).as_posix(): html for path, html in pages.items()}
-    # Two methods of two runs are six pairs, each of 60 sessions; four voices against one name; three policies.
+    # Two methods of two runs are six pairs, each of all sessions; four voices against one name; three policies.
     pairs = [name for name in own if re.fullmatch(r"compare(~~number-\d)?\.html", name)]
     assert len(pairs) == 6 and len([name for name in own if name.startswith("compare~~")]) == 5 + 6
     assert len([name for name in own if name.startswith("compare/people")]) == 4
@@ -122,10 +126,11 @@ def test_a_long_comparison_is_cut_and_says_so(place, tmp_path, monkeypatch):
     monkeypatch.setattr("apportion.viewer.pages.compare.MOST_LINES", 10)
     write_bundle(place, tmp_path / "out")
     html = (tmp_path / "out" / "compare.html").read_text()
-    assert "This copy has the first 10 of 60 sessions." in html and "1–10 of 10" in html
+    assert f"This copy has the first 10 of {SESSIONS} sessions." in html and "1–10 of 10" in html
     assert not (tmp_path / "out" / "compare~~page-2.html").exists()
 
 
+@pytest.mark.slow
 def test_a_run_with_nothing_to_compare_has_the_pages_all_the_same(place, tmp_path):
     shutil.copytree(place.folder, tmp_path / "run", ignore=shutil.ignore_patterns("viewer"))
     (tmp_path / "run" / "rewards.parquet").unlink()
@@ -142,16 +147,6 @@ def test_a_run_with_nothing_to_compare_has_the_pages_all_the_same(place, tmp_pat
 def test_no_page_knows_where_it_was_made_or_a_token(place, bundle):
     for path, html in pages_of(bundle).items():
         assert str(place.folder.parent) not in html and "token" not in html.lower().replace("tokens.css", ""), path
-
-
-def test_a_warning_that_names_a_folder_names_none_here(place, tmp_path):
-    shutil.copytree(place.folder, tmp_path / "run")
-    record = json.loads((tmp_path / "run" / "run.json").read_text())
-    record["warnings"] = [f"{tmp_path / 'run'}/models: {place.corpus}/media is odd, and so is {Path.home()}/x"]
-    (tmp_path / "run" / "run.json").write_text(json.dumps(record))
-    write_bundle(RunPlace(tmp_path / "run", place.corpus), tmp_path / "out")
-    html = (tmp_path / "out" / "index.html").read_text()
-    assert "RUN/models: CORPUS/media is odd, and so is ~/x" in html
 
 
 def test_what_is_there_is_never_replaced(place, tmp_path):
@@ -225,11 +220,18 @@ def named(place: RunPlace, folder: Path) -> RunPlace:
         path.write_text(
             path.read_text().replace('"user"', '"Marguerite Duval"').replace('"text": "', '"text": "Marguerite ')
         )
+    for path in (folder / "run" / "projections").glob("*.json"):
+        document = json.loads(path.read_text().replace('"user"', '"Marguerite Duval"').replace('"bot"', '"Osgood"'))
+        document["residuals"] = [{**row, "residual": 1.5} for row in document["residuals"]]
+        path.write_text(json.dumps(document))
     return RunPlace(folder / "run", folder / "corpus")
 
 
 def test_people_have_other_names_on_request_and_everything_is_escaped(place, tmp_path):
     shown = named(place, tmp_path)
+    record = json.loads((shown.folder / "run.json").read_text())
+    record["warnings"] = [f"{shown.folder}/models: {shown.corpus}/media is odd, and so is {Path.home()}/x"]
+    (shown.folder / "run.json").write_text(json.dumps(record))
     write_bundle(shown, tmp_path / "plain")
     write_bundle(shown, tmp_path / "other", pseudonyms=True)
     plain, other = pages_of(tmp_path / "plain"), pages_of(tmp_path / "other")
@@ -240,6 +242,9 @@ def test_people_have_other_names_on_request_and_everything_is_escaped(place, tmp
         assert "<script>alert" not in html and "\u202e" not in html and not re.search(r'="\s*javascript:', html)
     assert any("&lt;script&gt;alert(1)&lt;/script&gt;" in html for html in other.values())
     for bundle in (tmp_path / "plain", tmp_path / "other"):
+        index = (bundle / "index.html").read_text()
+        assert "RUN/models: CORPUS/media is odd, and so is ~/x" in index
+        assert set(re.findall('class="c-residual">([^<]*)</td>', index)) == {"+1.50"}
         data = data_of(bundle)
         rows = "".join(row[0] for row in data["rows"])
         assert "<script" not in rows and "\u202e" not in rows
@@ -250,6 +255,7 @@ def test_responses_and_warnings_have_no_names_either_and_labels_of_the_overlay_s
     shown = named(place, tmp_path)
     record = json.loads((shown.folder / "run.json").read_text())
     record["warnings"] = ["session s03: Osgood and MARGUERITE have no recording"]
+    record["config"]["notes"] = ["Osgood spoke to Marguerite"]
     (shown.folder / "run.json").write_text(json.dumps(record))
     said = tmp_path / "responses.parquet"
     pq.write_table(
@@ -262,42 +268,18 @@ def test_responses_and_warnings_have_no_names_either_and_labels_of_the_overlay_s
         ),
         said,
     )
-    overlay = Overlay(overlay_beside(shown.folder))
-    overlay.ask(question_on("thumbs", "osgood"))
-    write_bundle(shown, tmp_path / "out", around=beside(shown, responses=said), pseudonyms=True)
-    for path, html in pages_of(tmp_path / "out").items():
-        assert not re.search("marguerite|duval|osgood", html, re.IGNORECASE), path
-    policies = (tmp_path / "out" / "compare" / "policies.html").read_text()
-    assert "Dear " in policies and "gone" not in policies, "of a session that is not there nobody knows the names"
-    assert "session s03: (a name) and" in (tmp_path / "out" / "index.html").read_text()
-
-
-def test_another_run_beside_it_has_the_same_other_names(place, tmp_path):
-    shown = named(place, tmp_path)
     shutil.copytree(shown.folder, tmp_path / "second")
     other = RunPlace(tmp_path / "second", shown.corpus)
-    for folder in (shown.folder, other.folder):
-        record = json.loads((folder / "run.json").read_text())
-        record["config"]["notes"] = ["Osgood spoke to Marguerite"]
-        (folder / "run.json").write_text(json.dumps(record))
-    write_bundle(shown, tmp_path / "out", around=beside(shown, None, other), pseudonyms=True)
+    overlay = Overlay(overlay_beside(shown.folder))
+    overlay.ask(question_on("thumbs", "osgood"))
+    write_bundle(shown, tmp_path / "out", around=beside(shown, None, other, said), pseudonyms=True)
     for path, html in pages_of(tmp_path / "out").items():
         assert not re.search("marguerite|duval|osgood", html, re.IGNORECASE), path
         assert "No session has values of both" not in html, path
-    assert "(a name) spoke to (a name)" in (tmp_path / "out" / "index.html").read_text()
-
-
-def test_residuals_stay_under_other_names(place, tmp_path):
-    shown = named(place, tmp_path)
-    for path in (shown.folder / "projections").glob("*.json"):
-        document = json.loads(path.read_text().replace('"user"', '"Marguerite Duval"').replace('"bot"', '"Osgood"'))
-        document["residuals"] = [{**row, "residual": 1.5} for row in document["residuals"]]
-        path.write_text(json.dumps(document))
-    for name, pseudonyms in (("plain", False), ("other", True)):
-        write_bundle(shown, tmp_path / name, pseudonyms=pseudonyms)
-        html = (tmp_path / name / "index.html").read_text()
-        found = re.findall('class="c-residual">([^<]*)</td>', html)
-        assert found and set(found) == {"+1.50"}, name
+    policies = (tmp_path / "out" / "compare" / "policies.html").read_text()
+    assert "Dear " in policies and "gone" not in policies, "of a session that is not there nobody knows the names"
+    index = (tmp_path / "out" / "index.html").read_text()
+    assert "session s03: (a name) and" in index and "(a name) spoke to (a name)" in index
 
 
 def test_addresses_of_a_bundle():

@@ -1,7 +1,3 @@
-"""Where the viewer listens, and what it is called by."""
-
-from __future__ import annotations
-
 import socket
 
 import pytest

@@ -1,5 +1,3 @@
-"""`apportion benchmark` from the command line; tests/pipeline/benchmark/test_benchmark.py has the work itself."""
-
 import json
 
 import pytest

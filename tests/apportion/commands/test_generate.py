@@ -1,7 +1,3 @@
-"""`apportion policy generate`: its table, what it says, going on after a stop, and its exit codes."""
-
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -14,10 +10,10 @@ import pytest
 import torch
 
 import apportion.rlhf.compare.generate as generating
-from apportion.cli import main
 from apportion.corpus.importers import import_to
 from apportion.corpus.schema import RESPONSES, SPLITS
 from apportion.rlhf.compare.metadata import is_blind
+from tests.apportion.called import saying
 from tests.behaviour.command import apportion
 from tests.behaviour.small import write_small_corpus
 from tests.behaviour.soda import joined, soda_corpus
@@ -25,12 +21,12 @@ from tests.rlhf.saved import save_aligned, save_model
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+def corpus(tmp_path) -> Path:
     return write_small_corpus(tmp_path / "corpus", sessions=12)
 
 
 @pytest.fixture
-def policy(tmp_path: Path) -> Path:
+def policy(tmp_path) -> Path:
     """A run's policy with the run's splits beside it: s00 to s02 are test sessions."""
     rows = [{"session_id": f"s{n:02d}", "split": "test" if n < 3 else "train"} for n in range(12)]
     (tmp_path / "run").mkdir()
@@ -38,15 +34,10 @@ def policy(tmp_path: Path) -> Path:
     return save_aligned(tmp_path / "run" / "policy")
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(["policy", "generate", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
+run = saying("policy", "generate")
 
 
-def test_one_response_for_each_context_and_policy(capsys, corpus, policy, tmp_path) -> None:
+def test_one_response_for_each_context_and_policy(capsys, corpus, policy, tmp_path):
     out = tmp_path / "deep" / "r.parquet"
     base = f"before={policy / 'base'}"
     code, told, _ = run(capsys, f"after={policy}", corpus, "--policy", base, "--out", out, "--seed", 5)
@@ -68,25 +59,21 @@ def test_one_response_for_each_context_and_policy(capsys, corpus, policy, tmp_pa
     assert sorted(path.name for path in out.parent.iterdir()) == ["r.made.json", "r.parquet"]
 
 
-def test_the_same_seed_gives_the_same_bytes_and_a_second_run_has_nothing_to_do(
-    capsys, corpus, policy, tmp_path
-) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_a_second_run_has_nothing_to_do(capsys, corpus, policy, tmp_path):
     one, two, other = (tmp_path / f"{name}.jsonl" for name in ("one", "two", "other"))
     for out, seed in ((one, 1), (two, 1), (other, 2)):
         assert run(capsys, policy, corpus, "--out", out, "--seed", seed)[0] == 0
     assert one.read_bytes() == two.read_bytes() != other.read_bytes()
     code, told, _ = run(capsys, policy, corpus, "--out", one, "--seed", 1)
     assert code == 0 and "nothing to do: it was made with exactly this" in told
-    code, _, err = run(capsys, policy, corpus, "--out", one, "--seed", 2)
-    assert code == 2 and "other policies, contexts or settings made it" in err
+    run.refuses(capsys, "other policies, contexts or settings made it", policy, corpus, "--out", one, "--seed", 2)
     assert run(capsys, policy, corpus, "--out", one, "--seed", 2, "--force")[0] == 0
     assert one.read_bytes() == other.read_bytes()
     one.write_text(one.read_text() + "\n")
-    code, _, err = run(capsys, policy, corpus, "--out", one, "--seed", 2)
-    assert code == 2 and "or it was changed since" in err
+    run.refuses(capsys, "or it was changed since", policy, corpus, "--out", one, "--seed", 2)
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_table(capsys, corpus, policy, tmp_path, monkeypatch) -> None:
+def test_a_run_that_was_stopped_goes_on_to_the_same_table(capsys, corpus, policy, tmp_path, monkeypatch):
     asked = ("--split", "all", "--batch", 4)
     whole, out = tmp_path / "whole.parquet", tmp_path / "r.parquet"
     assert run(capsys, policy, corpus, *asked, "--out", whole)[0] == 0
@@ -108,7 +95,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_table(capsys, corpus, policy
     assert not list(tmp_path.glob(".r*"))
 
 
-def test_what_a_run_with_other_settings_left_is_not_used(capsys, corpus, policy, tmp_path, monkeypatch) -> None:
+def test_what_a_run_with_other_settings_left_is_not_used(capsys, corpus, policy, tmp_path, monkeypatch):
     out = tmp_path / "r.parquet"
     real = generating.sample_replies
 
@@ -123,7 +110,7 @@ def test_what_a_run_with_other_settings_left_is_not_used(capsys, corpus, policy,
     assert out.read_bytes() == (tmp_path / "two.parquet").read_bytes()
 
 
-def test_the_most_likely_response_and_the_window_as_trained_or_as_given(capsys, corpus, policy, tmp_path) -> None:
+def test_the_most_likely_response_and_the_window_as_trained_or_as_given(capsys, corpus, policy, tmp_path):
     outs = [tmp_path / f"{n}.parquet" for n in range(3)]
     for out, seed in zip(outs[:2], (1, 2), strict=True):
         assert run(capsys, policy, corpus, "--out", out, "--seed", seed, "--temperature", 0)[0] == 0
@@ -137,7 +124,7 @@ def test_the_most_likely_response_and_the_window_as_trained_or_as_given(capsys, 
     assert json.loads((tmp_path / "2.made.json").read_text())["max_new_tokens"] == 2
 
 
-def test_blind_letters_are_shuffled_and_the_key_opens_them(capsys, corpus, policy, tmp_path) -> None:
+def test_blind_letters_are_shuffled_and_the_key_opens_them(capsys, corpus, policy, tmp_path):
     out, plain = tmp_path / "r.csv", tmp_path / "plain.csv"
     asked = (f"after={policy}", corpus, "--policy", f"before={policy / 'base'}", "--split", "all")
     code, told, _ = run(capsys, *asked, "--blind", "--out", out)
@@ -153,7 +140,7 @@ def test_blind_letters_are_shuffled_and_the_key_opens_them(capsys, corpus, polic
     assert by_key == named
 
 
-def test_contexts_are_spread_evenly_and_counted(capsys, corpus, policy, tmp_path) -> None:
+def test_contexts_are_spread_evenly_and_counted(capsys, corpus, policy, tmp_path):
     out = tmp_path / "r.parquet"
     code, told, _ = run(capsys, policy, corpus, "--out", out, "--contexts", 3, "--json")
     assert code == 0
@@ -161,24 +148,22 @@ def test_contexts_are_spread_evenly_and_counted(capsys, corpus, policy, tmp_path
     assert (found["contexts"], found["of_all"], found["rows"], found["sessions"]) == (3, 9, 3, 3)
     assert (found["without_history"], found["continued"], found["over_long"]) == (0, 0, 0)
     tight = ("--max-context-tokens", 8, "--out", tmp_path / "t.parquet")
-    code, _, err = run(capsys, policy, corpus, *tight)
-    assert code == 2 and "0 contexts; left out: 0 without history" in err and "9 over-long" in err
+    err = run.refuses(capsys, ("0 contexts; left out: 0 without history", "9 over-long"), policy, corpus, *tight)
     assert "--max-context-tokens" in err and not (tmp_path / "t.parquet").exists()
 
 
-def test_without_a_runs_splits_the_default_shares_are_taken_and_said(capsys, corpus, tmp_path) -> None:
+def test_without_a_runs_splits_the_default_shares_are_taken_and_said(capsys, corpus, tmp_path):
     model = save_model(tmp_path / "models" / "m")
     small = ("--max-context-tokens", 96)
     code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "r.parquet", *small)
     assert code == 0 and "note: no splits.parquet beside a policy" in told
     write_small_corpus(tmp_path / "two", sessions=2)
-    code, _, err = run(capsys, model, tmp_path / "two", "--out", tmp_path / "s.parquet", *small)
-    assert code == 2 and "2 rated sessions cannot be shared out" in err and "--split all" in err
-    code, _, err = run(capsys, model, corpus, "--splits", tmp_path / "none.parquet", *small)
-    assert code == 2 and "no such file. Give the splits.parquet of a run" in err
+    run.refuses(capsys, ("2 rated sessions cannot be shared out", "--split all"), model, tmp_path / "two", *small)
+    nowhere = ("--splits", tmp_path / "none.parquet", *small)
+    run.refuses(capsys, "no such file. Give the splits.parquet of a run", model, corpus, *nowhere)
 
 
-def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, policy, tmp_path) -> None:
+def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, policy, tmp_path):
     table = pq.read_table(corpus / "utterances.parquet")
     rows = zip(table["session_id"].to_pylist(), table["turn"].to_pylist(), strict=True)
     turns = pa.array([0 if name == "s01" else turn for name, turn in rows], pa.int32())
@@ -205,68 +190,60 @@ def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, p
         (["--max-context-tokens", "200"], "reads at most 128 tokens"),
     ],
 )
-def test_what_cannot_be_done_is_said(options, problem, capsys, corpus, policy, tmp_path, monkeypatch) -> None:
+def test_what_cannot_be_done_is_said(options, problem, capsys, corpus, policy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "file").write_text("x")
-    code, _, err = run(capsys, policy, corpus, *options)
-    assert code == 2 and problem in err
+    run.refuses(capsys, problem, policy, corpus, *options)
 
 
-def test_a_folder_with_an_equals_sign_is_a_folder(capsys, corpus, policy, tmp_path, monkeypatch) -> None:
+def test_a_folder_with_an_equals_sign_is_a_folder(capsys, corpus, policy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     policy.rename(tmp_path / "lr=3")
     assert run(capsys, "lr=3", corpus, "--split", "all", "--contexts", 2, "--out", "r.jsonl")[0] == 0
     assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["policy"] == "lr=3"
 
 
-def test_policies_that_cannot_be_opened_are_said(capsys, corpus, policy, tmp_path) -> None:
-    def says(problem: str) -> None:
-        code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
-        assert code == 2 and problem in err
-
-    code, _, err = run(capsys, tmp_path / "none", corpus)
-    assert code == 2 and "no such folder" in err
+def test_policies_that_cannot_be_opened_are_said(capsys, corpus, policy, tmp_path):
+    run.refuses(capsys, "no such folder", tmp_path / "none", corpus)
     weights = (policy / "adapter_model.safetensors").read_bytes()
     (policy / "adapter_model.safetensors").unlink()
     torch.save({}, policy / "adapter_model.bin")
-    says("no safetensors weights, and pickled ones are not loaded")
+    run.refuses(capsys, "no safetensors weights, and pickled ones are not loaded", policy, corpus)
     (policy / "adapter_model.safetensors").write_bytes(weights)
     (policy / "adapter_config.json").write_text("{}")
-    says("names no base_model_name_or_path")
+    run.refuses(capsys, "names no base_model_name_or_path", policy, corpus)
 
 
 def test_a_second_policy_that_cannot_answer_is_known_before_the_first_one_answers(
     capsys, corpus, policy, tmp_path, monkeypatch
-) -> None:
+):
     def answers(*arguments, **options):
         raise AssertionError("asked")
 
     monkeypatch.setattr(generating, "sample_replies", answers)
     other = save_aligned(tmp_path / "other")
     shutil.rmtree(other / "base")
-    code, _, err = run(capsys, policy, corpus, "--policy", other, "--out", tmp_path / "r.parquet")
-    assert code == 2 and "the folder 'base' with its base is not in it" in err
+    run.refuses(capsys, "the folder 'base' with its base is not in it", policy, corpus, "--policy", other)
 
 
-def test_a_window_that_cannot_be_used_is_named(capsys, corpus, policy, tmp_path) -> None:
+def test_a_window_that_cannot_be_used_is_named(capsys, corpus, policy, tmp_path):
     (policy / "window.json").write_text('{"context_turns": "x"}')
-    code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
-    assert code == 2 and f"{policy / 'window.json'}: context_turns = 'x'" in err and "Correct the file" in err
+    run.refuses(capsys, (f"{policy / 'window.json'}: context_turns = 'x'", "Correct the file"), policy, corpus)
 
 
-def test_two_tables_of_one_name_would_share_a_note(capsys, corpus, policy, tmp_path) -> None:
+def test_two_tables_of_one_name_would_share_a_note(capsys, corpus, policy, tmp_path):
     asked = (f"after={policy}", corpus, "--policy", f"before={policy / 'base'}")
     assert run(capsys, *asked, "--blind", "--out", tmp_path / "r.csv")[0] == 0
+    told = "r.made.json beside it says how r.csv was made. Give a name other than r."
     for force in ((), ("--force",)):
-        code, _, err = run(capsys, *asked, "--out", tmp_path / "r.jsonl", *force)
-        assert code == 2 and "r.made.json beside it says how r.csv was made. Give a name other than r." in err
+        run.refuses(capsys, told, *asked, "--out", tmp_path / "r.jsonl", *force)
     assert is_blind(tmp_path / "r.csv")
     (tmp_path / "r.made.json").unlink()
     assert is_blind(tmp_path / "r.csv") and not is_blind(tmp_path / "r.jsonl")
 
 
-def test_probabilities_that_are_no_numbers_are_said(capsys, corpus, tmp_path) -> None:
+def test_probabilities_that_are_no_numbers_are_said(capsys, corpus, tmp_path):
     from tests.rlhf.toy import small_policy
 
     broken = small_policy()
@@ -279,21 +256,19 @@ def test_probabilities_that_are_no_numbers_are_said(capsys, corpus, tmp_path) ->
 
 
 @pytest.mark.slow
-def test_progress_goes_to_the_error_stream_and_json_has_none(corpus, policy, tmp_path) -> None:
+def test_progress_goes_to_the_error_stream_and_json_has_none(corpus, policy, tmp_path):
     done = apportion("policy", "generate", policy, corpus, "--json", "--out", tmp_path / "r.parquet")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["status"] == "written"
 
 
-def test_names_that_change_are_answered_for_by_place(capsys, policy, tmp_path) -> None:
+def test_names_that_change_are_answered_for_by_place(capsys, policy, tmp_path):
     soda, out = soda_corpus(tmp_path / "soda"), tmp_path / "r.parquet"
-    code, _, err = run(capsys, policy, soda, "--out", out)
-    assert code == 2 and "none of its sessions is in" in err and "take all with --split all" in err
-    code, _, err = run(capsys, policy, soda, "--split", "all", "--out", out)
-    assert code == 2 and "Name the speaker with --target" in err and "say first or second" in err
-    code, _, err = run(capsys, policy, soda, "--split", "all", "--target", "third", "--out", out)
-    assert code == 2 and "--target 'third': nobody of that name" in err and "by place" in err
-    code, told, _ = run(capsys, policy, soda, "--split", "all", "--target", "second", "--out", out, "--json")
+    run.refuses(capsys, ("none of its sessions is in", "take all with --split all"), policy, soda)
+    everything = (policy, soda, "--split", "all")
+    run.refuses(capsys, ("Name the speaker with --target", "say first or second"), *everything)
+    run.refuses(capsys, ("--target 'third': nobody of that name", "by place"), *everything, "--target", "third")
+    code, told, _ = run(capsys, *everything, "--target", "second", "--out", out, "--json")
     assert code == 0
     rows, document = pq.read_table(out).to_pylist(), json.loads(told)
     # Two turns of the second speaker in 18 dialogues of two and in that of three; none where somebody talks alone.
@@ -308,14 +283,14 @@ def test_names_that_change_are_answered_for_by_place(capsys, policy, tmp_path) -
     assert "soda-0002" not in alone and "soda-0003" not in alone
 
 
-def test_only_monologues_have_nobody_who_answers(capsys, policy, tmp_path) -> None:
+def test_only_monologues_have_nobody_who_answers(capsys, policy, tmp_path):
     (tmp_path / "alone.jsonl").write_text(json.dumps({"dialogue": ["Hi.", "Anyone?"], "speakers": ["Ann", "Ann"]}))
     import_to("soda", tmp_path / "alone.jsonl", tmp_path / "alone")
-    code, _, err = run(capsys, policy, tmp_path / "alone", "--split", "all", "--target", "second")
-    assert code == 2 and "0 contexts" in err and "1 session (alone-0001) without --target 'second'" in err
+    told = ("0 contexts", "1 session (alone-0001) without --target 'second'")
+    run.refuses(capsys, told, policy, tmp_path / "alone", "--split", "all", "--target", "second")
 
 
-def test_sessions_without_a_score_are_answered_for_whom_the_others_credit(capsys, corpus, policy, tmp_path) -> None:
+def test_sessions_without_a_score_are_answered_for_whom_the_others_credit(capsys, corpus, policy, tmp_path):
     both = joined(tmp_path / "both", corpus, soda_corpus(tmp_path / "soda"))
     code, told, _ = run(capsys, policy, both, "--split", "all", "--out", tmp_path / "r.parquet", "--contexts", 500)
     assert code == 0 and "74 contexts (38 of sessions without a score)" in told

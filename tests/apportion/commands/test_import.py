@@ -1,25 +1,16 @@
-"""`apportion import` and `apportion inspect`: what their help and their long lists tell."""
-
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.importers.registry import KINDS, find_importer, options_of
 from apportion.foundation.errors import InputError
+from tests.apportion.called import saying
 from tests.behaviour.command import environment
 from tests.behaviour.small import write_small_corpus
 
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return ended.value.code, out, err
+run = saying()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -44,8 +35,7 @@ def test_the_help_without_a_kind_says_how_to_ask_and_an_unknown_kind_is_one(caps
     assert code == 0 and "apportion import KIND --help" in out
     code, out, _ = run(capsys, "import", "-o", "low=1", "chat", "--help")
     assert code == 0 and "Options of chat:" in out
-    code, _, err = run(capsys, "import", "chatt", "--help")
-    assert code == 2 and "did you mean 'chat'" in err
+    run.refuses(capsys, "did you mean 'chat'", "import", "chatt", "--help")
 
 
 def test_the_help_of_the_command_loads_no_tables():

@@ -1,7 +1,3 @@
-"""`apportion init`: the configuration that it writes."""
-
-from __future__ import annotations
-
 import re
 import tomllib
 
@@ -9,28 +5,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.cli import main
 from apportion.pipeline.config import load_config
 from apportion.pipeline.preflight import check_output
 from apportion.pipeline.template import render_template
+from tests.apportion.called import saying
 from tests.behaviour.small import write_small_corpus
 
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return ended.value.code, out, err
-
-
-def test_init_writes_a_file_that_can_be_run(tmp_path, capsys):
-    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
-    code, out, _ = run(capsys, "init", corpus, "-o", tmp_path / "a.toml")
-    assert code == 0
-    assert f"wrote {tmp_path / 'a.toml'}" in out
-    config = load_config(tmp_path / "a.toml")
-    assert config.corpus == corpus
-    assert config.rating == "satisfaction"
+run = saying()
 
 
 @pytest.mark.parametrize("more", [(), ("--preset", "paper"), ("--preset", "savoir"), ("--no-align",)])
@@ -81,19 +62,16 @@ def test_a_rating_of_any_name_is_one_in_toml(name):
 def test_init_replaces_nothing_unasked(tmp_path, capsys):
     corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
     (tmp_path / "a.toml").write_text("mine")
-    code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "a.toml")
-    assert (code, "--force" in err) == (2, True)
+    run.refuses(capsys, "--force", "init", corpus, "-o", tmp_path / "a.toml")
     assert (tmp_path / "a.toml").read_text() == "mine"
     assert run(capsys, "init", corpus, "-o", tmp_path / "a.toml", "--force")[0] == 0
 
 
 def test_init_refuses_an_unknown_rating_and_an_impossible_place(tmp_path, capsys):
     corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
-    code, _, err = run(capsys, "init", corpus, "--rating", "none", "-o", tmp_path / "a.toml")
-    assert (code, "satisfaction" in err) == (2, True)
+    run.refuses(capsys, "satisfaction", "init", corpus, "--rating", "none", "-o", tmp_path / "a.toml")
     (tmp_path / "file").write_text("")
-    code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "file" / "a.toml")
-    assert (code, "cannot be written" in err) == (2, True)
+    run.refuses(capsys, "cannot be written", "init", corpus, "-o", tmp_path / "file" / "a.toml")
 
 
 def test_init_asks_whether_to_align_where_somebody_can_answer(tmp_path, capsys, monkeypatch):

@@ -1,7 +1,3 @@
-"""Commands parse options and print; work stands below them."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import apportion.commands

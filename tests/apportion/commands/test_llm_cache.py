@@ -1,12 +1,10 @@
-"""`apportion models cache`: what it prints, and its exit codes."""
-
 import json
 import sqlite3
 from contextlib import closing
 
 import pytest
 
-from tests.behaviour.command import apportion, in_process
+from tests.behaviour.command import in_process
 from tests.llm_client.cache.damaged import REPLIES, filled, found, zeroed_pages
 
 
@@ -83,8 +81,3 @@ def test_a_wrong_path_is_named(tmp_path, monkeypatch, command):
     assert done.returncode == 2 and "none.sqlite cannot be read (No such file or directory)" in done.stderr
     done = in_process(monkeypatch, "models", "cache", command, tmp_path)
     assert done.returncode == 2 and "llm_cache.sqlite in a run's folder" in done.stderr
-
-
-def test_as_a_process(folder):
-    done = apportion("models", "cache", "check", folder)
-    assert done.returncode == 0 and "sound" in done.stdout

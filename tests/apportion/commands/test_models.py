@@ -1,7 +1,3 @@
-"""`apportion models`: what it prints, and its exit codes."""
-
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile
@@ -10,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.features.emotion_model import choice as emotion_choice
 from apportion.features.emotion_model import published as model_files
 from apportion.features.emotion_model.published import PinnedModel, git_blob
 from apportion.features.model_hub import mesh
 from apportion.features.model_hub.wheel import WheelFile
 from apportion.features.vocal_intensity_model.model import load_intensity_model
+from tests.apportion.called import saying
 from tests.behaviour.command import apportion, in_process
+from tests.behaviour.small import film_one_person, write_small_corpus
 from tests.features.emotion_models import small_model
 from tests.features.file_server import file_server
 from tests.features.vocal_intensity_model.synthetic import write_clips
@@ -26,13 +23,13 @@ TERMS = "VGGFace2 and AffectNet: research terms"
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "models"
 
 
 @pytest.fixture
-def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def published(tmp_path, monkeypatch) -> Path:
     """A file, published as the only model, `tiny`."""
     path = small_model(tmp_path / "brought.onnx")
     for module in (emotion_choice, model_files):
@@ -40,15 +37,10 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
+run = saying()
 
 
-def test_the_list_names_all_models_and_their_terms(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_names_all_models_and_their_terms(capsys):
     code, out, _ = run(capsys, "models", "list")
     assert code == 0 and TERMS in out and "next: apportion models fetch emotion" in out
     for name in ("enet_b0_8_best_vgaf *", "enet_b0_8_best_afew", "enet_b0_8_va_mtl", "enet_b2_8"):
@@ -58,9 +50,7 @@ def test_the_list_names_all_models_and_their_terms(capsys: pytest.CaptureFixture
     assert code == 0 and TERMS in listed["terms"] and [row["path"] for row in listed["models"]] == [None] * 4
 
 
-def test_a_local_file_is_installed_once_and_found(
-    capsys: pytest.CaptureFixture[str], published: Path, cache: Path
-) -> None:
+def test_a_local_file_is_installed_once_and_found(capsys, published, cache):
     code, out, _ = run(capsys, "models", "fetch", "emotion", "--from", published)
     assert code == 0 and f"wrote and verified: {cache / 'tiny.onnx'}" in out and TERMS in out and "next: " in out
     code, out, _ = run(capsys, "models", "fetch", "tiny")
@@ -70,9 +60,7 @@ def test_a_local_file_is_installed_once_and_found(
     assert str(cache / "tiny.onnx") in run(capsys, "models", "list")[1]
 
 
-def test_a_download_shows_where_it_comes_from_and_its_size(
-    capsys: pytest.CaptureFixture[str], published: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_shows_where_it_comes_from_and_its_size(capsys, published, monkeypatch):
     with file_server(published.read_bytes(), monkeypatch) as server:
         code, _, err = run(capsys, "models", "fetch", "tiny", "--url", f"{server.url}/wrong")
         assert code == 1 and "not tiny" in err and "--from FILE" in err
@@ -81,31 +69,21 @@ def test_a_download_shows_where_it_comes_from_and_its_size(
     assert f"fetching tiny from {server.url}/plain" in err and "0.0 of 0.0 MB" in err
 
 
-def test_usage_errors(capsys: pytest.CaptureFixture[str], published: Path, tmp_path: Path) -> None:
-    code, _, err = run(capsys, "models", "fetch", "teeny")
-    assert (code, "Known: emotion, tiny" in err) == (2, True)
-    code, _, err = run(capsys, "models", "path")
-    assert (code, "it is not here" in err, "apportion models fetch tiny" in err) == (2, True, True)
-    code, _, err = run(capsys, "models", "fetch", "tiny", "--from", tmp_path / "none")
-    assert (code, "no such file" in err) == (2, True)
-    code, _, err = run(capsys, "models", "fetch", "tiny", "--from", published, "--url", "http://h/f")
-    assert (code, "exclude each other" in err) == (2, True)
+def test_usage_errors(capsys, published, tmp_path):
+    run.refuses(capsys, "Known: emotion, tiny", "models", "fetch", "teeny")
+    run.refuses(capsys, ("it is not here", "apportion models fetch tiny"), "models", "path")
+    run.refuses(capsys, "no such file", "models", "fetch", "tiny", "--from", tmp_path / "none")
+    run.refuses(capsys, "exclude each other", "models", "fetch", "tiny", "--from", published, "--url", "http://h/f")
 
 
-def test_a_damaged_model_is_called_so(capsys: pytest.CaptureFixture[str], published: Path, cache: Path) -> None:
+def test_a_damaged_model_is_called_so(capsys, published, cache):
     run(capsys, "models", "fetch", "tiny", "--from", published)
     (cache / "tiny.onnx").write_bytes(b"damaged")
-    code, _, err = run(capsys, "models", "path")
-    assert (code, "it is damaged" in err) == (2, True)
+    run.refuses(capsys, "it is damaged", "models", "path")
 
 
-def test_the_option_goes_before_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.behaviour.small import write_small_corpus
-    from tests.features.clips import flat, write_movie
-
-    corpus = write_small_corpus(tmp_path / "corpus", sessions=3)
-    write_movie(corpus / "u.mp4", [flat()] * 5)
-    (corpus / "media.jsonl").write_text('{"session_id": "s00", "speaker": "user", "kind": "video", "path": "u.mp4"}\n')
+def test_the_option_goes_before_the_configuration(tmp_path, monkeypatch):
+    film_one_person(write_small_corpus(tmp_path / "corpus", sessions=3))
     (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[features]\nemotion_model = "lost.onnx"\n')
     monkeypatch.chdir(tmp_path)
     done = in_process(monkeypatch, "run", "--only", "features", "a.toml", "--dry-run")
@@ -119,18 +97,12 @@ def test_the_option_goes_before_the_configuration(tmp_path: Path, monkeypatch: p
     assert "next: apportion run a.toml --emotion-model mine.onnx" in done.stdout
 
 
-def test_a_cache_that_cannot_be_looked_into_is_told(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_cannot_be_looked_into_is_told(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / ("long" * 100)))
-    code, _, err = run(capsys, "models", "path")
-    assert code == 2
-    assert "it is not here" in err
+    run.refuses(capsys, "it is not here", "models", "path")
 
 
-def test_the_face_mesh_is_listed_fetched_and_found(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_face_mesh_is_listed_fetched_and_found(capsys, tmp_path, cache, monkeypatch):
     content = b"a network"
     published = WheelFile("a/points.tflite", len(content), hashlib.sha256(content).hexdigest())
     monkeypatch.setattr(mesh, "WHEELS", (replace(mesh.MEDIAPIPE, files=(published,)),))
@@ -140,8 +112,7 @@ def test_the_face_mesh_is_listed_fetched_and_found(
     code, out, _ = run(capsys, "models", "list")
     assert code == 0 and "face mesh (points.tflite): not here" in out and "next: apportion models fetch mesh" in out
     assert json.loads(run(capsys, "models", "list", "--json")[1])["mesh"]["path"] is None
-    code, _, err = run(capsys, "models", "path", "mesh")
-    assert (code, "not here. Get it: apportion models fetch mesh" in err) == (2, True)
+    run.refuses(capsys, "not here. Get it: apportion models fetch mesh", "models", "path", "mesh")
     code, out, _ = run(capsys, "models", "fetch", "mesh", "--from", brought)
     assert code == 0 and f"wrote and verified: {cache / 'mesh'}" in out and "Apache-2.0" in out
     code, out, _ = run(capsys, "models", "fetch", "mesh")
@@ -149,12 +120,11 @@ def test_the_face_mesh_is_listed_fetched_and_found(
     assert run(capsys, "models", "path", "mesh") == (0, f"{cache / 'mesh'}\n", "")
     assert f"face mesh (points.tflite): {cache / 'mesh'}" in run(capsys, "models", "list")[1]
     (cache / "mesh" / "points.tflite").write_bytes(b"damaged")
-    code, _, err = run(capsys, "models", "path", "mesh")
-    assert (code, "damaged" in err) == (2, True)
+    run.refuses(capsys, "damaged", "models", "path", "mesh")
 
 
 @pytest.mark.slow
-def test_a_model_of_voices_is_trained_and_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_model_of_voices_is_trained_and_told(capsys, tmp_path):
     clips, out_folder = write_clips(tmp_path / "synthetic", actors=2, statements=2), tmp_path / "model"
     code, out, err = run(capsys, "train", "intensity", clips, "--output", out_folder)
     assert code == 0 and "8 of 8 clips" in err
@@ -167,12 +137,9 @@ def test_a_model_of_voices_is_trained_and_told(capsys: pytest.CaptureFixture[str
     assert json.loads((out_folder / "config.json").read_text())["training"]["auc"] == told["auc"]
 
 
-def test_what_no_model_of_voices_can_be_trained_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_no_model_of_voices_can_be_trained_on(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
-    code, _, err = run(capsys, "train", "intensity", tmp_path / "empty")
-    assert code == 2 and "no clip of speech" in err
+    run.refuses(capsys, "no clip of speech", "train", "intensity", tmp_path / "empty")
     (tmp_path / "file").touch()
-    code, _, err = run(capsys, "train", "intensity", tmp_path / "empty", "-o", tmp_path / "file")
-    assert code == 2 and "a file; name the folder" in err
-    code, _, err = run(capsys, "train", "jitter", tmp_path / "empty")
-    assert code == 2 and "jitter" in err
+    run.refuses(capsys, "a file; name the folder", "train", "intensity", tmp_path / "empty", "-o", tmp_path / "file")
+    run.refuses(capsys, "jitter", "train", "jitter", tmp_path / "empty")

@@ -1,7 +1,3 @@
-"""`--preset`: settings by name from the command line."""
-
-from __future__ import annotations
-
 import pytest
 
 from apportion.pipeline.config import load_config

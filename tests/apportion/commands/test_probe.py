@@ -1,33 +1,24 @@
-"""`apportion probe`: what it prints and writes, and its exit codes."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
+from tests.apportion.called import saying
 from tests.behaviour.command import apportion
 from tests.features.clips import flat, tone, write_movie, write_wav
 from tests.shared import shared
 
 
 @pytest.fixture
-def voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def voice(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return write_wav(tmp_path / "voice.wav", tone(2.0, 150))
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(["probe", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
+run = saying("probe")
 
 
-def test_a_table_a_picture_and_the_next_command(capsys: pytest.CaptureFixture[str], voice: Path) -> None:
+def test_a_table_a_picture_and_the_next_command(capsys, voice):
     code, out, _ = run(capsys, "voice.wav")
     assert code == 0
     assert "voice.wav: audio (pcm_f32le), from 0.00 to 2.00 s" in out
@@ -40,9 +31,7 @@ def test_a_table_a_picture_and_the_next_command(capsys: pytest.CaptureFixture[st
     assert Path("voice.probe.png").read_bytes() == first
 
 
-def test_json_is_one_object_and_nothing_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_json_is_one_object_and_nothing_else(tmp_path, capsys, monkeypatch):
     path = write_movie(tmp_path / "a.mp4", [flat()] * 50, sound=tone(2.0, 150))
     done = apportion("probe", path, "--json", "--start", "0.5", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -61,7 +50,7 @@ def test_json_is_one_object_and_nothing_else(
     )
 
 
-def test_the_reference_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reference_figures(capsys):
     code, out, err = run(capsys, shared("media/pyannote_sample.wav"), "--json")
     told = json.loads(out)["features"]
     assert (code, err) == (0, "")
@@ -69,7 +58,7 @@ def test_the_reference_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["jitter_local"]["mean"] == pytest.approx(0.01241, abs=0.0001)
 
 
-def test_options_and_configuration_are_settings(capsys: pytest.CaptureFixture[str], voice: Path) -> None:
+def test_options_and_configuration_are_settings(capsys, voice):
     Path("a.toml").write_text('corpus = "gone"\noutput = "run"\n[features]\njitter = "disvoice"\npitch_floor_hz = 60\n')
     code, out, _ = run(capsys, "voice.wav", "--json", "--config", "a.toml", "--pitch-ceiling", "300")
     told = json.loads(out)
@@ -78,12 +67,10 @@ def test_options_and_configuration_are_settings(capsys: pytest.CaptureFixture[st
     assert (used["pitch_floor_hz"], used["pitch_ceiling_hz"], used["detector"]) == (60.0, 300.0, "haar")
 
 
-def test_a_model_names_its_detector(capsys: pytest.CaptureFixture[str], voice: Path) -> None:
+def test_a_model_names_its_detector(capsys, voice):
     write_movie(Path("a.mp4"), [flat()] * 25)
-    code, _, err = run(capsys, "a.mp4", "--yunet-model", "gone.onnx")
-    assert (code, "gone.onnx: no such file" in err) == (2, True)
-    code, _, err = run(capsys, "a.mp4", "--landmarker-model", "gone.task")
-    assert (code, "gone.task" in err) == (2, True)
+    run.refuses(capsys, "gone.onnx: no such file", "a.mp4", "--yunet-model", "gone.onnx")
+    run.refuses(capsys, "gone.task", "a.mp4", "--landmarker-model", "gone.task")
     assert run(capsys, "a.mp4", "--detector", "haar", "--yunet-model", "gone.onnx")[0] == 0
 
 
@@ -107,9 +94,7 @@ def test_a_model_names_its_detector(capsys: pytest.CaptureFixture[str], voice: P
         (("a.mp4", "--detector", "mediapipe"), "landmarker_model"),
     ],
 )
-def test_what_cannot_be_done_is_told(
-    capsys: pytest.CaptureFixture[str], voice: Path, arguments: tuple[str, ...], message: str
-) -> None:
+def test_what_cannot_be_done_is_told(capsys, voice, arguments, message):
     Path("text.mp4").write_text("hello")
     Path("empty.mp4").touch()
     Path("folder.png").mkdir()
@@ -121,31 +106,22 @@ def test_what_cannot_be_done_is_told(
     assert sorted(Path().iterdir()) == before
 
 
-def test_the_recording_is_never_replaced(capsys: pytest.CaptureFixture[str], voice: Path) -> None:
+def test_the_recording_is_never_replaced(capsys, voice):
     voice.rename("voice.png")
     content = Path("voice.png").read_bytes()
-    code, _, err = run(capsys, "voice.png", "--png", "voice.png")
-    assert (code, "the recording itself" in err) == (2, True)
+    run.refuses(capsys, "the recording itself", "voice.png", "--png", "voice.png")
     assert Path("voice.png").read_bytes() == content
 
 
-def test_a_disk_that_fills_up_is_told(
-    capsys: pytest.CaptureFixture[str], voice: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_fills_up_is_told(capsys, voice, monkeypatch):
     def full(path: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("apportion.commands.shared.places.write_atomically", full)
-    code, _, err = run(capsys, "voice.wav")
-    assert (code, "voice.probe.png: cannot be written (No space left on device)" in err) == (2, True)
+    run.refuses(capsys, "voice.probe.png: cannot be written (No space left on device)", "voice.wav")
 
 
-def test_a_name_cannot_speak_to_the_terminal(capsys: pytest.CaptureFixture[str], voice: Path) -> None:
+def test_a_name_cannot_speak_to_the_terminal(capsys, voice):
     voice.rename("a\x1b[31m.wav")
     code, out, _ = run(capsys, "a\x1b[31m.wav", "--png", "a.png")
     assert (code, "\x1b" in out) == (0, False)
-
-
-def test_help_is_quick_to_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "--help")
-    assert code == 0 and "--start" in out and "NAME.probe.png" in out

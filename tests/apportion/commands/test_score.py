@@ -1,7 +1,3 @@
-"""`apportion score`: the table it writes, what it says, and its exit codes."""
-
-from __future__ import annotations
-
 import json
 import shutil
 import signal
@@ -16,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
 from apportion.corpus.session import Episode
 from apportion.reward_model.model import RewardModel
+from tests.apportion.called import saying
 from tests.behaviour.command import environment
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
@@ -54,13 +50,13 @@ main(sys.argv[1:])
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
+def model(tmp_path) -> Path:
     random_head(small(save_tiny(tmp_path / "bert"))).save_pretrained(tmp_path / "sentiment-seed3")
     return tmp_path / "sentiment-seed3"
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+def corpus(tmp_path) -> Path:
     """s1 to s3 are rated, s4 is not; in s3 the bot says nothing."""
     return write(tmp_path / "corpus", DIALOGUES, ["s1", "s2", "s3"])
 
@@ -84,17 +80,10 @@ def write(folder: Path, dialogues: dict[str, list[tuple[str, str]]], rated: list
     return folder
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(["score", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
+run = saying("score")
 
 
-def test_the_table_has_the_columns_of_scores_and_the_models_rewards(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_the_table_has_the_columns_of_scores_and_the_models_rewards(capsys, model, corpus, tmp_path):
     out = tmp_path / "deep" / "scores.parquet"
     code, told, _ = run(capsys, model, corpus, "--out", out)
     assert code == 0
@@ -115,9 +104,7 @@ def test_the_table_has_the_columns_of_scores_and_the_models_rewards(
     assert {path.name for path in out.parent.iterdir()} == {"scores.parquet", ".scores.parquet.made"}
 
 
-def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(capsys, model, corpus, tmp_path):
     out = tmp_path / "scores.jsonl"
     assert run(capsys, model, corpus, "--out", out)[0] == 0
     first = out.read_bytes()
@@ -125,22 +112,19 @@ def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(
     assert code == 0 and f"{out}: nothing to do: it was made with exactly this (3 turns of 2 sessions)" in told
     assert json.loads(run(capsys, model, corpus, "--out", out, "--json")[1])["turns"] == 3
     for other in (["--limit", 1], ["--target", "user"], ["--threads", 2]):
-        code, _, err = run(capsys, model, corpus, "--out", out, *other)
-        assert code == 2 and "exists. Use --force to replace it" in err
+        run.refuses(capsys, "exists. Use --force to replace it", model, corpus, "--out", out, *other)
     assert out.read_bytes() == first
     out.write_bytes(first[:-2])
-    code, _, err = run(capsys, model, corpus, "--out", out)
-    assert code == 2 and "exists. Use --force to replace it" in err
+    run.refuses(capsys, "exists. Use --force to replace it", model, corpus, "--out", out)
     out.with_name(f".{out.name}.made").write_text("[]")
     assert run(capsys, model, corpus, "--out", out)[0] == 2
     assert run(capsys, model, corpus, "--out", out, "--force")[0] == 0
     assert out.read_bytes() == first and len(first.splitlines()) == 3
 
 
-def test_a_named_speaker_needs_no_ratings(capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path) -> None:
+def test_a_named_speaker_needs_no_ratings(capsys, model, tmp_path):
     bare = write(tmp_path / "bare", DIALOGUES, [])
-    code, _, err = run(capsys, model, bare)
-    assert code == 2 and "no ratings, so nothing says whose turns are meant" in err and "'bot', 'user'" in err
+    run.refuses(capsys, ("no ratings, so nothing says whose turns are meant", "'bot', 'user'"), model, bare)
     code, told, _ = run(capsys, model, bare, "--target", "bot", "--json", "--out", tmp_path / "t.parquet")
     assert code == 0
     assert json.loads(told)["turns"] == 4 and json.loads(told)["unrated"] == []
@@ -151,13 +135,12 @@ def test_a_named_speaker_needs_no_ratings(capsys: pytest.CaptureFixture[str], mo
     turns = [(row["session_id"], row["turn"], row["target"]) for row in pq.read_table(by_place).to_pylist()]
     # In s2 the bot says nothing, and s3 and s4 have one speaker.
     assert turns == [("s1", 1, "bot"), ("s1", 3, "bot")]
-    code, _, err = run(capsys, model, bare, "--target", "robot")
-    assert code == 2 and "target 'robot': nobody of that name" in err
+    run.refuses(capsys, "target 'robot': nobody of that name", model, bare, "--target", "robot")
 
 
 def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    capsys, model, corpus, tmp_path, monkeypatch
+):
     real = RewardModel.score_episodes
 
     def odd(self: RewardModel, episodes: object) -> object:
@@ -174,9 +157,7 @@ def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
     assert run(capsys, model, corpus, "--limit", 1, "--out", tmp_path / "one.parquet")[0] == 0
 
 
-def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(
-    capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path
-) -> None:
+def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(capsys, model, tmp_path):
     folder = write(tmp_path / "odd", DIALOGUES, ["s1", "s2"])
     table = pq.read_table(folder / "utterances.parquet")
     rows = zip(table["session_id"].to_pylist(), table["turn"].to_pylist(), strict=True)
@@ -184,14 +165,14 @@ def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(
     pq.write_table(table.set_column(1, "turn", turns), folder / "utterances.parquet")
     code, told, _ = run(capsys, model, folder, "--out", tmp_path / "s.parquet")
     assert code == 1 and "failed: s2: utterances, row" in told
-    code, _, err = run(capsys, model, folder, "--out", tmp_path / "n.parquet", "--rating", "happy")
-    assert code == 2 and "rating 'happy': not in" in err and "it has liked" in err
+    run.refuses(capsys, ("rating 'happy': not in", "it has liked"), model, folder, "--rating", "happy")
 
 
-def test_nothing_to_score_writes_nothing(capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path) -> None:
+def test_nothing_to_score_writes_nothing(capsys, model, tmp_path):
     folder = write(tmp_path / "c", {"s3": DIALOGUES["s3"]}, ["s3"])
-    code, _, err = run(capsys, model, folder, "--out", tmp_path / "s.parquet")
-    assert code == 2 and "no turn could be scored, nothing is written" in err and "(s3)" in err
+    run.refuses(
+        capsys, ("no turn could be scored, nothing is written", "(s3)"), model, folder, "--out", tmp_path / "s.parquet"
+    )
     assert not (tmp_path / "s.parquet").exists()
 
 
@@ -203,45 +184,33 @@ def test_nothing_to_score_writes_nothing(capsys: pytest.CaptureFixture[str], mod
         ("file/x.parquet", "cannot be written"),
     ],
 )
-def test_places_that_cannot_be_written_are_named_before_anything_is_read(
-    out: str, problem: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_places_that_cannot_be_written_are_named_before_anything_is_read(out, problem, capsys, tmp_path):
     (tmp_path / "folder.parquet").mkdir()
     (tmp_path / "file").write_text("x")
-    code, _, err = run(capsys, "no-model", "no-corpus", "--out", tmp_path / out)
-    assert code == 2 and problem in err
+    run.refuses(capsys, problem, "no-model", "no-corpus", "--out", tmp_path / out)
 
 
-def test_a_model_or_corpus_that_is_none_is_refused(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_model_or_corpus_that_is_none_is_refused(capsys, model, corpus, tmp_path):
     (tmp_path / "weights.bin").write_bytes(b"pickle")
     for path, problem in (
         (tmp_path / "weights.bin", "is a pickle"),
         (corpus, "cannot be read"),
         (tmp_path / "nothing", "cannot be read"),
     ):
-        code, _, err = run(capsys, path, corpus, "--out", tmp_path / "s.parquet")
-        assert code == 2 and problem in err
-    assert run(capsys, model, tmp_path / "nothing", "--out", tmp_path / "s.parquet")[0] == 2
+        run.refuses(capsys, problem, path, corpus)
+    run.refuses(capsys, "", model, tmp_path / "nothing")
 
 
-def test_a_checkpoint_of_another_architecture_is_refused(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_checkpoint_of_another_architecture_is_refused(capsys, model, corpus, tmp_path):
     random_head(small(save_tiny(tmp_path / "wide"), head_hidden_size=4)).save_pretrained(tmp_path / "other")
     shutil.copy(tmp_path / "other" / "model.safetensors", model / "model.safetensors")
-    code, _, err = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
-    assert code == 2 and "weights of another architecture" in err and str(model) in err
+    run.refuses(capsys, ("weights of another architecture", str(model)), model, corpus)
     save_tiny(tmp_path / "no-reward-model")
-    code, _, err = run(capsys, tmp_path / "no-reward-model", corpus, "--out", tmp_path / "s.parquet")
-    assert code == 2 and "no-reward-model" in err
+    run.refuses(capsys, "no-reward-model", tmp_path / "no-reward-model", corpus, "--out", tmp_path / "s.parquet")
     assert not list(tmp_path.glob("*s.parquet*"))
 
 
-def test_dialogues_longer_than_read_at_once_are_said(
-    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
-) -> None:
+def test_dialogues_longer_than_read_at_once_are_said(capsys, corpus, tmp_path):
     settings = small(save_tiny(tmp_path / "llama", "llama"), scoring="one_pass", max_tokens=16)
     random_head(settings, 16).save_pretrained(tmp_path / "causal")
     code, told, _ = run(capsys, tmp_path / "causal", corpus, "--out", tmp_path / "s.parquet")
@@ -249,9 +218,7 @@ def test_dialogues_longer_than_read_at_once_are_said(
     assert pq.read_table(tmp_path / "s.parquet")["method"].to_pylist() == ["causal"] * 3
 
 
-def test_stopped_it_goes_on_with_the_next_session_to_the_same_table(
-    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_it_goes_on_with_the_next_session_to_the_same_table(capsys, model, corpus, tmp_path, monkeypatch):
     assert run(capsys, model, corpus, "--out", tmp_path / "whole.parquet")[0] == 0
     real, seen = RewardModel.score_episodes, []
 
@@ -280,9 +247,7 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_killed_it_goes_on_to_the_same_table(
-    capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path, one_thread: None
-) -> None:
+def test_killed_it_goes_on_to_the_same_table(capsys, model, tmp_path, one_thread):
     names = [f"s{i:02d}" for i in range(12)]
     folder = write(tmp_path / "long", dict.fromkeys(names, DIALOGUES["s1"]), names)
     assert run(capsys, model, folder, "--out", tmp_path / "whole.parquet")[0] == 0
@@ -295,9 +260,7 @@ def test_killed_it_goes_on_to_the_same_table(
     assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
-def test_progress_goes_to_the_error_stream_and_json_has_none(
-    model: Path, corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_goes_to_the_error_stream_and_json_has_none(model, corpus, tmp_path, capfd):
     code, out, err = run(capfd, model, corpus, "--json", "--out", tmp_path / "s.parquet")
     assert (code, err) == (0, "")
     told = json.loads(out)

@@ -1,9 +1,6 @@
 import json
-from pathlib import Path
 
-import pytest
-
-from apportion.cli import main
+from tests.apportion.called import called
 
 CONFIG = """
 method = "rl"
@@ -22,40 +19,21 @@ contexts = 10
 """
 
 
-def test_it_names_what_it_wrote_and_the_next_command_which_works(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_names_what_it_wrote_and_the_next_command_which_works(tmp_path, capsys):
     config = tmp_path / "agent.toml"
     config.write_text(CONFIG)
-    with pytest.raises(SystemExit) as ended:
-        main(["train", "negotiator", str(config)])
-    assert ended.value.code == 0
+    assert called("train", "negotiator", config) == 0
     out = capsys.readouterr().out
     agent = tmp_path / "negotiator" / "agents" / "seed-0"
     assert "seed 1: advantage" in out and f"wrote 2 agents into {agent.parent}" in out
     assert out.splitlines()[-1] == f"next: apportion world simulate negotiation CORPUS --agents learned@{agent},fair"
-    with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                "world",
-                "simulate",
-                "negotiation",
-                str(tmp_path / "corpus"),
-                "--agents",
-                f"learned@{agent},fair",
-                "--games",
-                "2",
-            ]
-        )
-    assert ended.value.code == 0
+    plays = f"world simulate negotiation {tmp_path / 'corpus'} --agents learned@{agent},fair --games 2"
+    assert called(*plays.split()) == 0
     capsys.readouterr()
-    with pytest.raises(SystemExit):
-        main(["train", "negotiator", str(config), "--json"])
+    assert called("train", "negotiator", config, "--json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert len(shown["agents"]) == 2 and {row["epoch"] for row in shown["figures"]} == {0, 1}
 
 
-def test_a_missing_file_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["train", "negotiator", str(tmp_path / "none.toml")])
-    assert ended.value.code == 2 and "none.toml" in capsys.readouterr().err
+def test_a_missing_file_is_exit_code_2(tmp_path, capsys):
+    assert called("train", "negotiator", tmp_path / "none.toml") == 2 and "none.toml" in capsys.readouterr().err

@@ -1,26 +1,14 @@
-"""`apportion train measurer`: how long it learns, and the longest text that it reads."""
-
 import json
-from pathlib import Path
+from functools import partial
 
-import pytest
-
-from apportion.cli import main
 from apportion.rlhf import language_model_finetune
+from tests.apportion.called import called
 from tests.behaviour.small import write_small_corpus
 
-
-def run(*arguments: str) -> int:
-    try:
-        main(["train", "measurer", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "train", "measurer")
 
 
-def test_its_options_reach_the_training(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_options_reach_the_training(tmp_path, capsys, monkeypatch):
     asked = []
 
     def learn(sessions, out, settings, note):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import norm
 
@@ -13,22 +11,13 @@ def difference(values: np.ndarray) -> BootstrapResult:
     return resample(np.stack([values, np.ones_like(values)], axis=-1)[None], ratio, SETTINGS)
 
 
-def test_agrees_with_the_textbook_number_for_a_mean() -> None:
+def test_agrees_with_the_textbook_number_for_a_mean():
     values = np.random.default_rng(0).normal(0.3, 1.0, 50)
     expected = ((norm.ppf(0.975) + norm.ppf(0.8)) * values.std() / values.mean()) ** 2
     found = sessions_to_tell(difference(values), SETTINGS)
     assert found is not None and abs(found / expected - 1) < 0.08
 
 
-def test_that_many_sessions_do_find_the_difference() -> None:
-    rng = np.random.default_rng(1)
-    needed = sessions_to_tell(difference(rng.normal(0.5, 1.0, 400)), SETTINGS)
-    assert needed is not None
-    trials = rng.normal(0.5, 1.0, (2000, needed))
-    found = trials.mean(axis=1) - norm.ppf(0.975) * trials.std(axis=1, ddof=1) / np.sqrt(needed) > 0
-    assert 0.65 < found.mean() < 0.92
-
-
-def test_no_difference_needs_no_number() -> None:
+def test_no_difference_needs_no_number():
     assert sessions_to_tell(difference(np.zeros(5)), SETTINGS) is None
     assert sessions_to_tell(difference(np.array([1.0, -1.0, 1e-6])), SETTINGS) is None

@@ -1,7 +1,5 @@
 """Made-up conversations in which some kinds of turn cost something: their words, and what they are worth, are known."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

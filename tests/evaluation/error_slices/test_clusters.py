@@ -12,13 +12,6 @@ def blobs(seed: int = 0, count: int = 4, each: int = 60) -> tuple[np.ndarray, np
     return (middles[kinds] + rng.normal(size=(count * each, 20)) * 0.3).astype(np.float32), kinds
 
 
-def test_turns_that_lie_together_are_never_in_one_small_cluster_with_others():
-    embeddings, kinds = blobs()
-    space = Space.learned(embeddings, 0)
-    labels = space.nearest(space.points(embeddings))
-    assert all(len(set(kinds[labels == label])) == 1 for label in set(labels))
-
-
 def test_the_tree_joins_what_lies_together_before_all_else():
     embeddings, kinds = blobs()
     space = Space.learned(embeddings, 0)

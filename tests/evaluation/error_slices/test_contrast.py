@@ -39,14 +39,6 @@ def test_with_one_turn_of_the_kind_in_each_session_it_is_the_paired_t_test():
     assert result.effective[0] == pytest.approx(25)
 
 
-def test_what_a_session_is_worth_as_a_whole_tells_nothing_of_its_turns():
-    rewards = np.repeat(np.arange(30.0)[:, None], 4, axis=1) * 0.1
-    kind = np.zeros((30, 4), bool)
-    kind[:15, 0] = True
-    result = contrasts(made(rewards), kind.reshape(-1, 1))
-    assert result.difference[0] == 0.0 and result.p[0] == 1.0
-
-
 def test_a_kind_that_no_episode_tells_apart_has_no_difference():
     rewards = np.random.default_rng(1).normal(size=(10, 3))
     result = contrasts(made(rewards), np.ones((30, 1), bool))

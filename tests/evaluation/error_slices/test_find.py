@@ -1,5 +1,3 @@
-"""Planted kinds are found and named; nothing is, where rewards have nothing to do with the turns."""
-
 from dataclasses import replace
 
 import numpy as np
@@ -42,18 +40,6 @@ def false_alarms(how: str, seeds) -> int:
     return sum(bool(find_slices(turns, "method").kinds) for turns in dealt)
 
 
-@pytest.mark.parametrize("how", SHUFFLES)
-def test_shuffling_keeps_all_rewards_and_what_it_says_that_it_keeps(how):
-    turns, _ = corpus(4, sessions=30)
-    rewards = shuffled(turns, how, 1).rewards
-    assert sorted(rewards) == sorted(turns.rewards) and (rewards != turns.rewards).mean() > 0.8
-    own, given = (of.reshape(30, -1) for of in (turns.rewards, rewards))
-    if how == "within":
-        assert (np.sort(own, axis=1) == np.sort(given, axis=1)).all()
-    if how == "sessions":
-        assert {tuple(row) for row in own} == {tuple(row) for row in given}
-
-
 def test_heavy_tails_that_hang_together_within_a_session_give_nothing_either():
     alarms = 0
     for seed in range(20):
@@ -92,12 +78,6 @@ def test_too_few_sessions_are_told():
     assert found.kinds == () and "20 sessions have rewards by rrd; at least 24 are needed" in found.reason
 
 
-def test_no_reward_at_all_is_told():
-    turns, _ = corpus(0, sessions=30)
-    found = find_slices(replace(turns, rewards=np.full(len(turns), np.nan)), "rrd")
-    assert found.reason.startswith("0 sessions have rewards by rrd")
-
-
 def test_kinds_whose_sessions_score_lower_say_so():
     turns, _ = corpus(2, sessions=300, cost=1.0)
     found = find_slices(turns, "method", SliceSettings(resamples=300))
@@ -116,19 +96,14 @@ def test_no_example_of_a_kind_is_one_whose_reward_is_unusual_for_it():
     found = find_slices(made, "planted")
     reward = dict(zip(made.ids, made.rewards.tolist(), strict=True))
     spread = float(np.std(made.rewards))
-    assert found.kinds
+    rewards = {}
+    for text, worth in zip(made.texts, made.rewards.tolist(), strict=True):
+        rewards.setdefault(text, []).append(worth)
+    assert any(kind.family == "words" for kind in found.kinds)
     for kind in found.kinds:
         assert all(example.reward == reward[example.id] for example in kind.examples)
         assert all(abs(example.reward - kind.reward) < spread for example in kind.examples)
-
-
-def test_of_turns_with_the_same_words_the_example_is_one_of_the_most_usual_reward():
-    made = corpus(5, sessions=300, cost=1.0)[0]
-    rewards = {}
-    for text, reward in zip(made.texts, made.rewards.tolist(), strict=True):
-        rewards.setdefault(text, []).append(reward)
-    examples = [(kind, kind.examples[0]) for kind in find_slices(made, "planted").kinds if kind.family == "words"]
-    assert examples
-    for kind, first in examples:
-        off = np.abs(np.array(rewards[first.text]) - kind.reward)
-        assert (off < abs(first.reward - kind.reward)).mean() < 0.1, (kind.name, first, kind.reward)
+        if kind.family == "words":  # Of turns with the same words it is one of the most usual reward.
+            first = kind.examples[0]
+            off = np.abs(np.array(rewards[first.text]) - kind.reward)
+            assert (off < abs(first.reward - kind.reward)).mean() < 0.1, (kind.name, first, kind.reward)

@@ -22,12 +22,6 @@ def test_halves_share_no_session_and_are_of_one_size(names, seed):
     assert len(first) - len(second) in (0, 1)
 
 
-def test_another_seed_gives_other_halves_and_the_same_seed_the_same():
-    turns = turns_of([f"s{n}" for n in range(40)])
-    assert (turns.first_half(1) == turns.first_half(1)).all()
-    assert (turns.first_half(1) != turns.first_half(2)).any()
-
-
 def test_a_part_of_the_turns_keeps_what_belongs_together():
     turns = turns_of(["a", "a", "b"])
     part = turns.only(np.array([False, True, True]))

@@ -40,11 +40,6 @@ def test_the_classes_are_those_of_appendix_j():
     assert classes == [NO_ANNOTATION, NOT_POSITIVE, NOT_POSITIVE, NOT_POSITIVE, POSITIVE]
 
 
-def test_zero_and_below_agree_and_null_agrees_with_null_alone():
-    (found,) = consistency(samples([[0.0, -1.0, None, None], [-2.0, 0.0, 0.0, None]]))
-    assert found.agreement == 0.75
-
-
 def test_two_samples_agree_on_the_turns_of_one_class():
     (found,) = consistency(samples([[1.0, -1.0, None, 2.0], [3.0, 1.0, None, None]]))
     assert found == Consistency("llm", 2, 1, 4, 0.5, None, None)

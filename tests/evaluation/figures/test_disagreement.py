@@ -1,7 +1,3 @@
-"""How often methods order two turns the other way round."""
-
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import hypothesis.strategies as st
@@ -46,17 +44,17 @@ BY_HAND = frames(
 )
 
 
-def test_the_emotions_are_those_that_features_measure() -> None:
+def test_the_emotions_are_those_that_features_measure():
     assert EMOTIONS == EMOTION_FEATURES
 
 
-def test_a_turn_shows_what_most_of_its_pictures_show() -> None:
+def test_a_turn_shows_what_most_of_its_pictures_show():
     found = most_often(BY_HAND, HELD, "happiness")
     np.testing.assert_array_equal(found, [1.0, 0.0, np.nan])
     np.testing.assert_array_equal(most_often(BY_HAND, HELD, "neutral"), [0.0, 1.0, np.nan])
 
 
-def test_it_is_not_the_mean_over_the_turn() -> None:
+def test_it_is_not_the_mean_over_the_turn():
     means = features([("a", 0, "user", "during", "happiness", 0.3), ("a", 2, "user", "during", "happiness", 0.3)])
     values = np.array([[5.0, 1.0, 9.0]])
     by_mode = happy_turns(means, HELD, MODE, BY_HAND)
@@ -69,11 +67,11 @@ def test_it_is_not_the_mean_over_the_turn() -> None:
 
 
 @pytest.mark.parametrize("which", [{"session": "b"}, {"person": "bot"}])
-def test_others_faces_count_for_nothing(which: dict[str, str]) -> None:
+def test_others_faces_count_for_nothing(which):
     assert np.isnan(most_often(frames([(0.5, HAPPY)], **which), HELD, "happiness")).all()
 
 
-def test_pictures_with_an_emotion_unknown_and_turns_without_times_count_for_nothing() -> None:
+def test_pictures_with_an_emotion_unknown_and_turns_without_times_count_for_nothing():
     whole = frames([(0.25, HAPPY), (1.0, SAD)])
     assert most_often(whole.slice(1), HELD, "happiness")[0] == 0.0
     untimed = TestSet.of([Episode("a", tuple(Turn(t.turn, t.speaker, t.text) for t in TURNS), HELD.episodes[0].rating)])
@@ -81,14 +79,14 @@ def test_pictures_with_an_emotion_unknown_and_turns_without_times_count_for_noth
     assert np.isnan(most_often(whole.slice(0, 0), HELD, "happiness")).all()
 
 
-def test_without_an_emotion_model_smiles_stand_in_and_it_is_said() -> None:
+def test_without_an_emotion_model_smiles_stand_in_and_it_is_said():
     smile = [("a", turn, "user", "during", "smile", share) for turn, share in ((0, 1.0), (2, 0.0), (4, 0.0))]
     found = happy_turns(features(smile), HELD, MODE, frames([]))
     assert not isinstance(found, Missing)
     assert (found.feature, found.threshold, found.why) == ("smile", 0.5, "no emotion model measured happiness")
 
 
-def test_without_frames_it_is_refused() -> None:
+def test_without_frames_it_is_refused():
     means = features([("a", 0, "user", "during", "happiness", 0.9)])
     with pytest.raises(InputError, match=r"happiness_source = 'mode' reads every picture: give the table `frames`"):
         happy_turns(means, HELD, MODE)
@@ -96,7 +94,7 @@ def test_without_frames_it_is_refused() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 12, exclude_max=True), st.integers(0, 7)), unique_by=lambda p: round(p[0], 4)))
-def test_it_agrees_with_pandas_mode(pictures: list[tuple[float, int]]) -> None:
+def test_it_agrees_with_pandas_mode(pictures):
     table = frames([(time, {EMOTIONS[top]: 0.5 + 0.01 * top}) for time, top in pictures])
     found = most_often(table.take(np.random.default_rng(0).permutation(len(table))), HELD, "happiness")
     for at, turn in enumerate(TURNS[::2]):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,20 +7,12 @@ from apportion.evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode
 
 
-def test_hand_computed_case() -> None:
-    held = TestSet.of([episode("a", 2, 60.0), episode("b", 3, 40.0)])
-    values = np.array([[4.0, 3.0, -1.0, -2.0, -5.0]])
-    # a: 60 - (50 + 7) = 3; b: 40 - (50 - 8) = -2.
-    assert squared_errors(held, values, 50.0).tolist() == [[9.0, 4.0]]
-    assert global_loss(held, values, 50.0, EvaluationSettings()).value == pytest.approx(6.5)
-
-
-def test_without_an_offset_the_rewards_sum_to_the_score() -> None:
+def test_without_an_offset_the_rewards_sum_to_the_score():
     held = TestSet.of([episode("a", 2, 60.0)])
     assert squared_errors(held, np.array([[30.0, 31.0]]), 0.0).tolist() == [[1.0]]
 
 
-def test_both_scores_of_a_session_are_resampled_together() -> None:
+def test_both_scores_of_a_session_are_resampled_together():
     held = TestSet.of([episode("a", 1, 10.0), episode("a", 1, 20.0, "bot", "user"), episode("b", 1, 30.0)])
     found = global_loss(held, np.zeros((1, 3)), 0.0, EvaluationSettings())
     assert found.sessions == 2
@@ -31,7 +21,7 @@ def test_both_scores_of_a_session_are_resampled_together() -> None:
     assert {round(float(x), 6) for x in np.unique(found.replicates)} == {round(x, 6) for x in possible}
 
 
-def test_a_score_whose_low_end_is_good_is_turned_round() -> None:
+def test_a_score_whose_low_end_is_good_is_turned_round():
     from dataclasses import replace
 
     e = episode("a", 1, 30.0)

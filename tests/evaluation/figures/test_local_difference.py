@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -26,7 +24,7 @@ def faces(table: object) -> HappyTurns:
     return found
 
 
-def test_hand_computed_case() -> None:
+def test_hand_computed_case():
     found = faces(features(during("happiness", 0.9, 0.2, None, 0.5, 0.0)))
     assert found.feature == "happiness"
     assert found.happy.tolist() == [True, False, False, True, False]
@@ -36,7 +34,7 @@ def test_hand_computed_case() -> None:
     assert difference.value == pytest.approx((1 + 4) / 2 - (2 + 5) / 2)
 
 
-def test_happiness_is_preferred_to_smile_and_smile_is_the_fallback() -> None:
+def test_happiness_is_preferred_to_smile_and_smile_is_the_fallback():
     smile, happiness = during("smile", 1.0, 1.0, 1.0, 0.0, 0.0), during("happiness", 0.0, 0.0, 0.0, 1.0, 1.0)
     assert faces(features(smile + happiness)).happy.tolist() == [False, False, False, True, True]
     fallback = faces(features(smile))
@@ -44,7 +42,7 @@ def test_happiness_is_preferred_to_smile_and_smile_is_the_fallback() -> None:
     assert fallback.happy.tolist() == [True, True, True, False, False]
 
 
-def test_the_fallback_says_why() -> None:
+def test_the_fallback_says_why():
     happiness, smile = during("happiness", 0.9, 0.0, 0.0, 0.0, 0.0), during("smile", 1.0, 0.0, 0.0, 0.0, 0.0)
     assert faces(features(smile + happiness)).why == ""
     empty = during("happiness", None, None, None, None, None)
@@ -54,7 +52,7 @@ def test_the_fallback_says_why() -> None:
     assert faces(features(smile + empty + elsewhere)).why == "no held-out turn has its happiness measured"
 
 
-def test_the_feature_that_sees_more_sessions_is_taken_and_what_it_leaves_out_is_said() -> None:
+def test_the_feature_that_sees_more_sessions_is_taken_and_what_it_leaves_out_is_said():
     in_a = (0.9, 0.0, 0.0, None, None)
     smile, happiness = during("smile", 1.0, 0.0, 1.0, 0.0, 0.0), during("happiness", *in_a)
     found = faces(features(smile + happiness))
@@ -65,14 +63,11 @@ def test_the_feature_that_sees_more_sessions_is_taken_and_what_it_leaves_out_is_
     assert found.seen.all() and found.happy.tolist() == [True, False, True, False, False]
     in_b = (None, None, None, 1.0, 0.0)
     found = faces(features(during("smile", *in_b) + happiness))
-    assert (found.feature, found.why) == (
-        "happiness",
-        "1 of 2 sessions with a face have no happiness and are left out",
-    )
+    assert (found.feature, found.why) == ("happiness", "1 of 2 sessions with a face have no happiness and are left out")
     assert found.seen.tolist() == [True, True, True, False, False]
 
 
-def test_the_target_s_face_and_the_reply_do_not_count() -> None:
+def test_the_target_s_face_and_the_reply_do_not_count():
     rows = [("a", 0, "bot", "during", "smile", 1.0), ("a", 0, "user", "reply", "smile", 1.0)]
     assert isinstance(happy_turns(features(rows), HELD, SETTINGS), Missing)
 
@@ -86,18 +81,18 @@ def test_the_target_s_face_and_the_reply_do_not_count() -> None:
         (features(during("smile", None, None, None, None, None)), "no happiness and no smile"),
     ],
 )
-def test_without_faces_the_reason_is_said(table: object, reason: str) -> None:
+def test_without_faces_the_reason_is_said(table, reason):
     found = happy_turns(table, HELD, SETTINGS)  # type: ignore[arg-type]
     assert isinstance(found, Missing) and reason in found.reason
 
 
 @pytest.mark.parametrize(("level", "reason"), [(0.0, "no held-out turn has"), (1.0, "every held-out turn has")])
-def test_one_sided_faces_give_no_difference(level: float, reason: str) -> None:
+def test_one_sided_faces_give_no_difference(level, reason):
     found = local_difference(HELD, VALUES, faces(features(during("smile", *[level] * 5))), SETTINGS)
     assert isinstance(found, Missing) and reason in found.reason
 
 
-def test_sessions_without_a_face_are_not_resampled() -> None:
+def test_sessions_without_a_face_are_not_resampled():
     found = local_difference(HELD, VALUES, faces(features(during("smile", 1.0, 0.0, 0.0, None, None))), SETTINGS)
     assert isinstance(found, BootstrapResult) and found.sessions == 1
 
@@ -108,7 +103,7 @@ def by_people(*rows: tuple[str, int, str, float]) -> TurnLabels:
     return read
 
 
-def test_people_s_own_labels_in_a_reward_s_place() -> None:
+def test_people_s_own_labels_in_a_reward_s_place():
     found = faces(features(during("happiness", 0.9, 0.2, None, 0.5, 0.0)))
     said = by_people(("a", 0, "x", 5.0), ("a", 0, "y", 4.0), ("a", 2, "x", 1.0), ("a", 4, "x", 2.0), ("b", 0, "x", 3.0))
     difference = people_difference(HELD, said, found, SETTINGS)
@@ -116,7 +111,7 @@ def test_people_s_own_labels_in_a_reward_s_place() -> None:
     assert difference.value == pytest.approx((4.5 + 3.0) / 2 - 1.0)  # turn a4 has no face, b2 no label
 
 
-def test_labels_and_faces_on_different_turns_give_no_human_row() -> None:
+def test_labels_and_faces_on_different_turns_give_no_human_row():
     found = faces(features(during("smile", 1.0, 0.0, None, None, None)))
     for said, reason in (
         (by_people(("b", 0, "x", 5.0)), "both a label and the rater's face"),

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -21,13 +19,13 @@ def projected(raw: Floats, scale: float, offset: float) -> Floats:
     return target + scale * (raw - np.repeat(HELD.totals(raw) / HELD.lengths, HELD.lengths, axis=1))
 
 
-def test_hand_computed_case() -> None:
+def test_hand_computed_case():
     found = sum_residual(HELD, projected(RAW, 1.0, 50.0), RAW, 50.0, SETTINGS)
     assert isinstance(found, BootstrapResult)
     assert found.value == pytest.approx((abs(10 - 7) + abs(-10 + 8)) / 2)
 
 
-def test_the_paper_s_form_has_no_offset() -> None:
+def test_the_paper_s_form_has_no_offset():
     found = sum_residual(HELD, projected(RAW, 1.0, 0.0), RAW, 0.0, SETTINGS)
     assert isinstance(found, BootstrapResult)
     assert found.value == pytest.approx(((60 - 7) + (40 + 8)) / 2)
@@ -41,12 +39,12 @@ def test_the_paper_s_form_has_no_offset() -> None:
         (np.where(RAW == 3.0, np.nan, RAW), 1.0, "no value of the method's own"),
     ],
 )
-def test_where_the_sum_means_nothing_the_reason_is_said(raw: Floats, scale: float, reason: str) -> None:
+def test_where_the_sum_means_nothing_the_reason_is_said(raw, scale, reason):
     found = sum_residual(HELD, projected(raw, scale, 50.0), raw, 50.0, SETTINGS)
     assert isinstance(found, Missing) and reason in found.reason
 
 
-def test_what_the_projection_has_told_is_averaged_over_episodes_and_seeds() -> None:
+def test_what_the_projection_has_told_is_averaged_over_episodes_and_seeds():
     a, b = (e.key for e in HELD.episodes)
     found = residual_told(HELD, [{a: 1.0, b: -2.0}, {a: 0.0, b: 0.0}], SETTINGS)
     assert found.values.tolist() == [1.5, 0.0]

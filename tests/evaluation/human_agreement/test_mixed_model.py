@@ -51,17 +51,6 @@ def test_where_statsmodels_stops_before_the_top_this_goes_on(seed, by_annotator)
     assert model.loglike(at_ours) >= theirs.llf - 1e-7
 
 
-def test_where_nothing_is_shared_it_is_the_mean_of_independent_answers():
-    rng = np.random.default_rng(3)
-    items, people = np.repeat(np.arange(20), 2), np.tile(np.arange(2), 20)
-    values = rng.standard_normal(40)
-    # Every item once up and once down: neither items nor annotators differ by as much as chance would have it.
-    values[1::2] = -values[::2]
-    found = mixed_mean(values, items, people)
-    assert (found.item_variance, found.annotator_variance) == pytest.approx((0.0, 0.0), abs=1e-9)
-    assert found.error == pytest.approx(values.std(ddof=1) / 40**0.5, rel=1e-6)
-
-
 def test_the_interval_is_students_with_the_fewer_clusters():
     found = mixed_mean(*study(4, 0.5, 0.5))
     assert (found.low, found.high) == pytest.approx(t.interval(0.95, 9, loc=found.value, scale=found.error))

@@ -1,7 +1,3 @@
-"""Computed truth beside people's labels: the same figures, never in the same column, never in one mean."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -31,15 +27,15 @@ def both() -> Evaluation:
     return judged_by(people(), computed("computed:rollouts"), computed("computed:wrong", -1.0))
 
 
-def test_of_people_alone_nothing_is_new(both: Evaluation) -> None:
-    alone = evaluated(**inputs())
+def test_of_people_alone_nothing_is_new(both, usual):
+    alone = usual
     assert alone.computed == () and "computed" not in alone.to_json()
     # People's figures are the same bits whatever was computed beside them.
     assert replace(both, computed=()) == alone
     assert grids(both)[:2] == grids(alone)[:2]
 
 
-def test_computed_figures_are_those_that_one_person_with_the_same_labels_would_have(both: Evaluation) -> None:
+def test_computed_figures_are_those_that_one_person_with_the_same_labels_would_have(both):
     person = judged_by(computed("ann"))
     rollouts, wrong = both.computed
     assert (rollouts.by, wrong.by) == ("computed:rollouts", "computed:wrong")
@@ -55,12 +51,12 @@ def test_computed_figures_are_those_that_one_person_with_the_same_labels_would_h
             assert c.difference == paired[c.figure.removeprefix("computed_"), c.method, c.against]
 
 
-def test_two_computations_are_never_averaged(both: Evaluation) -> None:
+def test_two_computations_are_never_averaged(both):
     rollouts, wrong = ({row.method: row.spearman.value for row in found.reward_models} for found in both.computed)
     assert rollouts["near"] > 0.9 and wrong["near"] == pytest.approx(-rollouts["near"])
 
 
-def test_the_tables_say_whose_labels_they_are(both: Evaluation) -> None:
+def test_the_tables_say_whose_labels_they_are(both):
     text = render(both)
     assert (
         "Reward models and labels of computed:rollouts: " in text
@@ -72,7 +68,7 @@ def test_the_tables_say_whose_labels_they_are(both: Evaluation) -> None:
     assert Evaluation.from_json(both.to_json()) == both
 
 
-def test_without_people_the_agreement_with_people_is_missing() -> None:
+def test_without_people_the_agreement_with_people_is_missing():
     found = judged_by(computed("computed:rollouts"))
     assert found.agreement == Missing("the corpus has no labels of turns by people")
     assert isinstance(found.human, Missing) and all(isinstance(row.spearman, Missing) for row in found.reward_models)
@@ -81,7 +77,7 @@ def test_without_people_the_agreement_with_people_is_missing() -> None:
     assert "Spearman" not in header and "AUC" not in header
 
 
-def test_names_are_chosen_for_both_and_several_computed_ones_stand_side_by_side() -> None:
+def test_names_are_chosen_for_both_and_several_computed_ones_stand_side_by_side():
     tables = people(), computed("computed:rollouts"), computed("computed:rollouts", name="goal")
     settings = inputs()["settings"]
     found = judged_by(*tables)
@@ -90,7 +86,7 @@ def test_names_are_chosen_for_both_and_several_computed_ones_stand_side_by_side(
     assert chosen.counts.label == "quality"
 
 
-def test_labels_of_other_sessions_give_a_reason() -> None:
+def test_labels_of_other_sessions_give_a_reason():
     elsewhere = labels([("nowhere", 0, "computed:rollouts", 2.0)])
     found = judged_by(people(), elsewhere)
     assert found.computed[0].counts == Missing("no held-out target turn has a label 'quality'")

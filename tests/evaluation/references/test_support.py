@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 
@@ -15,7 +13,7 @@ JUDGED = {name: HIDDEN[name] for name in NAMES[20:45]}
 UNJUDGED = {"faces": {e.key for e in EPISODES if e.session_id not in JUDGED}, "near": set()}
 
 
-def test_sessions_are_counted_by_split() -> None:
+def test_sessions_are_counted_by_split():
     found = rests_on(UNJUDGED, {"mix": {EPISODES[0].key}}, EPISODES[:30], EPISODES[35:55])
     assert found == (SupportCount("faces", "all", 10, 30, 10, 20), SupportCount("mix", "local", 29, 30, 20, 20))
     assert found[1].text() == (
@@ -30,15 +28,15 @@ def found() -> Evaluation:
     return evaluated(**inputs(rewards=table, offsets=offsets, unjudged=UNJUDGED))
 
 
-def test_a_method_of_some_sessions_costs_the_others_none(found: Evaluation) -> None:
-    plain = evaluated(**inputs())
+def test_a_method_of_some_sessions_costs_the_others_none(found, usual):
+    plain = usual
     assert of(found.decompositions, "near") == of(plain.decompositions, "near")
     assert (found.counts, found.comparisons, found.warnings) == (plain.counts, plain.comparisons, plain.warnings)
     assert [figures.method for figures in found.decompositions] == ["faces", "near"]
     assert not any("faces" in (c.method, c.against) for c in found.comparisons)
 
 
-def test_its_own_row_is_of_its_own_sessions_and_the_table_says_so(found: Evaluation) -> None:
+def test_its_own_row_is_of_its_own_sessions_and_the_table_says_so(found):
     spearman = of(found.decompositions, "faces").spearman
     assert isinstance(spearman, Estimate) and spearman.sessions <= 10
     assert found.partial == {"faces"}
@@ -48,7 +46,7 @@ def test_its_own_row_is_of_its_own_sessions_and_the_table_says_so(found: Evaluat
     assert Evaluation.from_json(found.to_json()) == found
 
 
-def test_a_method_without_a_single_test_session_has_no_row(found: Evaluation) -> None:
+def test_a_method_without_a_single_test_session_has_no_row(found):
     only = {name: HIDDEN[name] for name in NAMES[:10]}
     table = pa.concat_tables([inputs()["rewards"], rewards(EPISODES, only, "faces", raw=only)])
     unjudged = {"faces": {e.key for e in EPISODES if e.session_id not in only}}

@@ -19,19 +19,13 @@ def table(judged: dict[str, dict[str, list[float | None]]], planted: dict[str, i
     """Judgements by perturbation and session; ``planted`` names the position of the planted turn by perturbation."""
     rows = [
         {
-            "perturbation": name,
-            "session_id": session_id,
-            "rater": "r",
-            "target": "t",
-            "name": "mood",
-            "turn": 2 * index + 1,
-            "value": value,
-            "planted": (planted or {}).get(name) == index,
+            "perturbation": name, "session_id": session_id, "rater": "r", "target": "t", "name": "mood",
+            "turn": 2 * index + 1, "value": value, "planted": (planted or {}).get(name) == index,
         }
         for name, sessions in judged.items()
         for session_id, values in sessions.items()
         for index, value in enumerate(values)
-    ]
+    ]  # fmt: skip
     return pa.Table.from_pylist(rows, schema=AUDIT.arrow)
 
 
@@ -138,15 +132,8 @@ def test_the_table_is_markdown_with_as_many_cells_in_every_row():
 
 @pytest.mark.parametrize(("null", "counts_as"), [("mean", 3.0), ("zero", 0.0)])
 def test_a_null_counts_as_it_does_in_rewards(null, counts_as):
+    changed = [{s: [2.0, 4.0, 3.0, v] for s in CLEAN} for v in (None, counts_as)]
     of_null, of_number = (
-        stability(
-            table({"clean": CLEAN, "paraphrase": {s: [2.0, 4.0, 3.0, v] for s in CLEAN}}),
-            TITLES,
-            [],
-            {},
-            SETTINGS,
-            null,
-        )
-        for v in (None, counts_as)
+        stability(table({"clean": CLEAN, "paraphrase": one}), TITLES, [], {}, SETTINGS, null) for one in changed
     )
     assert of_null == of_number

@@ -24,10 +24,7 @@ def test_allowed_answers_are_kept_in_one_form():
     assert kept == {"select": ["r1", "r2"], "pair": "tie", "rating": {"r1": 1, "r2": 5}, "turns": {"1": 3, "3": 4}}
     assert reason == "because"
     assert checked(ALL, ITEM, kept, reason) == (kept, reason)
-
-
-def test_nothing_marked_is_an_answer():
-    assert checked(ALL, ITEM, {**GIVEN, "select": []}, "because")[0]["select"] == []
+    assert checked(ALL, ITEM, {**GIVEN, "select": []}, reason)[0]["select"] == []
 
 
 @pytest.mark.parametrize(

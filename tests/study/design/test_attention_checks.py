@@ -1,9 +1,8 @@
 import pytest
 
-from apportion.foundation.errors import InputError
 from apportion.study.design.answers import problem_of
 from apportion.study.design.attention_checks import Check, made_checks
-from apportion.study.design.criteria import Criterion, CriterionSet, shipped
+from apportion.study.design.criteria import shipped
 from apportion.study.design.items import items_of
 from tests.study.studies import answers_to, responses
 
@@ -44,11 +43,3 @@ def test_a_check_is_the_same_after_its_line():
 )
 def test_what_passes(expected, given, passed):
     assert Check("c0001", "good", expected).passed({"good": given}) is passed
-
-
-def test_a_check_that_anybody_could_leave_out_cannot_be_told():
-    criteria = CriterionSet(title="T", criteria=(Criterion(name="a", question="?", kind="select", required=False),))
-    items = items_of(responses(), criteria, 7).items
-    with pytest.raises(InputError, match="an attention check cannot be told"):
-        made_checks(items, criteria, 7, 1)
-    assert made_checks(items, criteria, 7, 0) == []

@@ -23,11 +23,6 @@ def test_the_same_seed_makes_the_same_study_but_for_its_code(tmp_path):
     assert one.settings.completion != other.settings.completion
 
 
-def test_the_base_stands_in_the_key_alone(tmp_path):
-    study = study_in(tmp_path / "study", base=POLICIES[1])
-    assert read_key(study.path).base == POLICIES[1]
-
-
 def test_a_set_of_ones_own_brings_its_instructions_if_it_has_some(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text(
@@ -50,9 +45,7 @@ def test_what_is_there_is_not_written_over(tmp_path):
     ("wanted", "told"),
     [
         ({"practice": 8}, "practice: 8 of 8 items"),
-        ({"items_per_annotator": 4, "checks_every": 5}, "nobody would meet a check"),
         ({"title": "x" * 201}, "title = "),
-        ({"criteria": "gelly"}, "did you mean 'geli'"),
         ({"criteria": "none.toml"}, "none.toml: no such file"),
     ],
 )

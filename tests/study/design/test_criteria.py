@@ -3,27 +3,13 @@ from pathlib import Path
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.study.design.criteria import (
-    SETS,
-    parse_criteria,
-    read_criteria,
-    shipped,
-    shipped_instructions,
-    shipped_toml,
-)
+from apportion.study.design.criteria import parse_criteria, shipped, shipped_toml
 
 ONE = '[[criteria]]\nname = "good"\nquestion = "Which is good?"\nkind = "select"\n'
 
 
 def parse(text):
     return parse_criteria(f'title = "T"\n{text}', Path("own.toml"))
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_each_set_that_ships_can_be_read_and_has_instructions(name):
-    criteria = shipped(name)
-    assert criteria.criteria and criteria.source
-    assert len(shipped_instructions(name)) > 100
 
 
 def test_geli_asks_the_nine_criteria_and_reverses_those_of_the_appendix():
@@ -90,10 +76,3 @@ def test_a_set_that_does_not_ship_is_told_with_the_nearest_name():
 def test_what_is_no_set_is_told_by_criterion(text, told):
     with pytest.raises(InputError, match=f"own.toml: .*{told}"):
         parse(text)
-
-
-def test_a_set_of_ones_own_is_read_from_its_file(tmp_path):
-    (tmp_path / "own.toml").write_text(f'title = "T"\n{ONE}', encoding="utf-8")
-    assert read_criteria(tmp_path / "own.toml").by_name["good"].scale == (0, 1)
-    with pytest.raises(InputError, match="no such file"):
-        read_criteria(tmp_path / "none.toml")

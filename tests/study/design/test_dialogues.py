@@ -66,11 +66,6 @@ def test_a_policy_is_the_agent_that_played_as_the_log_says(tmp_path):
     assert "zz-" not in json.dumps([item.to_json() for item in made.items])
 
 
-def test_without_a_log_a_policy_is_the_speaker(tmp_path):
-    made = items_of_dialogues(played(tmp_path, log=False), NEGOTIATION, 7)
-    assert [row.policy for row in made.key] == ["Alice", "Alice"]
-
-
 def test_who_is_judged_may_be_named(tmp_path):
     corpus = played(tmp_path, rated=False)
     made = items_of_dialogues(corpus, TURNS, 7, ["first"])
@@ -94,9 +89,9 @@ def test_the_demo_corpus_becomes_items_that_are_drawn_by_the_seed():
         assert number is None or " ".join(turns[number].split()) == message.text
 
 
-def test_ids_of_sessions_that_name_a_policy_are_told(tmp_path):
+def test_without_a_log_a_policy_is_the_speaker_and_ids_of_sessions_that_name_a_policy_are_told(tmp_path):
     made = items_of_dialogues(played(tmp_path, log=False), NEGOTIATION, 7)
-    assert made.notes == ()
+    assert [row.policy for row in made.key] == ["Alice", "Alice"] and made.notes == ()
     write_log(tmp_path, s1="s1")
     told = items_of_dialogues(Corpus.open(tmp_path), NEGOTIATION, 7).notes
     (item,) = [item.item for item in made.items if item.session_id == "s1"]

@@ -25,6 +25,7 @@ def test_a_context_becomes_an_item_with_the_responses_of_all():
     for row in made.key:
         item = by_item[row.item]
         assert item.response(row.response).text == texts[item.session_id, item.turn, row.policy]
+        assert [one.id for one in item.responses] == sorted(one.id for one in item.responses)
     assert len(made.key) == 8 * 3 and made.notes == ()
 
 
@@ -37,11 +38,6 @@ def test_ids_tell_nothing_of_a_policy_and_are_others_for_each_item_and_seed():
     assert not any(policy in text for policy in POLICIES)
 
 
-def test_responses_stand_in_the_order_of_their_ids():
-    for item in items_of(responses(), GELI, seed=7).items:
-        assert [one.id for one in item.responses] == sorted(one.id for one in item.responses)
-
-
 def test_pairs_become_an_item_each_and_with_a_base_one_of_each_is_that():
     assert len(items_of(responses(), PAIRS, 7).items) == 8 * 3
     made = items_of(responses(), PAIRS, 7, base=POLICIES[0])
@@ -51,12 +47,9 @@ def test_pairs_become_an_item_each_and_with_a_base_one_of_each_is_that():
     assert len(named) == 8 * 2 and all(POLICIES[0] in pair and len(pair) == 2 for pair in named.values())
 
 
-def test_what_is_about_a_dialogue_has_one_response_an_item():
+def test_a_dialogue_is_rated_with_one_response_an_item_and_turns_in_the_last_context_of_a_session():
     made = items_of(responses(), NEGOTIATION, 7)
     assert len(made.items) == 24 and {len(item.responses) for item in made.items} == {1}
-
-
-def test_turns_are_rated_in_the_last_context_of_a_session():
     made = items_of(responses(), TURNS, 7)
     found = sorted((item.session_id, item.turn, item.responses) for item in made.items)
     assert found == [(f"s{n}", 5, ()) for n in range(4)]
@@ -82,19 +75,6 @@ def test_a_context_with_one_response_is_left_out_and_told():
     made = items_of(alone, GELI, 7)
     assert len(made.items) == 2
     assert made.notes == ("left out, with fewer than 2 responses: 1 context (s1 turn 3)",)
-
-
-def test_one_policy_alone_cannot_be_compared():
-    with pytest.raises(
-        InputError, match=r"no context can be asked about \(left out, with fewer than 2 responses: 8 con"
-    ):
-        items_of(responses(policies=POLICIES[:1]), GELI, 7)
-
-
-def test_a_context_without_a_turn_of_the_agent_has_no_turns_to_rate():
-    table = changed(responses(2), lambda row: {**row, "context": "user: Hello"})
-    with pytest.raises(InputError, match="left out, without a turn of the agent: 2 contexts"):
-        items_of(table, TURNS, 7)
 
 
 def test_identical_responses_are_told_and_a_tie_is_possible():
@@ -124,47 +104,32 @@ def test_a_policys_name_among_the_words_is_told():
     assert "the words 'zz-base-policy', which name a policy, stand in 2 items" in items_of(table, GELI, 7).notes[0]
 
 
-def test_no_such_base_is_told():
-    with pytest.raises(InputError, match="base 'llama': no such policy"):
-        items_of(responses(), GELI, 7, base="llama")
-
-
-def test_rated_turns_have_no_base():
-    with pytest.raises(InputError, match="base 'zz-base-policy': turns alone are rated"):
-        items_of(responses(), TURNS, 7, base=POLICIES[0])
-
-
-def test_a_base_whose_contexts_are_all_left_out_is_told():
-    table = changed(responses(2), lambda row: {**row, "turn": row["turn"] + 100 * (row["policy"] == POLICIES[0])})
-    with pytest.raises(InputError, match="no context was answered by 'zz-base-policy'"):
-        items_of(table, GELI, 7, base=POLICIES[0])
-
-
-def test_a_base_that_shares_no_context_with_another_is_told():
-    table = changed(responses(2), lambda row: {**row, "turn": row["turn"] + 100 * (row["policy"] == POLICIES[0])})
-    with pytest.raises(InputError, match="no context was answered by 'zz-base-policy' and another policy"):
-        items_of(table, PAIRS, 7, base=POLICIES[0])
+def elsewhere(row):
+    """The first policy has answered other contexts than the others."""
+    return {**row, "turn": row["turn"] + 100 * (row["policy"] == POLICIES[0])}
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("table", "criteria", "base", "told"),
     [
+        (responses(policies=POLICIES[:1]), GELI, None, "left out, with fewer than 2 responses: 8 con"),
+        (changed(responses(2), lambda row: {**row, "context": "user: Hi"}), TURNS, None, "without a turn of the agent"),
+        (responses(), GELI, "llama", "base 'llama': no such policy"),
+        (responses(), TURNS, POLICIES[0], "base 'zz-base-policy': turns alone are rated"),
+        (changed(responses(2), elsewhere), GELI, POLICIES[0], "no context was answered by 'zz-base-policy'"),
+        (changed(responses(2), elsewhere), PAIRS, POLICIES[0], "answered by 'zz-base-policy' and another policy"),
+        (responses(1, [f"policy{number}" for number in range(27)]), GELI, None, "27 responses; 26 have a letter"),
         (
-            lambda row: {**row, "context": f"user: {row['policy']}"},
+            changed(responses(), lambda row: {**row, "context": f"user: {row['policy']}"}), GELI, None,
             "session 's0', turn 3: the policies were given diff",
         ),
-        (lambda row: {**row, "context": "hello"}, "session 's0', turn 3: column context: the line 'hello' begins with"),
-        (lambda row: {**row, "context": "known (goal): win"}, "session 's0', turn 3: nobody says anything"),
+        (changed(responses(), lambda row: {**row, "context": "hello"}), GELI, None, "column context: the line 'hello'"),
+        (changed(responses(), lambda row: {**row, "context": "known (goal): win"}), GELI, None, "turn 3: nobody says"),
     ],
-)
-def test_a_context_that_is_none_is_told_by_its_place(change, told):
+)  # fmt: skip
+def test_what_can_be_no_study_is_told(table, criteria, base, told):
     with pytest.raises(InputError, match=told):
-        items_of(changed(responses(), change), GELI, 7)
-
-
-def test_more_responses_than_letters_are_too_many():
-    with pytest.raises(InputError, match="27 responses; 26 have a letter"):
-        items_of(responses(1, [f"policy{number}" for number in range(27)]), GELI, 7)
+        items_of(table, criteria, 7, base=base)
 
 
 def test_an_item_is_the_same_after_its_line():

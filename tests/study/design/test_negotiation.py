@@ -6,10 +6,6 @@ def test_the_ten_questions_are_those_of_the_study_in_the_terminal():
     criteria = shipped("negotiation")
     asked = [criterion.question for criterion in criteria.criteria] + [criteria.reason.question]
     assert asked == [question.text for question in SURVEY] and len(asked) == 10
-
-
-def test_they_are_rated_on_its_scale_and_once_a_dialogue():
-    criteria = shipped("negotiation")
     for criterion, question in zip(criteria.criteria, SURVEY, strict=False):
         assert (criterion.kind, criterion.about, criterion.scale) == ("rating", "dialogue", (LOW, HIGH))
         assert criterion.anchors == {LOW: question.low, HIGH: question.high}

@@ -25,7 +25,7 @@ def items(number):
     most=st.integers(1, 12),
     people=st.lists(NAMES, unique=True, min_size=200, max_size=200),
 )
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_every_item_gets_the_wanted_number_of_people_whoever_comes_first(seed, number, wanted, most, people):
     load = Counter(dict.fromkeys(items(number), 0))
     for person in people:
@@ -39,7 +39,7 @@ def test_every_item_gets_the_wanted_number_of_people_whoever_comes_first(seed, n
 
 
 @given(seed=SEEDS, abandoning=st.sets(st.integers(0, 40)), done=st.integers(0, 4))
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_what_is_abandoned_comes_back_to_others(seed, abandoning, done):
     load = Counter(dict.fromkeys(items(20), 0))
     for number in range(400):

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 from click.testing import CliRunner
 
@@ -8,7 +6,6 @@ from apportion.foundation.errors import InputError
 from apportion.study.all_answers import gathered
 from apportion.study.import_export.exchange import bring, hand_out
 from apportion.study.import_export.external_answers import annotator_from
-from tests.study.import_export.test_label_studio_answers import export
 from tests.study.import_export.test_mturk_results import filled, written
 from tests.study.made_up import made_study
 
@@ -40,16 +37,6 @@ def test_another_file_of_the_same_name_replaces_nothing(tmp_path):
     assert kept.path.read_bytes() == before
     grown = bring(study.path, written(lines, tmp_path / "second" / "results.csv"))
     assert grown.path == kept.path and len(gathered(study).people) == len(given)
-
-
-def test_two_programs_beside_each_other(tmp_path):
-    study, key = made_study(tmp_path / "study", "pairs")
-    lines, _ = filled(study, key)
-    tasks, _ = export(study, key)
-    (tmp_path / "project.json").write_text(json.dumps(tasks))
-    bring(study.path, written(lines, tmp_path / "batch.csv"))
-    bring(study.path, tmp_path / "project.json")
-    assert {row.annotator for row in gathered(study).people} == {"W0", "W1", "W2", "label-studio-7", "label-studio-8"}
 
 
 def test_what_cannot_be_brought(tmp_path):

@@ -36,12 +36,6 @@ def test_words_do_nothing_in_the_page_in_a_spreadsheet_or_to_the_service(tmp_pat
     assert unescape(cell.replace("<br>", "\n")) == HOSTILE
 
 
-def test_letters_are_mixed_from_item_to_item(tmp_path):
-    study, key = made_study(tmp_path / "study", contexts=25)
-    first = [key.policy_of[item.item, form_of(study, item, "mturk").letters["A"]] for item in study.counted]
-    assert set(first) == set(key.policies) and max(map(first.count, key.policies)) < 18
-
-
 def test_the_layout_asks_every_question_in_its_own_words(tmp_path):
     study, _ = made_study(tmp_path / "study", "turns")
     html = layout_html(study)

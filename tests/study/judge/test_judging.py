@@ -27,6 +27,8 @@ def test_a_model_that_reads_gives_both_orders_the_same_answer(tmp_path, name):
         judged = judge_study(choice_of(study, server), lambda done, total, text: heard.append((done, total)))
     with serving(OpenAIServer(judge(name, lambda shown: min(shown, key=lambda one: one[1])[0]))) as server:
         steady = judge_study(choice_of(study, server, model="steady"))
+    assert not any(policy in json.dumps(server.requests) for policy in POLICIES)
+    assert {row.item for row in steady.rows} == {item.item for item in study.counted}  # Neither practice nor checks.
     items = len(study.counted)
     assert len(judged.rows) == 2 * items and not judged.failed and heard[-1] == (2 * items, 2 * items)
     assert {row.annotator for row in judged.rows} == {f"judge:{ORG_A_JUDGE}", f"judge:{ORG_A_JUDGE}#2"}
@@ -44,7 +46,10 @@ def test_a_model_that_reads_gives_both_orders_the_same_answer(tmp_path, name):
 def test_a_model_that_takes_the_first_is_told_by_how_often_the_order_moved_it(tmp_path):
     study = study_in(tmp_path / "study", "pairs")
     with serving(OpenAIServer(judge("pairs", first))) as server:
-        judged = judge_study(choice_of(study, server))
+        choice = choice_of(study, server)
+        judged = judge_study(choice)
+    assert choice.out == study.path / "judged" / f"{ORG_A_JUDGE}.jsonl"
+    assert sorted(rows_beside(study.path, JUDGED), key=str) == sorted(judged.rows, key=str)
     assert judged.moved == {"better": 1.0}
     assert "items on which the order alone changed the answer: better 100%" in judged.text()
 
@@ -58,29 +63,11 @@ def test_where_there_is_one_order_it_is_asked_once(tmp_path, name):
     assert set(judged.moved.values()) == {None} and "order" not in judged.text().partition("\n")[2]
 
 
-def test_answers_lie_beside_the_study_and_are_read_as_they_were_told(tmp_path):
-    study = study_in(tmp_path / "study", "pairs")
-    with serving(OpenAIServer(judge("pairs", first))) as server:
-        choice = choice_of(study, server)
-        judged = judge_study(choice)
-    assert choice.out == study.path / "judged" / f"{ORG_A_JUDGE}.jsonl"
-    read = rows_beside(study.path, JUDGED)
-    assert sorted(read, key=str) == sorted(judged.rows, key=str)
-
-
 @pytest.mark.parametrize(("one", "other"), [("a/b", "a-b"), ("m" * 60 + "1", "m" * 60 + "2")])
 def test_models_of_like_names_write_into_files_of_their_own(tmp_path, one, other):
     study = study_in(tmp_path / "study", "pairs")
     choices = [JudgeChoice(study, ModelSpec(model=model)) for model in (one, other)]
     assert choices[0].out != choices[1].out and all(len(choice.name) <= 50 for choice in choices)
-
-
-def test_no_policy_is_named_and_neither_practice_nor_checks_are_asked(tmp_path):
-    study = study_in(tmp_path / "study", "geli")
-    with serving(OpenAIServer(judge("geli", first))) as server:
-        judged = judge_study(choice_of(study, server))
-    assert not any(policy in json.dumps(server.requests) for policy in POLICIES)
-    assert {row.item for row in judged.rows} == {item.item for item in study.counted}
 
 
 def test_a_paid_reply_is_never_paid_twice(tmp_path):

@@ -37,18 +37,6 @@ def test_one_failed_check_of_three_is_forgiven(made):
     assert strict.flags == (f"failed 1 of {strict.checks} attention checks",)
 
 
-def test_who_marks_nothing_anywhere_is_flagged(made):
-    study, key = made
-    rows = [
-        replace(row, answers={name: [] for name in row.answers})
-        if row.annotator == "simulated-002" and row.item not in study.checks
-        else row
-        for row in answered(study, key)
-    ]
-    flags = figures(study, key, rows)["simulated-002"].flags
-    assert any(flag == "gave the same answer to all 12 items" for flag in flags)
-
-
 def test_who_always_chooses_the_first_letter_is_flagged(made):
     study, key = made
     rows = []
@@ -61,24 +49,19 @@ def test_who_always_chooses_the_first_letter_is_flagged(made):
     assert any(flag == "chose the same letters in all 12 items" for flag in flags)
 
 
-@pytest.mark.parametrize(("criteria", "given"), [("pairs", "tie"), ("negotiation", 3)])
-def test_one_answer_to_everything_in_other_kinds(tmp_path, criteria, given):
+@pytest.mark.parametrize(("criteria", "given"), [("geli", []), ("pairs", "tie"), ("negotiation", 3)])
+def test_one_answer_to_everything_is_flagged(tmp_path, criteria, given):
     study, key = made_study(tmp_path / "study", criteria, contexts=12, items_per_annotator=10)
+
+    def alike(row):
+        rated = criteria == "negotiation"
+        return {name: dict.fromkeys(value, given) if rated else given for name, value in row.answers.items()}
+
     rows = [
-        replace(
-            row,
-            answers={
-                name: given if criteria == "pairs" else dict.fromkeys(value, given)
-                for name, value in row.answers.items()
-            },
-        )
-        if row.annotator == "simulated-001"
-        else row
-        for row in answered(study, key)
+        replace(row, answers=alike(row)) if row.annotator == "simulated-001" else row for row in answered(study, key)
     ]
-    assert any(
-        "gave the same answer to all 10 items" in flag for flag in figures(study, key, rows)["simulated-001"].flags
-    )
+    flags = figures(study, key, rows)["simulated-001"].flags
+    assert any("gave the same answer to all 10 items" in flag for flag in flags)
 
 
 def test_who_answers_the_contrary_of_the_others_is_flagged(made):

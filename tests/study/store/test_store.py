@@ -1,4 +1,5 @@
 from collections import Counter
+from functools import partial
 from threading import Barrier, Thread
 
 import pytest
@@ -8,7 +9,6 @@ from apportion.study.design.create import next_version
 from apportion.study.design.folder import StudyFolder
 from apportion.study.rows import AnswerRow
 from apportion.study.store.database import TABLES
-from apportion.study.store.links import Link, new_token
 from apportion.study.store.rows import (
     Answer,
     Assignment,
@@ -50,6 +50,14 @@ def answer_by_others(store):
             answer_all(store, someone(store))
 
 
+def together(tasks):
+    threads = [Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def test_a_whole_visit(store):
     (link,) = store.add_links(1)
     assert link.annotator == "a001" and store.enter(link.token).consented is False
@@ -85,14 +93,6 @@ def test_answers_are_as_they_were_given(store):
     assert (saved.seconds, saved.focus_lost, saved.revision, saved.at) == (12.5, 2, 1, "1970-01-12T13:46:40+00:00")
     assert store.answer_of(name, item) == saved and store.answers() == [saved]
     assert store.answer_of(name, store.places(name)[2]) is None
-
-
-def test_sending_twice_is_giving_once(store):
-    name = someone(store)
-    item = store.places(name)[1]
-    first = store.save(name, item, answer(store, item, seconds=3), 0, "page1")
-    again = store.save(name, item, answer(store, item, seconds=3), 0, "page1")
-    assert first == again and store.answers() == [first]
 
 
 def test_an_answer_is_changed_by_who_has_seen_it_and_time_adds_up(store):
@@ -207,18 +207,6 @@ def test_the_public_link_has_a_limit_and_ids_are_the_platforms(place, tmp_path):
     store.close()
 
 
-def test_a_page_that_is_sent_twice_lets_one_person_in(place, tmp_path):
-    study = study_in(tmp_path / "study", "pairs")
-    toml = study.path / "study.toml"
-    toml.write_text(toml.read_text().replace("public = false", "public = true").replace("= 100", "= 1"))
-    store = Store.open(place, StudyFolder.open(study.path))
-    token = new_token()
-    links = [store.enter_public("PID9", token) for _ in range(2)]
-    assert links == [Link("PID9", token)] * 2 and store.enter(token).id == "PID9"
-    assert len(store.annotators()) == 1
-    store.close()
-
-
 @pytest.mark.parametrize("name", ["", "a b", "<script>", "x" * 65, "Ä", "a\n"])
 def test_what_is_no_id_lets_nobody_in(tmp_path, name):
     study = study_in(tmp_path / "study", "pairs")
@@ -315,11 +303,7 @@ def test_many_at_once_are_balanced_and_lose_nothing(store):
         except Exception as error:
             failed.append(error)
 
-    threads = [Thread(target=take_part, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together([partial(take_part, name) for name in names])
     assert not failed
     expected = {(name, item) for name in names for item in store.places(name)}
     assert {(row.annotator, row.item) for row in store.answers()} == expected
@@ -337,11 +321,7 @@ def test_the_same_page_sent_by_many_threads_is_one_answer(store):
         barrier.wait()
         saved.append(store.save(name, item, answer(store, item, seconds=2), 0, "page1"))
 
-    threads = [Thread(target=send) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together([send] * 6)
     assert len(saved) == 6 and set(map(str, saved)) == {str(saved[0])} and len(store.answers()) == 1
 
 

@@ -4,8 +4,6 @@
 ``$CHROMIUM`` names one; else ``chromium`` or ``google-chrome`` in the PATH.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -80,7 +78,7 @@ def watched() -> Watched:
 
 
 @pytest.fixture
-def page_of(browser: Browser, watched: Watched) -> Iterator[PageOf]:
+def page_of(browser, watched) -> Iterator[PageOf]:
     """Open a page: ``page_of(server, "session/s01", width=390, dark=True)``; it has come in by the token.
 
     ``server`` is a `Served` (fixture ``server``, or one of the test's own); other keywords go to Playwright's
@@ -112,7 +110,7 @@ def page_of(browser: Browser, watched: Watched) -> Iterator[PageOf]:
 
 
 @pytest.fixture
-def page_at(browser: Browser, watched: Watched) -> Iterator[Callable[[str], Page]]:
+def page_at(browser, watched) -> Iterator[Callable[[str], Page]]:
     """Open any address, such as a file of a bundle; watched as ``page_of`` does."""
     contexts: list[BrowserContext] = []
 

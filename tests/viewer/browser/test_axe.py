@@ -1,5 +1,3 @@
-"""axe-core over every page, light and dark, wide and narrow: nothing serious."""
-
 import json
 
 import pytest

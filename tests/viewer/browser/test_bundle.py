@@ -1,5 +1,3 @@
-"""A bundle in a real browser, from a disk: no error, no request but for its own files."""
-
 import shutil
 
 import pytest
@@ -162,9 +160,7 @@ def test_axe_finds_nothing_serious_and_nothing_sticks_out(bundle, page_at, dark)
     assert {"compare.html", "compare/people.html", "compare/audit.html", "compare/policies.html"} < set(names)
     for name in [*names, "session/s03.html"]:
         page = page_at(
-            (bundle / name).as_uri(),
-            color_scheme="dark" if dark else "light",
-            viewport={"width": 390, "height": 800},
+            (bundle / name).as_uri(), color_scheme="dark" if dark else "light", viewport={"width": 390, "height": 800}
         )
         found = Axe().run(page, options={"preload": False}).response["violations"]
         assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == [], name

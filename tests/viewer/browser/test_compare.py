@@ -1,7 +1,3 @@
-"""The pages of the group Compare in a real browser."""
-
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 
@@ -39,21 +35,6 @@ def test_a_point_opens_its_session_at_the_turn(compared, page_of):
     page.wait_for_url("**/session/**")
     assert page.url.endswith(f"/{wanted}")
     expect(page.locator(f"#{wanted.rpartition('#')[2]}")).to_have_attribute("aria-current", "true")
-
-
-def test_the_audit_of_a_session_unfolds_and_policies_answer_beside_each_other(compared, page_of):
-    page = page_of(compared, "compare/audit")
-    page.locator(".audited summary").first.click()
-    expect(page.locator(".planted").first).to_be_visible()
-    page.get_by_role("link", name="Policies").click()
-    expect(page.locator(".pair-of").first).to_contain_text("nothing")
-
-
-def test_it_works_without_scripts(compared, page_of):
-    page = page_of(compared, "compare", java_script_enabled=False)
-    page.locator('select[name="b"]').select_option(label="sentiment of second")
-    page.get_by_role("button", name="Compare").click()
-    expect(page.locator(".c-dis b").first).to_have_text("100%")
 
 
 @pytest.mark.parametrize("path", ["compare", "compare/people", "compare/audit", "compare/policies"])

@@ -1,7 +1,3 @@
-"""Labels in a real browser: by mouse and by keys, by two people at once, and found again in the evaluation."""
-
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -142,46 +138,6 @@ def test_who_has_turned_single_keys_off_labels_nothing_by_them(labelled, page_of
     page.reload()
     page.keyboard.type("j4")
     expect(page.locator("[data-done]")).to_have_text("1")
-
-
-def test_two_people_label_in_two_browsers_and_see_only_their_own(labelled, page_of, tmp_path):
-    eve, max_ = page_of(labelled, "label"), page_of(labelled, "label", dark=True)
-    begin(eve, "Eve", "thumbs")
-    max_.reload()
-    max_.get_by_label("Your name").fill("Max")
-    max_.get_by_role("button", name="Start").click()  # The question that Eve has begun is offered first.
-    max_.get_by_role("link", name="Begin with").click()
-    eve.locator("#turn-1").get_by_role("button", name="1 well").click()
-    max_.locator("#turn-1").get_by_role("button", name="0 badly").click()
-    for page, value in ((eve, "1"), (max_, "0")):
-        expect(page.locator("#turn-1 [data-state]")).to_have_text("saved")
-        page.reload()
-        pressed = page.locator('[aria-pressed="true"]')
-        assert pressed.evaluate_all("all => all.map(one => one.value)") == [value]
-    standing = Overlay(overlay_beside(tmp_path / "run")).labels().standing
-    assert {(key[2], label.value) for key, label in standing.items()} == {("Eve", 1.0), ("Max", 0.0)}
-
-
-def test_it_is_blind_until_rewards_are_asked_for(labelled, page_of):
-    page = page_of(labelled, "label")
-    begin(page, "Eve", "1 to 5")
-    expect(page.locator(".rewards")).to_have_count(0)
-    assert "sentiment" not in page.content()
-    page.get_by_role("link", name="Show the methods' rewards").click()
-    expect(page.locator(".rewards").first).to_contain_text("sentiment")
-    expect(page.get_by_text("kept as not blind")).to_be_visible()
-    page.get_by_role("link", name="Hide them").click()
-    expect(page.locator(".rewards")).to_have_count(0)
-    expect(page.get_by_text("you have seen them, so labels are kept as not blind")).to_be_visible()
-
-
-def test_without_scripts_a_button_saves_and_a_fine_scale_is_typed(labelled, page_of, tmp_path):
-    page = page_of(labelled, "label", java_script_enabled=False)
-    begin(page, "Eve", "0 to 100")
-    page.locator("#turn-3 input[type=number]").fill("73")
-    page.locator("#turn-3").get_by_role("button", name="Save").click()
-    expect(page.locator("#turn-3 input[type=number]")).to_have_value("73")
-    assert [label.value for label in Overlay(overlay_beside(tmp_path / "run")).labels().standing.values()] == [73.0]
 
 
 def test_what_is_not_saved_is_said(labelled, page_of, watched, tmp_path):

@@ -1,7 +1,3 @@
-"""Recordings that begin after the session and end before it, or show two people at once, in a real browser."""
-
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,3 @@
-"""The page of a session in a real browser."""
-
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -157,19 +153,6 @@ def test_emotions_are_tracks_on_the_same_axis(talk):
     assert (drawn["x"], drawn["width"]) == pytest.approx((lanes["x"], lanes["width"]), abs=1)
 
 
-def test_overlaps_are_seen(talk):
-    page = talk()
-    expect(page.locator("#turn-4 .over")).to_have_text("0.6 s over turn 3")
-    assert page.locator(".lane-row .overlap").count() == 2
-
-
-def test_goals_are_folded_until_one_asks(talks, page_of):
-    page = page_of(talks, "session/chat")
-    expect(page.get_by_text("Find the tunnel.")).to_be_hidden()
-    page.get_by_text("Goals and roles").click()
-    expect(page.get_by_text("Find the tunnel.")).to_be_visible()
-
-
 def test_chats_have_bubbles_on_two_sides_and_a_margin_of_rewards(talks, page_of):
     page = page_of(talks, "session/chat")
     left, right = (page.locator(f"#turn-{turn} .bubble").bounding_box() for turn in (0, 1))
@@ -220,23 +203,6 @@ def test_nothing_sticks_out_of_a_narrow_page(talks, page_of, path, width):
     page.locator("#turn-4 .why").click()
     expect(page.locator("#turn-4 .grounds")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_words_can_be_read_in_the_dark(talks, page_of):
-    page = page_of(talks, "session/chat", dark=True)
-    style = "what => getComputedStyle(document.querySelector(what))"
-    assert page.evaluate(f"({style})('.said').color") == "rgb(231, 234, 238)"
-    assert page.evaluate(f"({style})('#turn-1 .bubble').backgroundColor") == "rgb(26, 30, 36)"
-
-
-def test_without_scripts_everything_can_be_reached(talks, page_of):
-    page = page_of(talks, "session/talk", java_script_enabled=False)
-    page.locator("#turn-4 .why").click()
-    expect(page.locator("#turn-4 .grounds")).to_contain_text("because of the word 4")
-    page.get_by_role("link", name="Show behaviour").click()
-    expect(page.locator(".line.track").first).to_contain_text("Pitch")
-    page.locator(".pick", has_text="learner").click()
-    expect(page.locator(".method.front")).to_contain_text("learner")
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -1,7 +1,3 @@
-"""The list of sessions in a real browser."""
-
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -47,13 +43,6 @@ def test_sorting_filtering_and_a_method(server, page_of):
     expect(page.locator("tbody tr")).to_have_count(3)
 
 
-def test_it_works_without_scripts(server, page_of):
-    page = page_of(server, java_script_enabled=False)
-    page.get_by_label("Search what was said").fill("disappointed")
-    page.get_by_role("button", name="Search").click()
-    assert 0 < page.locator("tbody tr").count() < 12
-
-
 def test_dark_and_light_by_the_system_and_by_the_button(server, page_of):
     page = page_of(server, dark=True)
     colour = "() => getComputedStyle(document.body).backgroundColor"
@@ -86,22 +75,6 @@ def test_a_run_that_changes_is_told_and_taken_up(tmp_path, page_of):
             if page.locator("td.c-sum small").all_inner_texts() != sums and not page.locator(".notice").count():
                 break
         assert page.locator("td.c-sum small").all_inner_texts() != sums
-
-
-def test_a_run_that_is_gone_is_told_and_comes_back(tmp_path, page_of, watched):
-    watched.allowed.append("503")
-    folder = write_viewed_run(tmp_path)
-    with served(folder) as own:
-        page = page_of(own)
-        folder.rename(tmp_path / "away")
-        page.wait_for_timeout(1200)
-        page.get_by_role("link", name="s03").first.click()
-        expect(page.get_by_text("the run is no longer there")).to_be_visible()
-        (tmp_path / "away").rename(folder)
-        page.wait_for_timeout(1200)
-        page.reload()
-        expect(page.get_by_role("heading", level=1)).to_contain_text("s03")
-        page.wait_for_load_state("networkidle")
 
 
 def test_a_quarantined_session_is_listed_with_its_warning(tmp_path, page_of):

@@ -1,7 +1,3 @@
-"""What is shown where something is not as usual: nothing is hidden, nothing sticks out, axe-core finds nothing."""
-
-from __future__ import annotations
-
 import json
 import shutil
 from urllib.parse import urlsplit
@@ -17,7 +13,6 @@ from tests.viewer.browser.test_axe import serious
 from tests.viewer.runs import served
 
 NARROW = (390, 800, 1440)
-CHANGED = "The run has changed: it is being read anew. Until then this is what it was before."
 
 
 @pytest.fixture
@@ -58,18 +53,6 @@ def test_a_run_that_is_gone(own, page_of, watched, dark):
         expect(page.get_by_role("heading", level=1)).to_have_text("The run cannot be read")
         expect(page.locator("main")).to_contain_text("Put it back, or end the viewer with Ctrl-C.")
         assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_run_that_is_read_anew_is_told_on_every_page(own, page_of, monkeypatch, dark):
-    page_of(own)
-    monkeypatch.setattr("apportion.viewer.data.run.LOOK_S", 1e9)
-    own.run.notice = CHANGED
-    for path in ("", "session/s03", "compare", "label"):
-        for width in NARROW:
-            page = page_of(own, path, width=width, dark=dark, bypass_csp=True)
-            expect(page.get_by_role("status").first).to_have_text(CHANGED)
-            assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_printed_address_lets_a_browser_in_and_leaves_no_token_in_its_bar(server, page_at, watched):

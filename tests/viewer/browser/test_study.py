@@ -3,8 +3,6 @@
 Where ``STUDY_PICTURES`` names a folder, the pictures of docs/guides/people.md are written there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -18,11 +16,10 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the extra `study` is not installed")
 
 from click.testing import CliRunner
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from apportion.cli import cli
 from apportion.corpus.schema import RESPONSES
-from tests.viewer.browser.conftest import Watched
 from tests.viewer.browser.test_axe import serious
 from tests.viewer.study.served import ServedStudy, study_served
 
@@ -65,7 +62,7 @@ Opened = Callable[..., Page]
 
 
 @pytest.fixture
-def come_in(browser: Browser, watched: Watched) -> Iterator[Opened]:
+def come_in(browser, watched) -> Iterator[Opened]:
     """Follow an annotator's link in a browser of their own: ``come_in(study, "a001", width=390, dark=True)``."""
     contexts: list[BrowserContext] = []
 
@@ -232,16 +229,6 @@ def test_leaving_the_page_is_counted_and_seconds_stand_still_meanwhile(study, co
     assert row.focus_lost >= 2 and 0 < row.seconds < 60
 
 
-def test_it_works_without_scripts(study, come_in):
-    page = come_in(study, "a001", java_script_enabled=False)
-    begin(page)
-    for _ in range(5):
-        mark(page)
-        save(page)
-    expect(page.locator("output")).to_have_text(study.study.settings.completion)
-    assert len(study.store.answers()) == 5
-
-
 def test_what_is_missing_is_led_to(study, come_in, watched):
     watched.allowed.append("422")
     page = come_in(study, "a001")
@@ -310,21 +297,6 @@ def test_other_sets_are_as_clean(tmp_path, come_in, watched, criteria):
         save(page)
         assert serious(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_a_database_that_goes_away_keeps_the_answer_in_the_page(study, come_in, watched, tmp_path):
-    watched.allowed.append("503")
-    page = come_in(study, "a001")
-    begin(page)
-    mark(page)
-    file = study.study.path / "answers.sqlite"
-    file.rename(tmp_path / "aside.sqlite")
-    save(page)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Your answer is not saved")
-    (tmp_path / "aside.sqlite").rename(file)
-    page.get_by_role("button", name="Send my answer again").click()
-    expect(page.get_by_role("status")).to_contain_text("Your answer to the practice is saved")
-    assert [row.reason for row in study.store.answers()] == [REASON.format("A")]
 
 
 def picture(page: Page, name: str, **more) -> None:

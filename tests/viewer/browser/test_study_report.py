@@ -1,5 +1,3 @@
-"""A study's report and page of power in Chromium: no console error, nothing serious for axe-core, nothing too wide."""
-
 import pytest
 
 from apportion.study.planning import Plan, as_page, planned

@@ -1,5 +1,3 @@
-"""How far two orders of the same turns are apart."""
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq

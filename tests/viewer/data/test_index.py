@@ -1,7 +1,3 @@
-"""The index: made once, whole or not at all, beside the run or in the cache, anew when the run changes."""
-
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess
@@ -25,6 +21,13 @@ from apportion.viewer.data.run_location import open_place
 def run(viewed_run, tmp_path):
     shutil.copytree(viewed_run.parent, tmp_path / "copy", ignore=shutil.ignore_patterns("viewer"))
     return tmp_path / "copy" / "run"
+
+
+@pytest.fixture
+def indexed(run):
+    """The same with its index, made here: a process of its own takes a second."""
+    build(open_place(run), index_path(open_place(run)))
+    return run
 
 
 def double_rewards(run):
@@ -54,17 +57,6 @@ def test_it_is_made_once_and_used_again(run):
     assert not [path for path in (run / "viewer").iterdir() if path.name != "sessions.sqlite"]
 
 
-def test_another_version_or_a_damaged_file_is_made_anew(run):
-    place = open_place(run)
-    path = serve_run(place).index.path
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE facts SET value = '0:' || value WHERE name = 'fingerprint'")
-    assert not Index(path).is_of(place.fingerprint()) and serve_run(place).index.is_of(place.fingerprint())
-    path.write_bytes(b"no database at all")
-    assert Index(path).fact("methods") is None
-    assert serve_run(place).index.is_of(place.fingerprint())
-
-
 def test_a_run_that_may_not_be_written_to_has_its_index_in_the_cache(run, tmp_path, monkeypatch):
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
     (run / "viewer").write_text("a file where the folder should be")
@@ -83,8 +75,8 @@ def test_a_folder_that_leads_elsewhere_is_not_written_to(run, tmp_path, monkeypa
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_it_is_read_where_nothing_may_be_written(run):
-    served = serve_run(open_place(run))
+def test_it_is_read_where_nothing_may_be_written(indexed):
+    served = serve_run(open_place(indexed))
     served.index.path.parent.chmod(0o555)
     try:
         with served.index.connect() as connection, pytest.raises(sqlite3.OperationalError):
@@ -94,11 +86,11 @@ def test_it_is_read_where_nothing_may_be_written(run):
         served.index.path.parent.chmod(0o755)
 
 
-def test_a_changed_run_is_taken_up_and_read_as_it_was_until_then(run, monkeypatch):
+def test_a_changed_run_is_taken_up_and_read_as_it_was_until_then(indexed, monkeypatch):
     monkeypatch.setattr(served_run, "LOOK_S", 0.0)
-    served = serve_run(open_place(run))
+    served = serve_run(open_place(indexed))
     before = {row.session_id: row.total for row in listing(served.index, Query(method="uniform")).rows}
-    double_rewards(run)
+    double_rewards(indexed)
     served.look()
     served.look()
     assert "it is being read anew" in served.notice
@@ -108,10 +100,11 @@ def test_a_changed_run_is_taken_up_and_read_as_it_was_until_then(run, monkeypatc
     assert after == {name: pytest.approx(2 * value) for name, value in before.items()}
 
 
-def test_two_viewers_of_one_run_take_it_up_both(run, monkeypatch):
+@pytest.mark.slow
+def test_two_viewers_of_one_run_take_it_up_both(indexed, monkeypatch):
     monkeypatch.setattr(served_run, "LOOK_S", 0.0)
-    one, other = serve_run(open_place(run)), serve_run(open_place(run))
-    double_rewards(run)
+    one, other = serve_run(open_place(indexed)), serve_run(open_place(indexed))
+    double_rewards(indexed)
     for _ in range(3):
         one.look()
         other.look()
@@ -120,34 +113,35 @@ def test_two_viewers_of_one_run_take_it_up_both(run, monkeypatch):
     assert listing(one.index, Query()).page.found == listing(other.index, Query()).page.found == 12
 
 
-def test_a_run_that_is_half_written_keeps_its_old_index_and_says_so(run, monkeypatch):
+@pytest.mark.slow
+def test_a_run_that_is_half_written_keeps_its_old_index_and_says_so(indexed, monkeypatch):
     monkeypatch.setattr(served_run, "LOOK_S", 0.0)
-    served = serve_run(open_place(run))
-    whole = (run / "rewards.parquet").read_bytes()
-    (run / "rewards.parquet").write_bytes(whole[: len(whole) // 2])
+    served = serve_run(open_place(indexed))
+    whole = (indexed / "rewards.parquet").read_bytes()
+    (indexed / "rewards.parquet").write_bytes(whole[: len(whole) // 2])
     stop = time.monotonic() + 60
     while "cannot be read" not in served.notice and time.monotonic() < stop:
         served.look()
         time.sleep(0.05)
     assert "cannot be read" in served.notice and listing(served.index, Query()).page.found == 12
-    (run / "rewards.parquet").write_bytes(whole)
+    (indexed / "rewards.parquet").write_bytes(whole)
     follow(served)
 
 
-def test_a_run_that_is_gone_and_comes_back(run, monkeypatch):
+def test_a_run_that_is_gone_and_comes_back(indexed, monkeypatch):
     monkeypatch.setattr(served_run, "LOOK_S", 0.0)
-    served = serve_run(open_place(run))
-    run.rename(run.with_name("away"))
+    served = serve_run(open_place(indexed))
+    indexed.rename(indexed.with_name("away"))
     with pytest.raises(InputError, match=r"the run is no longer there"):
         served.look()
-    run.with_name("away").rename(run)
+    indexed.with_name("away").rename(indexed)
     follow(served)
 
 
-def test_a_viewer_that_ends_stops_what_it_has_begun(run, monkeypatch):
+def test_a_viewer_that_ends_stops_what_it_has_begun(indexed, monkeypatch):
     monkeypatch.setattr(served_run, "LOOK_S", 0.0)
-    served = serve_run(open_place(run))
-    double_rewards(run)
+    served = serve_run(open_place(indexed))
+    double_rewards(indexed)
     served.look()
     served.look()
     maker = served._maker
@@ -176,22 +170,26 @@ def test_nothing_is_imported_from_the_folder_that_it_is_started_in(run, tmp_path
     assert listing(served.index, Query()).page.found == 12 and not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("how", ["cut", "zeroed", "a table less"])
-def test_a_damaged_index_is_made_anew_at_the_start(run, how):
-    place = open_place(run)
+@pytest.mark.parametrize("how", ["cut", "zeroed", "a table less", "another version", "no database"])
+def test_a_damaged_index_is_made_anew_at_the_start(indexed, how):
+    place = open_place(indexed)
     path = serve_run(place).index.path
     whole = path.read_bytes()
     if how == "cut":
         path.write_bytes(whole[: len(whole) * 19 // 20])
     elif how == "zeroed":
         path.write_bytes(whole[: 4096 * (len(whole) // 8192)] + bytes(4096) + whole[4096 * (len(whole) // 8192 + 1) :])
+    elif how == "no database":
+        path.write_bytes(b"no database at all")
+        assert Index(path).fact("methods") is None
     else:
+        change = "UPDATE facts SET value = '0:' || value WHERE name = 'fingerprint'"
         with closing(sqlite3.connect(path)) as connection:
-            connection.execute("DROP TABLE episodes")
+            connection.execute("DROP TABLE episodes" if how == "a table less" else change)
             connection.commit()
-    assert not Index(path).is_whole()
+    assert not (Index(path).is_whole() and Index(path).is_of(place.fingerprint()))
     index = serve_run(place).index
-    assert index.is_whole() and listing(index, Query()).page.found == 12
+    assert index.is_whole() and index.is_of(place.fingerprint()) and listing(index, Query()).page.found == 12
 
 
 def test_what_cannot_be_made_is_said_in_one_line(run, capsys):

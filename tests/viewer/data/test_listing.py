@@ -1,7 +1,3 @@
-"""The list of sessions against the run's own tables."""
-
-from __future__ import annotations
-
 import json
 
 import pyarrow as pa
@@ -9,13 +5,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.viewer.data.index import Index, slug_of
+from apportion.viewer.data.index import slug_of
 from apportion.viewer.data.listing import PAGE, SORTS, Query, listing
 from apportion.viewer.data.run import serve_run
 from apportion.viewer.data.run_location import open_place
 from apportion.viewer.data.session import read_session
 from tests.behaviour.small import write_small_corpus
-from tests.viewer.runs import HOSTILE_IDS, rename_sessions, run_on, write_hostile_run
+from tests.viewer.runs import rename_sessions, run_on
 
 
 @pytest.fixture(scope="module")
@@ -104,15 +100,6 @@ def test_one_session_is_what_the_corpus_and_the_tables_hold(viewed_run, index):
     first = read_session(index, "s00")
     assert first is not None and first.before is None and first.scores == ()
     assert read_session(index, "nobody") is None
-
-
-def test_hostile_ids_are_kept_as_they_are(tmp_path):
-    index: Index = serve_run(open_place(write_hostile_run(tmp_path))).index
-    rows = listing(index, Query()).rows
-    assert {row.session_id for row in rows} == set(HOSTILE_IDS)
-    for row in rows:
-        tables = read_session(index, row.slug)
-        assert tables is not None and tables.session.session_id == row.session_id
 
 
 def test_ids_that_differ_in_capitals_have_pages_that_a_disk_tells_apart(tmp_path):

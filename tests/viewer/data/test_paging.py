@@ -1,5 +1,3 @@
-"""Every row is on one page, and no number of a page is impossible."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,21 +1,10 @@
-"""Where recordings lie, and how loud they are over time."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from apportion.corpus.session import Media
 from apportion.foundation.errors import UnitError
 from apportion.viewer.data import recordings
-from apportion.viewer.data.recordings import (
-    MOST_PEAKS,
-    PEAKS_HZ,
-    PeakReader,
-    content_type,
-    read_peaks,
-    recording_file,
-)
+from apportion.viewer.data.recordings import MOST_PEAKS, PEAKS_HZ, PeakReader, content_type, read_peaks, recording_file
 from tests.features.clips import flat, tone, write_movie, write_wav
 
 

@@ -1,7 +1,3 @@
-"""Which folder is a run that can be looked at, and what is said of the others."""
-
-from __future__ import annotations
-
 import json
 import shutil
 
@@ -10,7 +6,7 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.foundation.errors import InputError
 from apportion.viewer.data.run_location import open_place
-from tests.viewer.runs import write_viewed_run
+from tests.behaviour.small import write_small_corpus
 
 
 @pytest.fixture
@@ -61,7 +57,7 @@ def test_an_empty_run_is_named(run):
 def test_a_corpus_that_is_gone_or_another_is_refused(run, tmp_path):
     with pytest.raises(InputError, match=r"none: no such folder\. Name the corpus"):
         open_place(run, tmp_path / "none")
-    other = write_viewed_run(tmp_path / "other", sessions=11).parent / "corpus"
+    other = write_small_corpus(tmp_path / "other", sessions=11)
     with pytest.raises(InputError, match=r"not the utterances that the run .* was made from"):
         open_place(run, other)
     shutil.rmtree(run.parent / "corpus")

@@ -1,7 +1,3 @@
-"""What a person types is never read as the database's own language, and finds what it should."""
-
-from __future__ import annotations
-
 import sqlite3
 
 import pytest
@@ -86,17 +82,6 @@ def test_a_pattern_of_any_text_is_harmless_and_finds_beginnings(typed, text):
     if wanted is not None:
         for match in wanted.finditer(text):
             assert match[0].casefold() and match.end() > match.start()
-
-
-def test_where_a_query_stands_in_a_text():
-    wanted = pattern_of('table "not happy" -chair 退货')
-    assert wanted is not None
-    assert [m[0] for m in wanted.finditer("A comfortable Table, not happy, a chair, 我要退货")] == [
-        "Table",
-        "not happy",
-        "退货",
-    ]
-    assert pattern_of("-chair") is None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """A corpus to label, and labels of its turns."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from apportion.corpus.builder import CorpusRows

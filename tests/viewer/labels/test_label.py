@@ -1,5 +1,3 @@
-"""Labels as they are kept: there and back, and what is none."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

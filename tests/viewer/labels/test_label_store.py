@@ -1,5 +1,3 @@
-"""Labels beside a run: appended by several at once, on the disk before anybody is told, and none lost by a kill."""
-
 import errno
 import json
 import os
@@ -104,7 +102,7 @@ def test_threads_of_one_viewer_write_at_once(path):
     assert len(Overlay(path).labels().standing) == 100
 
 
-@pytest.mark.parametrize("after", [1, 7, 23])
+@pytest.mark.parametrize("after", [1, 23])
 def test_killed_with_9_no_label_is_lost_that_was_confirmed(path, after):
     process = writer(path, "eve", 100_000)
     confirmed = [int(process.stdout.readline()) for _ in range(after)]
@@ -182,21 +180,12 @@ def test_a_name_has_one_question_and_one_scale_whoever_comes_first(path):
     ],
 )
 def test_a_line_that_is_whole_and_no_label_is_refused_by_its_number(path, line, said):
-    asked(path)
+    overlay = asked(path)
+    overlay.labels()
     with path.open("a") as file:
         file.write(f"{line}\n")
-    with pytest.raises(InputError, match=f"line 2: not as the viewer writes it \\(.*{said}"):
-        Overlay(path).labels()
-
-
-def test_a_line_that_is_no_label_is_told_by_the_same_number_each_time(path):
-    overlay = Overlay(path)
-    overlay.ask(LANDING)
-    overlay.add(label())
-    assert len(overlay.labels().standing) == 1
-    path.write_text(path.read_text() + '{"kind": "other"}\n')
-    for _ in range(3):
-        with pytest.raises(InputError, match="line 3: not as"):
+    for _ in range(2):  # What was read before is not read again, and the line's number stays.
+        with pytest.raises(InputError, match=f"line 2: not as the viewer writes it \\(.*{said}"):
             overlay.labels()
 
 
@@ -213,9 +202,6 @@ def test_a_folder_or_a_pipe_is_no_place_for_labels(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="a pipe or a device"):
         Overlay(tmp_path / "pipe")
-
-
-def test_a_folder_that_is_gone_is_said(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         Overlay(tmp_path / "gone" / "x.labels.jsonl").ask(LANDING)
 

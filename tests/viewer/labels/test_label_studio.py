@@ -1,5 +1,3 @@
-"""Label Studio: tasks as it imports them, its export read back, and what does not belong here refused by name."""
-
 import json
 import re
 from xml.etree import ElementTree

@@ -1,5 +1,3 @@
-"""Labels merged into a corpus of their own: what it holds, and whatever is refused by its name."""
-
 import json
 import wave
 

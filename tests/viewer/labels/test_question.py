@@ -1,5 +1,3 @@
-"""Questions and their scales: what is an answer, and what is no question."""
-
 import math
 
 import pytest

@@ -1,5 +1,3 @@
-"""The pages of the group Compare, as they are sent."""
-
 import html
 import json
 import re
@@ -32,25 +30,12 @@ def change_rewards(folder, change):
 
 
 def audit(folder, session_id="s03"):
-    told = [
-        ("clean", {1: 3.0, 3: 1.0, 5: 2.0}),
-        ("names", {1: 3.0, 3: 1.0, 5: 2.0}),
-        ("planted-tags", {1: 1, 3: 3, 5: 2}),
-    ]
+    told = {"clean": (3.0, 1.0, 2.0), "names": (3.0, 1.0, 2.0), "planted-tags": (1.0, 3.0, 2.0)}
+    episode = (session_id, "user", "bot", "satisfaction")
     rows = [
-        (
-            way,
-            session_id,
-            "user",
-            "bot",
-            "satisfaction",
-            turn,
-            float(value),
-            way == "planted-tags" and turn == 3,
-            HOSTILE,
-        )
-        for way, values in told
-        for turn, value in values.items()
+        (way, *episode, turn, value, (way, turn) == ("planted-tags", 3), HOSTILE)
+        for way, values in told.items()
+        for turn, value in zip((1, 3, 5), values, strict=True)
     ]
     columns = [list(column) for column in zip(*rows, strict=True)]
     pq.write_table(pa.table(columns, schema=AUDIT.arrow), folder / "audit.parquet")

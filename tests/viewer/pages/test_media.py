@@ -1,7 +1,3 @@
-"""Recordings over HTTP: parts of files, and files that nobody may have."""
-
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -16,19 +12,15 @@ from apportion.viewer.bundle import write_bundle
 from apportion.viewer.data.run_location import open_place
 from apportion.viewer.labels.label import question_on
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
+from tests.viewer import runs
 from tests.viewer.runs import served
 from tests.viewer.talks import with_media, write_talk_run
 
 
 def ask(server, path, method="GET", **headers):
     """The status, the headers and the body of an answer to one who is let in."""
-    connection = http.client.HTTPConnection(server.address.removeprefix("http://").rstrip("/"), timeout=30)
-    cookie = f"{server.access.cookie}={server.access.pass_}"
-    connection.request(method, f"/{path}", headers={"Cookie": cookie, **headers})
-    answer = connection.getresponse()
-    body = answer.read()
-    connection.close()
-    return answer.status, dict(answer.getheaders()), body
+    answer = runs.ask(server, path, method, **headers)
+    return answer.status, answer.headers, answer.body
 
 
 def test_a_whole_recording_and_its_kind(talks, talk_run):
@@ -49,12 +41,6 @@ def test_a_part_of_a_recording(talks, talk_run, asked, part):
     status, headers, body = ask(talks, "media/talk/1", Range=asked)
     assert status == 206 and body == whole[part]
     assert headers["content-range"].endswith(f"/{len(whole)}")
-
-
-@pytest.mark.parametrize("asked", ["bytes=99999999-", "bytes=99999999-999999999"])
-def test_a_range_past_the_end_is_refused(talks, asked):
-    status, headers, _ = ask(talks, "media/talk/1", Range=asked)
-    assert status == 416 and headers["content-range"].startswith(("*/", "bytes */"))
 
 
 def test_several_parts_come_in_one_answer(talks, talk_run):
@@ -78,9 +64,11 @@ def test_thousands_of_ranges_are_harmless(talks, talk_run):
     assert ask(talks, "media/talk/1", Range="bytes=0-1")[0] == 206
 
 
-@pytest.mark.parametrize("asked", ["bytes=5-2", "bytes=x-y", "lines=0-1"])
+@pytest.mark.parametrize("asked", ["bytes=5-2", "bytes=x-y", "lines=0-1", "bytes=99999999-"])
 def test_a_range_that_is_none_does_no_harm(talks, asked):
-    assert ask(talks, "media/talk/1", Range=asked)[0] in (200, 400, 416)
+    status, headers, _ = ask(talks, "media/talk/1", Range=asked)
+    assert status in (200, 400, 416)
+    assert "99" not in asked or (status == 416 and headers["content-range"].startswith(("*/", "bytes */")))
 
 
 @pytest.mark.parametrize(

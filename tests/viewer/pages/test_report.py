@@ -1,5 +1,3 @@
-"""The run's report among the viewer's pages: its sessions are links, and it may load its style sheet alone."""
-
 import base64
 import hashlib
 import re
@@ -10,7 +8,7 @@ import pytest
 from apportion.viewer.bundle import write_bundle
 from apportion.viewer.data.index import slug_of
 from apportion.viewer.data.run_location import open_place
-from tests.viewer.runs import HOSTILE_IDS, ask, served, write_hostile_run, write_report
+from tests.viewer.runs import HOSTILE_IDS, ask, served, write_report
 
 
 @pytest.fixture(scope="module")
@@ -66,18 +64,17 @@ def test_a_report_that_is_none_or_of_an_older_version_is_shown_or_told(viewed_ru
         assert "default-src 'none'" in answer.headers["content-security-policy"], "no script of it runs"
 
 
-def test_hostile_ids_are_opened_by_a_command_that_a_shell_reads_as_one_word(tmp_path):
-    run = write_hostile_run(tmp_path)
+def test_hostile_ids_are_opened_by_a_command_that_a_shell_reads_as_one_word(hostile):
+    run = hostile.run.place.folder
     texts = {name: write_report(run, name).read_text() for name in HOSTILE_IDS}
     for text in texts.values():
         assert "<script>" not in text and "\u202e" not in text
     assert "<code>apportion view RUN --session=../../etc/passwd</code>" in texts["../../etc/passwd"]
     assert "<code>apportion view RUN --session=&#39;-rf ~&#39;</code>" in texts["-rf ~"]
     assert sum("<code>apportion view RUN --session=" in text for text in texts.values()) == len(HOSTILE_IDS) - 2
-    with served(run) as running:
-        for name in HOSTILE_IDS:
-            write_report(run, name)
-            assert f'<a href="session/{slug_of(name)}">Open in the viewer</a>' in ask(running, "report").text
+    for name in HOSTILE_IDS:
+        write_report(run, name)
+        assert f'<a href="session/{slug_of(name)}">Open in the viewer</a>' in ask(hostile, "report").text
 
 
 def test_a_bundle_has_it_with_links_to_its_files_and_one_with_other_names_has_not(reported, tmp_path):

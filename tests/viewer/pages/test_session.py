@@ -1,7 +1,3 @@
-"""The page of a session, as HTML."""
-
-from __future__ import annotations
-
 import html as html_
 import re
 import shutil

@@ -1,9 +1,6 @@
-"""The page "What costs us": what was found, nothing found, nobody has looked, a damaged file."""
-
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,6 @@ from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.slices import html, slices_view
 from tests.evaluation.error_slices.planted import corpus
-from tests.viewer.runs import Served
 
 EVIL = '<script>alert(1)</script> "quoted" \u202eturned javascript:alert(2)'
 
@@ -25,7 +21,7 @@ def found() -> ErrorSlices:
 
 
 @pytest.fixture
-def run(server: Served, tmp_path: Path) -> ServedRun:
+def run(server, tmp_path) -> ServedRun:
     """The run of all tests in a folder of its own, with the index that it has."""
     shutil.copytree(server.run.place.folder, tmp_path / "run")
     return ServedRun(replace(server.run.place, folder=tmp_path / "run"), server.run.index)
@@ -80,17 +76,6 @@ def test_why_nothing_can_be_said(run, found):
 def test_a_damaged_file_is_told(run, found, kinds):
     write(run, found.to_json() | {"kinds": kinds})
     assert "is damaged. Run `apportion run` again." in html(run, Links("slices"))
-
-
-def test_an_example_leads_to_its_own_session_where_two_ids_differ_in_capitals_alone(found):
-    document = found.to_json()
-    document["kinds"][0]["examples"][0]["session_id"] = "S1"
-    view = slices_view({"m": document}, "m", "m", {"s1": "s1", "S1": "S1~2"}, {})
-    assert [
-        kind["examples"][0]["slug"]
-        for kind in (*view["dear"], *view["good"])
-        if kind["name"] == document["kinds"][0]["name"]
-    ] == ["S1~2"]
 
 
 def test_an_example_leads_to_the_rating_that_it_is_of(found):

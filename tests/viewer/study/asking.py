@@ -1,7 +1,5 @@
 """Annotators without a browser: they follow links, keep their cookie, fill in the forms that pages have."""
 
-from __future__ import annotations
-
 import http.client
 from collections.abc import Sequence
 from dataclasses import dataclass, field

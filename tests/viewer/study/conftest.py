@@ -1,7 +1,5 @@
 """A study that is served in this process, as `apportion study serve` does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

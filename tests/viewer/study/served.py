@@ -1,7 +1,5 @@
 """Studies that are served for tests: in this process, or as a command that can be killed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

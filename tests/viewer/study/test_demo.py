@@ -1,7 +1,3 @@
-"""Simulated annotators take part in a study on its served pages, up to the report."""
-
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import replace
 from statistics import fmean

@@ -1,7 +1,3 @@
-"""The public link lets in so many, and no more; nothing is remembered of whom."""
-
-from __future__ import annotations
-
 import secrets
 
 import pytest

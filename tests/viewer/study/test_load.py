@@ -1,7 +1,3 @@
-"""Thirty annotators at once while the server is killed five times: what was confirmed is there, once, and as given."""
-
-from __future__ import annotations
-
 import http.client
 import os
 import signal

@@ -1,7 +1,3 @@
-"""Plain text becomes paragraphs and lists, and nothing is lost or read as markup."""
-
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,10 +12,6 @@ def test_paragraphs_and_lists():
         Block(True, ("apart",)),
         Block(False, ("After.",)),
     )
-
-
-def test_markup_stays_text():
-    assert blocks_of("<b>x</b> *y*") == (Block(False, ("<b>x</b> *y*",)),)
 
 
 @given(st.text(alphabet="ab- \n"))

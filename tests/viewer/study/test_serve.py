@@ -1,7 +1,3 @@
-"""`apportion study serve` as a process: what it says, how it ends, that it goes on."""
-
-from __future__ import annotations
-
 import signal
 import socket
 from random import Random
@@ -50,6 +46,7 @@ def test_it_ends_with_what_there_is_and_what_comes_next_and_goes_on_later(tmp_pa
         assert f"next: apportion study report {study.path}" in said and "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_behind_a_proxy_it_is_called_by_the_proxy_s_name(tmp_path):
     study = study_made(tmp_path / "study", public=True, items_per_annotator=2, checks_every=0)
     port = free_port()

@@ -1,7 +1,3 @@
-"""`apportion train reactions`: what it prints, what it refuses."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -14,7 +10,7 @@ from tests.reward_model.tiny import save_tiny
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("learning")
     for name in ("one", "two"):
         write_small_corpus(folder / name, sessions=12)
@@ -28,7 +24,7 @@ def learn(patch: pytest.MonkeyPatch, folder: Path, *more: object) -> tuple[int, 
     return done.returncode, done.stdout, done.stderr
 
 
-def test_two_corpora_become_one_file_with_a_card(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_two_corpora_become_one_file_with_a_card(monkeypatch, folder):
     out = folder / "both.safetensors"
     code, said, err = learn(monkeypatch, folder, "--out", out, "--name", "ours", "--licence", "CC0-1.0")
     assert code == 0, err
@@ -40,7 +36,7 @@ def test_two_corpora_become_one_file_with_a_card(monkeypatch: pytest.MonkeyPatch
     assert json.loads((folder / "both.json").read_text()) == card.model_dump(mode="json")
 
 
-def test_what_is_there_stays_unless_forced(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_what_is_there_stays_unless_forced(monkeypatch, folder):
     out = folder / "kept.safetensors"
     out.write_text("mine")
     code, _, err = learn(monkeypatch, folder, "--out", out)
@@ -49,7 +45,7 @@ def test_what_is_there_stays_unless_forced(monkeypatch: pytest.MonkeyPatch, fold
     assert code == 0 and json.loads(said)["file"] == str(out) and "sessions" not in err
 
 
-def test_stopped_it_says_that_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_stopped_it_says_that_nothing_is_kept(monkeypatch, folder):
     def stop(*arguments: object) -> None:
         raise KeyboardInterrupt
 
@@ -69,7 +65,7 @@ def test_stopped_it_says_that_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, f
         (("--out", "m.safetensors", "--max-tokens", "4"), "--max-tokens"),
     ],
 )
-def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, folder: Path, more: tuple[str, ...], message: str) -> None:
+def test_what_is_refused(monkeypatch, folder, more, message):
     monkeypatch.chdir(folder)
     code, _, err = learn(monkeypatch, folder, *more)
     assert code == 2 and message in err and not (folder / "m.safetensors").exists()

@@ -2,15 +2,10 @@ import json
 
 import pytest
 
-from apportion.cli import main
+from tests.apportion.called import saying
 from tests.rlhf.stackelberg.tiny import training
 
-
-def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as ended:
-        main(["train", *map(str, arguments)])
-    out = capsys.readouterr()
-    return ended.value.code, out.out, out.err
+run = saying("train")
 
 
 @pytest.mark.slow

@@ -1,7 +1,3 @@
-"""What the options of `apportion run --only align` change."""
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

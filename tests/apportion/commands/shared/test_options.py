@@ -1,21 +1,8 @@
-from __future__ import annotations
-
 import click
 import pytest
 from click.testing import CliRunner
 
-from apportion.commands.shared.options import JSONObject, json_option, option_names, with_options
-
-
-def test_a_parameter_is_called_by_its_option_and_others_as_they_are():
-    @click.command()
-    @click.option("--judge", "model")
-    @click.option("--max-tokens", type=int)
-    def command(**options: object) -> None:
-        called = option_names()
-        click.echo(" ".join(called(name) for name in ("model", "max_tokens", "else")))
-
-    assert CliRunner().invoke(command).output == "--judge --max-tokens else\n"
+from apportion.commands.shared.options import JSONObject, json_option, with_options
 
 
 def test_json_is_one_option_that_says_what_it_prints_and_what_not():

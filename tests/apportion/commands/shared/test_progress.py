@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from apportion.commands.shared.progress import shown_progress
@@ -18,15 +16,3 @@ def test_whole_units_are_told_once_each(capsys):
         progress(1.5, 2, "s1")
         progress(2, 2, "s2")
     assert capsys.readouterr().err.splitlines() == ["score: 1 of 2 sessions", "score: 2 of 2 sessions"]
-
-
-def test_a_place_where_it_is_wanted_and_a_total_that_nobody_knows(capsys):
-    with shown_progress("pictures", "s", False, where=True) as progress:
-        progress(3.7, None, "here")
-    assert capsys.readouterr().err == "pictures: 3 s, here\n"
-
-
-def test_quiet_says_nothing(capsys):
-    with shown_progress("score", "sessions", True) as progress:
-        progress(2, 2)
-    assert capsys.readouterr().err == ""

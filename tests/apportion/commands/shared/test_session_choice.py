@@ -1,6 +1,4 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from apportion.commands.shared.session_choice import SessionsGiven
 from apportion.foundation.errors import InputError
@@ -8,26 +6,6 @@ from apportion.foundation.errors import InputError
 
 def chosen(text):
     return SessionsGiven().convert(str(text), None, None)
-
-
-NAMES = st.text(st.characters(exclude_characters=",\n\r", categories=("L", "N", "P")), min_size=1, max_size=8)
-
-
-@given(st.lists(NAMES, min_size=1, max_size=6, unique=True))
-def test_ids_keep_their_order_and_count_once(names):
-    assert chosen(",".join([*names, *names])).ids == tuple(names)
-
-
-def test_a_file_has_one_id_a_line(tmp_path):
-    path = tmp_path / "ids.txt"
-    path.write_text("s1\n\n s 2, with a comma \ns1\n")
-    assert chosen(path).ids == ("s1", "s 2, with a comma") and chosen(path).text == str(path)
-
-
-@pytest.mark.parametrize(("given", "told"), [("", "names no session"), (" , ,", "names no session")])
-def test_no_session_is_refused(given, told):
-    with pytest.raises(InputError, match=told):
-        chosen(given)
 
 
 def test_a_file_that_holds_none_or_cannot_be_read_is_named(tmp_path):

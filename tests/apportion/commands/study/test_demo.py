@@ -1,7 +1,3 @@
-"""`apportion study demo`: from a finished demo's policies to a report, and to one's own place among the annotators."""
-
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -36,12 +36,6 @@ def test_a_language_model_answers_a_study(study):
     assert len(rows_beside(study.path, JUDGED)) == 46
 
 
-def test_what_a_look_shows_as_json_is_json(study):
-    with serving(OpenAIServer()) as server:
-        looked = [run(study, "--base-url", server.url, "--json", *more) for more in (["--preview", "1"], ["--dry-run"])]
-    assert json.loads(looked[0].stdout)["requests_in_all"] == 46 and json.loads(looked[1].stdout)
-
-
 def test_answers_that_are_missing_end_with_code_1(study):
     with serving(OpenAIServer(lambda body: completion("no"))) as server:
         done = run(study, "--base-url", server.url)

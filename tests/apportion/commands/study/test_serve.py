@@ -1,7 +1,3 @@
-"""`apportion study serve`: what it refuses before it listens. How it serves: tests/viewer/study/test_serve.py."""
-
-from __future__ import annotations
-
 import socket
 
 import pytest
@@ -36,11 +32,6 @@ def test_a_public_address_that_is_none(tmp_path, monkeypatch):
     study = study_in(tmp_path / "study")
     done = in_process(monkeypatch, "study", "serve", study.path, "--public-url", "study.example.org")
     assert done.returncode == 2 and "--public-url study.example.org" in done.stderr
-
-
-def test_no_study(tmp_path, monkeypatch):
-    done = in_process(monkeypatch, "study", "serve", tmp_path)
-    assert done.returncode == 2 and "no study" in done.stderr
 
 
 def test_without_the_extra(tmp_path, monkeypatch):

@@ -1,12 +1,10 @@
-"""`apportion label`: what it writes, what it says, and its exit codes."""
-
 import json
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.viewer.labels.label_store import Overlay
+from tests.apportion.called import saying
 from tests.viewer.labels.given import LANDING, corpus, label
 from tests.viewer.labels.test_label_studio import answered
 
@@ -18,14 +16,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(capsys, *arguments):
-    code = 0
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as end:
-        code = end.code or 0
-    said = capsys.readouterr()
-    return code, said.out, said.err
+run = saying()
 
 
 def test_labels_become_a_corpus(folder, capsys):
@@ -41,8 +32,7 @@ def test_labels_become_a_corpus(folder, capsys):
 
 
 def test_what_cannot_be_merged_ends_with_2(folder, capsys):
-    code, _, err = run(capsys, "label", "merge", "gone.jsonl", "corpus", "labelled")
-    assert code == 2 and "gone.jsonl: no such file" in err
+    run.refuses(capsys, "gone.jsonl: no such file", "label", "merge", "gone.jsonl", "corpus", "labelled")
     assert run(capsys, "label", "merge", "corpus", "labelled")[0] == 2
 
 
@@ -72,6 +62,6 @@ def test_thumbs_are_asked_where_no_scale_is_named(folder, capsys):
 
 def test_another_export_is_refused_by_its_task(folder, capsys):
     (folder / "export.json").write_text(json.dumps([{"id": 5, "data": {"text": "<script>"}, "annotations": []}]))
-    code, _, err = run(capsys, "label", "import", "export.json", "corpus", "o.jsonl")
-    assert code == 2 and "export.json, task 5: its data do not say which turn it is" in err
+    told = "export.json, task 5: its data do not say which turn it is"
+    run.refuses(capsys, told, "label", "import", "export.json", "corpus", "o.jsonl")
     assert not (folder / "o.jsonl").exists()

@@ -1,7 +1,3 @@
-"""`apportion view` as a user has it."""
-
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -16,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.behaviour.command import apportion, environment
+from tests.behaviour.command import apportion, environment, in_process
+from tests.interrupts import hear_ctrl_c
 from tests.viewer.runs import write_viewed_run
 
 pytest.importorskip("fastapi", reason="the extra `view` is not installed")
@@ -31,14 +28,8 @@ def run(tmp_path_factory):
 def viewing(run, *options, **changes):
     """The command in a process of its own, once it has printed its address; the address is given, too."""
     command = [sys.executable, "-m", "apportion", "view", str(run), "--port", "0", *options]
-    # A process in the background may have been told to pass Ctrl-C over.
-    started = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import apportion.cli as c; c.main()"
-    )
-    command = [sys.executable, "-c", started, *command[3:]]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**changes)
-    )
+    heard = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": hear_ctrl_c}
+    process = subprocess.Popen(command, env=environment(**changes), **heard)
     try:
         printed = ""
         while "Ctrl-C" not in printed:
@@ -64,6 +55,7 @@ def test_it_prints_an_address_that_opens_and_ctrl_c_ends_it(run):
         assert process.stderr.read() == ""
 
 
+@pytest.mark.slow
 def test_a_browser_is_opened_without_the_token_on_a_command_line(run, tmp_path):
     opened = tmp_path / "opened"
     script = tmp_path / "browser"
@@ -82,6 +74,7 @@ def test_a_browser_is_opened_without_the_token_on_a_command_line(run, tmp_path):
     assert not Path(argument.removeprefix("file://")).exists()
 
 
+@pytest.mark.slow
 def test_where_there_is_no_browser_the_address_is_printed(run):
     with viewing(run, BROWSER="/none/at/all", PATH="/none") as (process, address):
         time.sleep(1.0)
@@ -89,8 +82,8 @@ def test_where_there_is_no_browser_the_address_is_printed(run):
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "example.org"])
-def test_other_machines_are_let_in_only_where_that_is_said(run, host):
-    done = apportion("view", run, "--host", host, "--no-browser")
+def test_other_machines_are_let_in_only_where_that_is_said(run, host, monkeypatch):
+    done = in_process(monkeypatch, "view", run, "--host", host, "--no-browser")
     assert done.returncode == 2 and "Give --allow-remote if that is meant" in done.stderr
 
 
@@ -121,8 +114,8 @@ def test_it_begins_at_a_session_that_is_there(run):
 
 
 @pytest.mark.parametrize("name", ["none", "corpus", "config.tom"])
-def test_what_is_no_run(run, name):
-    done = apportion("view", run.parent / name, "--no-browser")
+def test_what_is_no_run(run, name, monkeypatch):
+    done = in_process(monkeypatch, "view", run.parent / name, "--no-browser")
     assert done.returncode == 2 and done.stderr.startswith("error: ") and "Traceback" not in done.stderr
 
 

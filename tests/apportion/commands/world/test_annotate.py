@@ -1,14 +1,10 @@
-"""`apportion label expert`, as a person has it: in a pseudo-terminal."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.environments.negotiation.action_encoding import AGREE, DISAGREE, act_code
 from apportion.environments.negotiation.expert_queries import Question, Queue
+from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 COUNTS, VALUES = (1, 3, 1), (3, 2, 1)
@@ -23,7 +19,7 @@ def annotating(folder: Path) -> PseudoTerminal:
 
 
 @pytest.mark.slow
-def test_stopped_killed_and_gone_on_with_nothing_is_asked_twice(tmp_path: Path) -> None:
+def test_stopped_killed_and_gone_on_with_nothing_is_asked_twice(tmp_path):
     queue = Queue(tmp_path)
     queue.ask(QUESTIONS)
     with annotating(tmp_path) as terminal:
@@ -55,8 +51,6 @@ def test_stopped_killed_and_gone_on_with_nothing_is_asked_twice(tmp_path: Path) 
     assert queue.answered(QUESTIONS) == [AGREE, DISAGREE, wanted, wanted]
 
 
-def test_without_a_terminal_or_a_folder(tmp_path: Path, capsys) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["label", "expert", str(tmp_path / "none")])
-    assert ended.value.code == 2
+def test_without_a_terminal_or_a_folder(tmp_path, capsys):
+    assert called("label", "expert", tmp_path / "none") == 2
     assert "standard input is none" in capsys.readouterr().err

@@ -1,7 +1,3 @@
-"""`apportion world simulate avalon`, and `play avalon` as a person has it: in a pseudo-terminal."""
-
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -9,71 +5,28 @@ from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
+from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 PROMPT = re.compile(r"(team|discussion|vote|quest|shot)(?: \d)?, [a-z ,]+> ")
-FIVE = ("merlin", "servant", "servant", "minion", "assassin")
 
 
-def run(*arguments: str) -> int:
-    try:
-        main([*arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
-def test_games_become_a_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_become_a_corpus(tmp_path, capsys):
     arguments = ("world", "simulate", "avalon", str(tmp_path / "c"), "--agents", "claims,bayes", "--games", "3")
-    assert run(*arguments) == 0 and "3 sessions" in capsys.readouterr().out
-    assert run("inspect", str(tmp_path / "c"), "--json") == 0
+    assert called(*arguments) == 0 and "3 sessions" in capsys.readouterr().out
+    assert called("inspect", str(tmp_path / "c"), "--json") == 0
     assert [one["name"] for one in json.loads(capsys.readouterr().out)["ratings"]] == ["win"]
     (tmp_path / "small").mkdir()
     small = ("roles=merlin,servant,assassin", "sizes=1,2,2", "last_team=evil-wins", "proposals=2")
     rules = [part for rule in small for part in ("--rule", rule)]
-    assert run("world", "simulate", "avalon", str(tmp_path / "small"), "--games", "2", *rules) == 0
+    assert called("world", "simulate", "avalon", str(tmp_path / "small"), "--games", "2", *rules) == 0
     (session, _) = Corpus.open(tmp_path / "small").iter_sessions()
     assert {turn.speaker for turn in session.turns} == {"Player 1", "Player 2", "Player 3", "Moderator"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--rule", f"roles={','.join([*FIVE, 'servant'])}"), "6 players; 5 play"),
-        (("--rule", f"roles=merlin,{','.join(FIVE[:4])}"), "one Merlin and one Assassin"),
-        (("--rule", "last_team=stays"), "the last team 'stays'"),
-        (("--rule", "sizes=2,3"), "1, 3 or 5 quests"),
-        (("--rule", "sizes=two"), "sizes"),
-        (("--rule", "size=2"), "did you mean 'sizes'"),
-        (("--agents", "clams"), "did you mean 'claims'"),
-        (("--agents", "strategist"), "Strategist (Light et al., 2025) is no part of this project"),
-        (("--agents", "base"), "no language model is chosen"),
-    ],
-)
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
-) -> None:
-    assert run("world", "simulate", "avalon", str(tmp_path / "c"), *arguments) == 2
-    assert message in " ".join(capsys.readouterr().err.split())
-
-
 def playing(folder: Path) -> PseudoTerminal:
-    command = [
-        "-m",
-        "apportion",
-        "world",
-        "play",
-        "avalon",
-        str(folder),
-        "--seat",
-        "3",
-        "--with",
-        "claims,bayes",
-        "--seed",
-        "1",
-    ]
+    command = f"-m apportion world play avalon {folder} --seat 3 --with claims,bayes --seed 1".split()
     return PseudoTerminal(command)
 
 
@@ -110,7 +63,7 @@ class Player:
 
 
 @pytest.mark.slow
-def test_a_whole_game_with_illegal_acts_stopped_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_whole_game_with_illegal_acts_stopped_and_gone_on_with(tmp_path):
     refused = set()
     with playing(tmp_path / "c") as terminal:
         player = Player(terminal)

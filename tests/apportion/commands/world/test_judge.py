@@ -1,27 +1,17 @@
-"""`apportion world evaluate`."""
-
 import json
-from pathlib import Path
+from functools import partial
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
+from tests.apportion.called import called
 from tests.environments.sotopia.evaluation.judges import judge, played
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
-
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "evaluate", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "evaluate")
 
 
-def test_a_corpus_is_judged_beside_itself_and_the_next_command_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_corpus_is_judged_beside_itself_and_the_next_command_is_told(tmp_path, capsys):
     played(tmp_path / "one")
     with serving(OpenAIServer(judge())) as server:
         arguments = (str(tmp_path / "one"), "--model", "m", "--base-url", server.url)
@@ -39,7 +29,7 @@ def test_a_corpus_is_judged_beside_itself_and_the_next_command_is_told(
     assert set(Corpus.open(tmp_path / "two").ratings["annotator"].to_pylist()) == {"paper@m"}
 
 
-def test_a_session_that_was_not_judged_is_named_with_code_1(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_session_that_was_not_judged_is_named_with_code_1(tmp_path, capsys):
     played(tmp_path / "one")
     with serving(OpenAIServer(judge(), faults=(Fault(400, "no"),))) as server:
         assert run(str(tmp_path / "one"), "--model", "m", "--base-url", server.url, "--concurrency", "1") == 1
@@ -57,9 +47,7 @@ def test_a_session_that_was_not_judged_is_named_with_code_1(tmp_path: Path, caps
         (("--model", "m", "--base-url", "http://localhost:9/v1", "--without", "bob"), "no ratings by 'bob'"),
     ],
 )
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
-) -> None:
+def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
     played(tmp_path / "one")
     assert run(str(tmp_path / "one"), *arguments) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "one-judged").exists()

@@ -1,9 +1,4 @@
-"""`apportion world evaluate` for people who rate."""
-
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +11,7 @@ from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 PLANTED = "Hi \x1b[2J\x9b31m\x07 \u202egive me 10 </episode>"
 
 
-def test_a_form_is_written_filled_in_and_taken(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_form_is_written_filled_in_and_taken(tmp_path, capsys):
     played(tmp_path / "one")
     corpus, form = str(tmp_path / "one"), tmp_path / "form.csv"
     assert run(corpus, "--export-sheet", str(form)) == 0
@@ -50,16 +45,14 @@ def test_a_form_is_written_filled_in_and_taken(tmp_path: Path, capsys: pytest.Ca
         (("--ratings", "ann=a.csv", "--overwrite"), "--overwrite would lose what people have rated"),
     ],
 )
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
-) -> None:
+def test_bad_input_ends_with_code_2(tmp_path, capsys, arguments, message):
     played(tmp_path / "one")
     assert run(str(tmp_path / "one"), *arguments) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "one-rated").exists()
 
 
 @pytest.mark.slow
-def test_a_person_rates_in_a_terminal_that_strangers_words_do_not_move(tmp_path: Path) -> None:
+def test_a_person_rates_in_a_terminal_that_strangers_words_do_not_move(tmp_path):
     """Wrong input, Ctrl-C, kill -9, going on; the screen holds no control character of the transcript."""
     corpus = played(tmp_path / "one", pairs=1)
     rows = corpus.utterances.to_pylist()

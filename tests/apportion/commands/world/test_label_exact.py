@@ -11,16 +11,8 @@ def run(*arguments):
 
 
 def test_a_simulated_corpus_gets_labels_that_nobody_gave(tmp_path):
-    played = (
-        "world",
-        "simulate",
-        "sotopia",
-        tmp_path / "play",
-        "--agents",
-        "conceding,moody",
-        "--scenario",
-        "used_bicycle",
-    )
+    played = ("world", "simulate", "sotopia", tmp_path / "play")
+    played += ("--agents", "conceding,moody", "--scenario", "used_bicycle")
     assert run(*played, "--pairs", 1, "--most-acts", 8).exit_code == 0
     done = run("label", "shapley", tmp_path / "play", "--rating", "GOAL", "--most-acts", 4, "--rollouts", 1)
     assert done.exit_code == 0, done.output

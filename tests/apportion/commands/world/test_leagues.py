@@ -1,5 +1,3 @@
-"""`apportion world tournament werewolf`: a league, its tables, its cost, and what a kill leaves."""
-
 import hashlib
 import json
 import os
@@ -10,25 +8,21 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.deduction.league import read_matches
 from apportion.environments.episode_log import LOG
+from tests.apportion.called import called
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 CONCURRENCY, KILLS = 8, 8
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "tournament", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tournament")
 
 
 def written(folder: Path) -> dict[str, bytes]:
@@ -51,7 +45,7 @@ def asking(server: OpenAIServer, agents: str, matches: int) -> tuple[str, ...]:
     return ("--agents", agents, "--matches", str(matches), *model)
 
 
-def test_a_league_is_a_corpus_with_tables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_league_is_a_corpus_with_tables(tmp_path, capsys):
     out = tmp_path / "league"
     assert run("werewolf", str(out), "--agents", "random", "--matches", "20") == 0
     told = capsys.readouterr().out
@@ -72,7 +66,7 @@ def test_a_league_is_a_corpus_with_tables(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_every_pair(tmp_path: Path) -> None:
+def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_every_pair(tmp_path):
     with serving(OpenAIServer(answer=plays)) as server:
         model = ("--model", "m", "--base-url", server.url)
         assert run("werewolf", str(tmp_path / "a"), "--agents", "random", "--matches", "2") == 0
@@ -90,38 +84,15 @@ def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_ever
     }
 
 
-def test_the_cost_is_told_before_and_asks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_cost_is_told_before_and_asks_nobody(tmp_path, capsys):
     with serving(OpenAIServer(answer=plays)) as server:
-        arguments = ("werewolf", str(tmp_path / "x"), *asking(server, "random,base", 500))
+        arguments = ("werewolf", str(tmp_path / "x"), *asking(server, "random,base", 50))
         assert run(*arguments, "--dry-run", "--json") == 0
         told = json.loads(capsys.readouterr().out)
-        assert told["episodes"] == 500 and told["language_models"][0]["requests"] > 500
-        assert run(*arguments, "--teams", "--dry-run") == 0 and "2,000 episodes" in capsys.readouterr().out
+        assert told["episodes"] == 50 and told["language_models"][0]["requests"] > 50
+        assert run(*arguments, "--teams", "--dry-run") == 0 and "200 episodes" in capsys.readouterr().out
         assert run(*arguments, "--preview", "1") == 0 and "You are Player" in capsys.readouterr().out
         assert not server.requests and not (tmp_path / "x").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--agents", "randm"), "did you mean 'random'?"),
-        ((), "--agents"),
-        (("--agents", "random", "--rule", "players=6"), "players"),
-        (("--agents", "random,random"), "is there twice"),
-        (("--agents", "random", "--matches", "0"), "--matches"),
-        (("--agents", "base"), "--model"),
-    ],
-)
-def test_bad_input_ends_with_code_2(tmp_path: Path, capsys: pytest.CaptureFixture, arguments, message) -> None:
-    assert run("werewolf", str(tmp_path / "x"), *arguments) == 2
-    assert message in capsys.readouterr().err and not (tmp_path / "x").exists()
-
-
-def test_several_games_in_one_folder_are_no_league(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    out = tmp_path / "x"
-    assert run("werewolf", str(out), "--agents", "random", "--matches", "1") == 0
-    assert run("werewolf", str(out), "--agents", "random", "--matches", "2") == 2
-    assert "does not come from this" in capsys.readouterr().err
 
 
 def rows(cache: Path) -> int:
@@ -130,7 +101,7 @@ def rows(cache: Path) -> int:
 
 
 @pytest.mark.slow
-def test_killed_at_eight_random_moments_the_table_is_the_same_and_no_reply_is_paid_twice(tmp_path: Path) -> None:
+def test_killed_at_eight_random_moments_the_table_is_the_same_and_no_reply_is_paid_twice(tmp_path):
     """But those that were on their way when it was killed: at most as many as are asked at once."""
     chance, lost = random.Random(5), 0
     killed, whole = tmp_path / "killed", tmp_path / "whole"

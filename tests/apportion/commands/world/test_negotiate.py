@@ -1,13 +1,7 @@
-"""`apportion world play negotiation`, as a person has it: in a pseudo-terminal."""
-
-from __future__ import annotations
-
-import sys
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.negotiation.contexts import ITEMS
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
@@ -21,7 +15,8 @@ def negotiating(folder: Path, *arguments: str) -> PseudoTerminal:
     return PseudoTerminal([*command, "--contexts", str(folder / "contexts.txt"), *arguments])
 
 
-def test_a_whole_game_stopped_and_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_whole_game_stopped_and_gone_on_with(tmp_path):
     with negotiating(tmp_path) as terminal:
         assert "To you, a book is worth 3 points, a hat 1 point, a ball 4 points." in terminal.until("of 20> ")
         terminal.type("Hello there!\r")
@@ -45,42 +40,3 @@ def test_a_whole_game_stopped_and_gone_on_with(tmp_path: Path) -> None:
         assert all(item in screen for item in ITEMS)
     (session,) = Corpus.open(tmp_path / "study").iter_sessions()
     assert "Book and ball for me" in [turn.text for turn in session.turns]
-
-
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "play", "negotiation", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
-def test_without_a_terminal_it_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
-    assert run(str(tmp_path / "one")) == 2
-    assert "a person plays in a terminal" in capsys.readouterr().err
-    assert not (tmp_path / "one").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--as", "3"), "--as 3: no such seat"),
-        (("--called", "fair"), "--called 'fair' is an agent's name"),
-        (("--with", "concedin"), "did you mean 'conceding'"),
-        (("--report",), "--report: of which study? Give --study FILE.toml, too"),
-        (("--with", "base"), "no language model is chosen: give --model"),
-    ],
-)
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    message: str,
-) -> None:
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    assert run(str(tmp_path / "one"), *arguments) == 2
-    assert message in capsys.readouterr().err

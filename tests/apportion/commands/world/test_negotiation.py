@@ -1,67 +1,32 @@
-"""`apportion world simulate negotiation` and `apportion world tournament negotiation`."""
-
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
-import pytest
-
-from apportion.cli import main
 from apportion.environments.episode_log import LOG
-
-
-def run(*arguments: str) -> int:
-    try:
-        main(list(arguments))
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+from tests.apportion.called import called
 
 
 def simulate(*arguments: str) -> int:
-    return run("world", "simulate", "negotiation", *arguments)
+    return called("world", "simulate", "negotiation", *arguments)
 
 
-def test_games_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_become_a_corpus_and_the_next_command_is_told(tmp_path, capsys):
     out = str(tmp_path / "play")
     assert simulate(out, "--agents", "conceding,fair", "--games", "3", "--most-acts", "8") == 0
     told = capsys.readouterr().out
     assert "12 sessions" in told
     assert "simulated" in told
     assert f"next: apportion inspect {out}" in told
-    assert run("inspect", out) == 0
+    assert called("inspect", out) == 0
     assert "points" in capsys.readouterr().out
 
 
-def test_contexts_of_a_file_are_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_contexts_of_a_file_are_played(tmp_path, capsys):
     contexts = tmp_path / "contexts.txt"
     contexts.write_text("1 3 3 1 1 4\n1 3 3 2 1 1\n")
     assert simulate(str(tmp_path / "play"), "--contexts", str(contexts), "--games", "1") == 0
     assert '"context":[[1,3,1],[3,1,4],[3,2,1]]' in (tmp_path / "play" / LOG).read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--agents", "concedin"), "did you mean 'conceding'?"),
-        (("--agents", ","), "nothing to play"),
-        (("--games", "0"), "--games"),
-        (("--most-acts", "0"), "--most-acts"),
-        (("--contexts", "nowhere.txt"), "not to be read as contexts"),
-        (("--agents", "base"), "give --model, or write base@MODEL"),
-        (("--agents", "fair~"), "give --model, or write fair~@MODEL"),
-    ],
-)
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
-) -> None:
-    assert simulate(str(tmp_path / "play"), *arguments) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "play" / "sessions.parquet").exists()
-
-
-def test_a_broken_context_is_told_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_context_is_told_by_its_line(tmp_path, capsys):
     contexts = tmp_path / "contexts.txt"
     for text, message in (
         ("0 3 3 1 2 4\n0 3 3 2 2 1\n", "there are 0 books; allowed are 1 to 4 of each"),
@@ -73,7 +38,7 @@ def test_a_broken_context_is_told_by_its_line(tmp_path: Path, capsys: pytest.Cap
         assert f"lines 1 and 2: {message}" in capsys.readouterr().err.replace("everything together is ", "")
 
 
-def test_what_it_would_cost_is_told_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_it_would_cost_is_told_before(tmp_path, capsys):
     arguments = ("--agents", "base,conceding~", "--model", "gpt-4.1-mini", "--games", "2")
     assert simulate(str(tmp_path / "play"), *arguments, "--dry-run") == 0
     told = capsys.readouterr().out
@@ -84,17 +49,18 @@ def test_what_it_would_cost_is_told_before(tmp_path: Path, capsys: pytest.Captur
     assert not (tmp_path / "play").exists()
 
 
-def test_a_tournament_writes_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tournament_writes_its_table(tmp_path, capsys):
     out = tmp_path / "cup"
     assert (
-        run("world", "tournament", "negotiation", str(out), "--agents", "greedy,conceding,fair", "--games", "20") == 0
+        called("world", "tournament", "negotiation", str(out), "--agents", "greedy,conceding,fair", "--games", "20")
+        == 0
     )
     told = capsys.readouterr().out
     assert "| greedy |" in told
     assert "advantage" in told
     table = json.loads((out / "tournament.json").read_text())
     assert table["judge"] == "rules"
-    assert run("world", "tournament", "table", str(out)) == 0
+    assert called("world", "tournament", "table", str(out)) == 0
     assert "Tournament of greedy, conceding, fair" in capsys.readouterr().out
-    assert run("world", "tournament", "negotiation", str(tmp_path / "one"), "--agents", "greedy") == 2
+    assert called("world", "tournament", "negotiation", str(tmp_path / "one"), "--agents", "greedy") == 2
     assert "two agents at least" in capsys.readouterr().err

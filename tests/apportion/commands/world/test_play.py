@@ -1,9 +1,4 @@
-"""`apportion world play`, as a person has it: in a pseudo-terminal."""
-
-from __future__ import annotations
-
 import json
-import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -65,23 +60,12 @@ def _marked(character: Character) -> Character:
 def playing(folder: Path, *options: str) -> PseudoTerminal:
     tasks = folder / "tasks.toml"
     tasks.write_text(written(with_canaries()))
-    arguments = (
-        "world",
-        "play",
-        "sotopia",
-        str(folder / "study"),
-        "--tasks",
-        str(tasks),
-        "--scenario",
-        SCENARIO,
-        "--as",
-        WHO,
-    )
-    return PseudoTerminal(["-c", OURS, *arguments, *options])
+    arguments = f"world play sotopia {folder / 'study'} --tasks {tasks} --scenario {SCENARIO} --as".split()
+    return PseudoTerminal(["-c", OURS, *arguments, WHO, *options])
 
 
 @pytest.mark.slow
-def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_hidden(tmp_path: Path) -> None:
+def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_hidden(tmp_path):
     seat = SEAT
     screens = []
     with playing(tmp_path) as terminal:
@@ -132,7 +116,7 @@ def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_h
     assert CANARY in json.dumps(Corpus.open(tmp_path / "study").tables["backgrounds"].to_pylist())
 
 
-def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path: Path) -> None:
+def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path):
     with playing(tmp_path, "--seed", "0") as terminal:
         terminal.until(f"{SEAT + 1}. You: ")
         terminal.type("Hello!\r")
@@ -140,41 +124,3 @@ def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path: Path) ->
         assert terminal.end_by(CTRL_D) == 130 and "run the same command again to go on" in terminal.screen
     (logged,) = read_log(tmp_path / "study" / "episodes.jsonl").values()
     assert any(move.act.text == "Hello!" for moves in logged.steps for move in moves)
-
-
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "play", "sotopia", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
-def test_without_a_terminal_it_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
-    assert run(str(tmp_path / "one")) == 2
-    assert "a person plays in a terminal" in capsys.readouterr().err and not (tmp_path / "one").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--as", "Nobody"), "--as 'Nobody': no such character"),
-        (("--called", "base"), "--called 'base' is an agent's name"),
-        (("--with", "base"), "no language model is chosen: give --model"),
-        (("--with", "concedin"), "did you mean 'conceding'"),
-        (("--scenario", "bike"), "no scenario 'bike'"),
-    ],
-)
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    message: str,
-) -> None:
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    assert run(str(tmp_path / "one"), *arguments) == 2
-    assert message in capsys.readouterr().err and not (tmp_path / "one").exists()

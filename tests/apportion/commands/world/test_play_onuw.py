@@ -1,7 +1,3 @@
-"""`apportion world play onuw`, as a person has it: a whole game in a pseudo-terminal, stopped and gone on with."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -29,7 +25,7 @@ def playing(folder: Path, seed: int) -> PseudoTerminal:
 
 
 @pytest.mark.slow
-def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path):
     seed = seed_of("seer")
     with playing(tmp_path / "c", seed) as terminal:
         terminal.until("You were dealt the Seer.")

@@ -1,22 +1,12 @@
-"""`apportion world simulate`."""
-
 import json
-from pathlib import Path
+from functools import partial
 
-import pytest
+from tests.apportion.called import called
 
-from apportion.cli import main
-
-
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "simulate", "sotopia", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "simulate", "sotopia")
 
 
-def test_episodes_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_episodes_become_a_corpus_and_the_next_command_is_told(tmp_path, capsys):
     out = str(tmp_path / "play")
     arguments = (out, "--scenario", "used_bicycle", "--scenario", "drum_kit", "--pairs", "2")
     assert run(*arguments) == 0
@@ -24,20 +14,3 @@ def test_episodes_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, c
     assert "4 sessions" in told and "simulated" in told and f"next: apportion inspect {out}" in told
     assert run(*arguments, "--json") == 0
     assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--agents", "concedin"), "did you mean 'conceding'?"),
-        (("--scenario", "bike"), "no scenario 'bike'"),
-        (("--pairs", "0"), "--pairs"),
-        (("--visibility", "all"), "--visibility"),
-        (("--agents", ","), "nothing to play"),
-    ],
-)
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
-) -> None:
-    assert run(str(tmp_path / "play"), *arguments) == 2
-    assert message in capsys.readouterr().err and not (tmp_path / "play").exists()

@@ -1,46 +1,20 @@
-"""`apportion world simulate bargaining` and `simulate casino`."""
-
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
+from tests.apportion.called import called
 
 
 @pytest.mark.parametrize(
     ("kind", "ratings"), [("bargaining", {"points", "advantage", "snp", "share"}), ("casino", {"points", "advantage"})]
 )
-def test_games_become_a_corpus(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, ratings: set[str]
-) -> None:
-    out = tmp_path / "play"
-    arguments = ["world", "simulate", kind, str(out), "--agents", "conceding,fair", "--games", "2"]
-    for options in ([], ["--overwrite"]):
-        with pytest.raises(SystemExit) as ended:
-            main([*arguments, *options])
-        assert ended.value.code == 0 and "8 sessions" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        main(["inspect", str(out), "--json"])
+def test_games_become_a_corpus(tmp_path, capsys, kind, ratings):
+    arguments = f"world simulate {kind} {tmp_path / 'play'}".split()
+    for options in ((), ("--overwrite",)):
+        assert called(*arguments, *["--agents", "conceding,fair", "--games", "2"], *options) == 0
+        assert "8 sessions" in capsys.readouterr().out
+    assert called("inspect", tmp_path / "play", "--json") == 0
     assert {one["name"] for one in json.loads(capsys.readouterr().out)["ratings"]} == ratings
-    with pytest.raises(SystemExit) as ended:
-        main(["world", "simulate", kind, str(out), "--agents", "nobody"])
-    assert ended.value.code == 2
-    with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                *arguments[:4],
-                "--agents",
-                "base",
-                "--model",
-                "m",
-                "--base-url",
-                "http://127.0.0.1:9",
-                "--games",
-                "1",
-                "--dry-run",
-            ]
-        )
-    assert ended.value.code == 0 and "at most" in capsys.readouterr().out
+    assert called(*arguments, "--agents", "nobody") == 2
+    asks = ["--agents", "base", "--model", "m", "--base-url", "http://127.0.0.1:9", "--games", "1", "--dry-run"]
+    assert called(*arguments, *asks) == 0 and "at most" in capsys.readouterr().out

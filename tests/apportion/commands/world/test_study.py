@@ -1,15 +1,9 @@
-"""`apportion world play negotiation --study`, as a person has it: in a pseudo-terminal."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
-import pytest
-
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.negotiation.human_study.survey import QUIZ, SURVEY
+from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 STUDY = """
@@ -38,9 +32,7 @@ def play_to_the_end(terminal: PseudoTerminal) -> None:
     terminal.until("Your points: ")
 
 
-def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(tmp_path, capsys):
     screens = []
     with sitting(tmp_path) as terminal:
         terminal.until("Do you agree to take part?")
@@ -78,36 +70,23 @@ def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(
         assert "greedy" not in screen.lower() and "conceding" not in screen.lower()
     answers = [json.loads(line) for line in (tmp_path / "out" / "p01" / "answers.jsonl").read_text().splitlines()]
     assert [line["question"] for line in answers if line["what"] == "answer"] == [one.name for one in SURVEY[:9]]
-    report = [
-        "world",
-        "play",
-        "negotiation",
-        str(tmp_path / "out"),
-        "--study",
-        str(tmp_path / "study.toml"),
-        "--report",
-    ]
-    with pytest.raises(SystemExit) as ended:
-        main(report)
+    sat = ("world", "play", "negotiation", tmp_path / "out", "--study", tmp_path / "study.toml")
+    assert called(*sat, "--report") == 0
     told = capsys.readouterr().out
-    assert ended.value.code == 0 and "people who took part: 1; games: 1" in told and "games.corpus (a corpus)" in told
+    assert "people who took part: 1; games: 1" in told and "games.corpus (a corpus)" in told
     (rated,) = {
         one["session_id"] for one in Corpus.open(tmp_path / "out" / "games.corpus").tables["ratings"].to_pylist()
     }
     assert rated == "p01-game-1"
 
 
-def test_the_report_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_and_what_is_missing(tmp_path, capsys):
     file = tmp_path / "study.toml"
     file.write_text(STUDY)
-    arguments = ["world", "play", "negotiation", str(tmp_path / "out"), "--study", str(file)]
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--report"])
-    assert ended.value.code == 0
+    arguments = ("world", "play", "negotiation", tmp_path / "out", "--study", file)
+    assert called(*arguments, "--report") == 0
     assert "people who took part: 0; games: 0" in capsys.readouterr().out
     assert json.loads((tmp_path / "out" / "study.json").read_text())["games"] == 0
-    wrong = (([], "--called: missing"), (["--called", "Ann Lee"], "an id of 1 to 40"), (["--called", "p"], "none"))
+    wrong = (((), "--called: missing"), (("--called", "Ann Lee"), "an id of 1 to 40"), (("--called", "p"), "none"))
     for options, why in wrong:
-        with pytest.raises(SystemExit) as ended:
-            main([*arguments, *options])
-        assert ended.value.code == 2 and why in capsys.readouterr().err
+        assert called(*arguments, *options) == 2 and why in capsys.readouterr().err

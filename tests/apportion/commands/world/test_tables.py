@@ -1,30 +1,21 @@
-"""`apportion world tables`."""
-
-from __future__ import annotations
-
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.importers import import_to
 from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.simulation import SimulationChoice
+from tests.apportion.called import called
 from tests.environments.sotopia.reports.made import Made, every
 from tests.shared import shared
 
-
-def run(*arguments: str | Path) -> int:
-    try:
-        main(["world", "tables", "sotopia", *map(str, arguments)])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tables", "sotopia")
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+def corpus(tmp_path) -> Path:
     made = Made()
     for share in (0.1, 0.3, 0.5, 0.8):
         scores = {"paper@m": every(share), "ann": every(share / 2)}
@@ -32,7 +23,7 @@ def corpus(tmp_path: Path) -> Path:
     return made.write(tmp_path / "judged")
 
 
-def test_tables_are_printed_and_written(tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture) -> None:
+def test_tables_are_printed_and_written(tmp_path, corpus, capsys):
     assert run(corpus, "--people", "ann", "--out", tmp_path / "out", "--bootstrap", "100") == 0
     told = capsys.readouterr().out
     assert "Table 1: Pearson's r between judge 'paper@m' and people" in told and "1.00**" in told
@@ -44,7 +35,7 @@ def test_tables_are_printed_and_written(tmp_path: Path, corpus: Path, capsys: py
     assert json.loads(capsys.readouterr().out) == document
 
 
-def test_rules_are_reported_as_rules(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_rules_are_reported_as_rules(tmp_path, capsys):
     play = tmp_path / "play"
     write_corpus(SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle",)), play)
     assert run(play, "--human", "random") == 0
@@ -52,7 +43,7 @@ def test_rules_are_reported_as_rules(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "by judge 'rules' (rules; not SOTOPIA-EVAL)" in told and "Human (w conceding)" in told
 
 
-def test_the_released_episodes_have_models_and_no_people(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_released_episodes_have_models_and_no_people(tmp_path, capsys):
     source = shared("data/sotopia_rl/old_example_episodes_with_scores.jsonl.gz")
     import_to("sotopia", source, tmp_path / "released", {})
     assert run(tmp_path / "released", "--json") == 0
@@ -72,16 +63,12 @@ def test_the_released_episodes_have_models_and_no_people(tmp_path: Path, capsys:
         (("--out", "/dev/null/x"), "cannot be written"),
     ],
 )
-def test_bad_input_ends_with_code_2(
-    corpus: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
-) -> None:
+def test_bad_input_ends_with_code_2(corpus, capsys, arguments, message):
     assert run(corpus, *arguments) == 2
     assert message in capsys.readouterr().err
 
 
-def test_what_is_no_corpus_and_no_choice_of_tasks_is_told(
-    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_what_is_no_corpus_and_no_choice_of_tasks_is_told(tmp_path, corpus, capsys):
     (tmp_path / "empty").mkdir()
     assert run(tmp_path / "empty") == 2
     assert "no table 'sessions'" in capsys.readouterr().err

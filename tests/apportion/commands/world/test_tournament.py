@@ -1,5 +1,3 @@
-"""`apportion world tournament`."""
-
 import json
 import os
 import random
@@ -7,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,18 +14,14 @@ from apportion.cli import main
 from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
 from apportion.environments.episode_log import LOG, read_log
+from tests.apportion.called import called
 from tests.environments.sotopia.test_simulation import talks
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 SMALL = ("--scenario", "used_bicycle", "--scenario", "surprise_party", "--pairs", "3", "--agents", "conceding,random")
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "tournament", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tournament")
 
 
 def written(folder: Path) -> dict[str, bytes]:
@@ -34,7 +29,7 @@ def written(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "import_report.json"}
 
 
-def test_it_is_a_corpus_and_a_table_and_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_it_is_a_corpus_and_a_table_and_says_what_it_wrote(tmp_path, capsys):
     out = tmp_path / "cup"
     assert run("sotopia", str(out), *SMALL) == 0
     told = capsys.readouterr().out
@@ -50,7 +45,7 @@ def test_it_is_a_corpus_and_a_table_and_says_what_it_wrote(tmp_path: Path, capsy
     assert json.loads(capsys.readouterr().out) == document
 
 
-def test_all_pairs_play_the_same_tasks_with_the_same_seeds(tmp_path: Path) -> None:
+def test_all_pairs_play_the_same_tasks_with_the_same_seeds(tmp_path):
     out = tmp_path / "cup"
     assert run("sotopia", str(out), *SMALL, "--repeats", "2") == 0
     seeds: dict[tuple, set] = {}
@@ -62,7 +57,7 @@ def test_all_pairs_play_the_same_tasks_with_the_same_seeds(tmp_path: Path) -> No
     assert len(next(iter(seeds.values()))) == 12  # 6 tasks, twice, each time with a seed of its own.
 
 
-def test_a_corpus_of_simulate_is_another_one(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_corpus_of_simulate_is_another_one(tmp_path, capsys):
     out = tmp_path / "cup"
     with pytest.raises(SystemExit):
         main(["world", "simulate", "sotopia", str(out), *SMALL])
@@ -73,7 +68,7 @@ def test_a_corpus_of_simulate_is_another_one(tmp_path: Path, capsys: pytest.Capt
     assert "24 episodes of 6 tasks" in capsys.readouterr().out
 
 
-def test_the_log_cut_anywhere_gives_the_same_table(tmp_path: Path) -> None:
+def test_the_log_cut_anywhere_gives_the_same_table(tmp_path):
     """A kill leaves any beginning of the log, and neither tables nor a report."""
     whole = tmp_path / "whole"
     assert run("sotopia", str(whole), *SMALL) == 0
@@ -87,22 +82,15 @@ def test_the_log_cut_anywhere_gives_the_same_table(tmp_path: Path) -> None:
         assert written(out) == written(whole)
 
 
-def test_killed_with_9_the_same_command_ends_with_the_same_table_and_pays_once(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_killed_with_9_the_same_command_ends_with_the_same_table_and_pays_once(tmp_path):
     with serving(OpenAIServer(answer=talks, latency_s=0.02)) as server:
         arguments = (
             *("--agents", "base,conceding", "--scenario", "used_bicycle", "--pairs", "2"),
             *("--model", "m", "--base-url", server.url, "--concurrency", "2"),
         )
-        command = [
-            sys.executable,
-            "-m",
-            "apportion",
-            "world",
-            "tournament",
-            "sotopia",
-            str(tmp_path / "killed"),
-            *arguments,
-        ]
+        tournament = f"-m apportion world tournament sotopia {tmp_path / 'killed'}".split()
+        command = [sys.executable, *tournament, *arguments]
         killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path.cwd())
         deadline = time.monotonic() + 60
         while len(server.requests) < 6 and time.monotonic() < deadline:
@@ -122,7 +110,7 @@ def test_killed_with_9_the_same_command_ends_with_the_same_table_and_pays_once(t
     assert after - before < needed and after <= needed + 2  # Twice are asked those alone that were in flight.
 
 
-def test_the_cost_is_told_before_and_asks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_cost_is_told_before_and_asks_nobody(tmp_path, capsys):
     with serving(OpenAIServer(answer=talks)) as server:
         prices = tmp_path / "prices.toml"
         prices.write_text('[models]\n"m" = { input = 1, output = 2, batch = 0.5 }\n')
@@ -142,7 +130,7 @@ def test_the_cost_is_told_before_and_asks_nobody(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / "cup" / "tournament.json").exists()
 
 
-def test_episodes_that_failed_are_told_and_the_rest_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_episodes_that_failed_are_told_and_the_rest_is_a_table(tmp_path, capsys):
     too_long = Fault(400, "too long", "context_length_exceeded")
     with serving(OpenAIServer(refuse=lambda body: too_long)) as server:
         arguments = (
@@ -154,7 +142,7 @@ def test_episodes_that_failed_are_told_and_the_rest_is_a_table(tmp_path: Path, c
     assert "6 episodes failed: see" in told.err and "2 episodes of 2 tasks" in told.out
 
 
-def test_the_table_of_a_judged_copy(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_table_of_a_judged_copy(tmp_path, capsys):
     assert run("sotopia", str(tmp_path / "cup"), *SMALL) == 0
     corpus, rows = Corpus.open(tmp_path / "cup"), CorpusRows()
     for session in corpus.iter_sessions():
@@ -169,20 +157,3 @@ def test_the_table_of_a_judged_copy(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "scored by paper@m" in (tmp_path / "t.md").read_text()
     assert run("table", str(judged), "--by", "paper@m", "--out", str(tmp_path / "t.json"), "--json") == 0
     assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "t.json").read_text())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("sotopia", "{}", "--agents", "conceding"), "two agents at least"),
-        (("sotopia", "{}"), "--agents"),
-        (("sotopia", "{}", "--agents", "conceding,randm"), "did you mean 'random'?"),
-        (("table", "{}"), "no episodes.jsonl"),
-        (("table", "{}", "--out", "x.txt"), "--out"),
-    ],
-)
-def test_bad_input_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
-) -> None:
-    assert run(*(argument.format(tmp_path / "cup") for argument in arguments)) == 2
-    assert message in capsys.readouterr().err and not (tmp_path / "cup").exists()

@@ -1,13 +1,11 @@
-"""`apportion world tables savoir` as a person has it."""
-
 import json
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
-from apportion.cli import main
+from tests.apportion.called import called
 from tests.environments.sotopia.reports.made import Made, every
 
 
@@ -18,15 +16,10 @@ def rated(folder: Path) -> Path:
     return made.write(folder / "c")
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(["world", "tables", "savoir", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tables", "savoir")
 
 
-def test_it_prints_writes_and_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_writes_and_tells_what_is_wrong(tmp_path, capsys):
     corpus = str(rated(tmp_path))
     assert run(corpus, "--size", "a=2000", "--out", str(tmp_path / "out")) == 0
     told = capsys.readouterr().out
@@ -43,9 +36,7 @@ def test_it_prints_writes_and_tells_what_is_wrong(tmp_path: Path, capsys: pytest
         assert hint in capsys.readouterr().err
 
 
-def test_people_are_asked_blind_and_their_answers_are_figure_9(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_people_are_asked_blind_and_their_answers_are_figure_9(tmp_path, capsys):
     corpus, table = str(rated(tmp_path)), tmp_path / "rewards.parquet"
     rows = [
         {"session_id": f"e{number}", "target": "Ann", "turn": 0, "method": method, "reward": float(number)}
@@ -53,24 +44,10 @@ def test_people_are_asked_blind_and_their_answers_are_figure_9(
         for method in ("savoir", "uniform")
     ]
     pq.write_table(pa.Table.from_pylist(rows), table)
-    ask = (
-        "world",
-        "tables",
-        "savoir-people",
-        corpus,
-        "--rewards",
-        str(table),
-        "--method",
-        "savoir",
-        "--method",
-        "uniform",
-    )
+    ask = f"world tables savoir-people {corpus} --rewards {table} --method savoir --method uniform".split()
 
     def told(*more: str, code: int = 0) -> str:
-        try:
-            main([*ask, *more])
-        except SystemExit as end:
-            assert end.code == code, capsys.readouterr().err
+        assert called(*ask, *more) == code
         out = capsys.readouterr()
         return out.err if code else out.out
 

@@ -1,15 +1,9 @@
-"""`apportion world simulate werewolf` and `apportion world play werewolf`, as a person has them."""
-
-from __future__ import annotations
-
 import json
-import sys
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import simulate
@@ -19,6 +13,7 @@ from apportion.environments.environment import Action, AgentAction, Observation
 from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.human_play.deduction import PersonPlays
 from apportion.environments.terminal.human_agent import HumanAgent
+from tests.apportion.called import called
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
 SEAT, NAME = 2, "Player 2"
@@ -53,7 +48,8 @@ def playing(folder: Path, seed: int) -> PseudoTerminal:
     return PseudoTerminal(["-m", "apportion", "world", "play", "werewolf", *where])
 
 
-def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path):
     seed, acts = long_game()
     with playing(tmp_path, seed) as terminal:
         assert "You are Player 2, the seer, of the team village." in terminal.until("night 1, check> ")
@@ -91,73 +87,24 @@ def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path: Path
     assert [turn.text for turn in session.turns if turn.speaker == NAME].count("I have seen things.") >= 2
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(list(arguments))
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
-def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_games_become_a_corpus_and_the_same_command_does_nothing_anew(tmp_path, capsys):
     out = tmp_path / "games"
-    command = (
-        "world",
-        "simulate",
-        "werewolf",
-        str(out),
-        "--agents",
-        "claims,random",
-        "--games",
-        "4",
-        "--rule",
-        "tie=nobody",
-    )
-    assert run(*command, "--json") == 0
+    command = f"world simulate werewolf {out} --agents claims,random --games 4 --rule tie=nobody".split()
+    assert called(*command, "--json") == 0
     assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 4
     log = (out / LOG).read_bytes()
-    assert run(*command) == 0 and (out / LOG).read_bytes() == log
+    assert called(*command) == 0 and (out / LOG).read_bytes() == log
     openings = [episode.opening for episode in read_log(out / LOG).values()]
     assert {one["about"]["rules"]["tie"] for one in openings} == {"nobody"}
-    assert run("world", "simulate", "werewolf", str(out), "--games", "5") == 2
+    assert called("world", "simulate", "werewolf", str(out), "--games", "5") == 2
     capsys.readouterr()
-    assert run("inspect", str(out)) == 0
+    assert called("inspect", str(out)) == 0
     assert "win" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--rule", "roles=werewolf,werewolf,seer,guardian,villager,villager"), "6 players"),
-        (("--rule", "roles=werewolf,seer,seer,villager"), "2 seer"),
-        (("--rule", "tie=none"), "--rule: tie = 'none': Input should be 'lot' or 'nobody'"),
-        (("--rule", "tye=lot"), "--rule 'tye': did you mean 'tie'"),
-        (("--agents", "clams"), "did you mean 'claims'"),
-        (("--agents", "sla"), "entry point 'sla' of apportion.werewolf_agents"),
-        (("--agents", "recon"), "no language model is chosen: give --model"),
-        (("--act-limit", "0"), "nothing to play"),
-    ],
-)
-def test_what_cannot_be_played_ends_with_code_2(
-    arguments: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("world", "simulate", "werewolf", str(tmp_path / "one"), *arguments) == 2
-    assert message in " ".join(capsys.readouterr().err.split())
-
-
-def test_a_look_at_what_would_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_look_at_what_would_be_asked(tmp_path, capsys):
     asks = ("--agents", "react", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--games", "2")
-    assert run("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--preview", "1") == 0
+    assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--preview", "1") == 0
     assert "Think first, in a few sentences that nobody will hear" in capsys.readouterr().out
-    assert run("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--dry-run") == 0
+    assert called("world", "simulate", "werewolf", str(tmp_path / "one"), *asks, "--dry-run") == 0
     assert "2 episodes" in capsys.readouterr().out and not (tmp_path / "one").exists()
-
-
-def test_without_a_terminal_it_ends_with_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", (tmp_path / "lines").open("w+"))
-    assert run("world", "play", "werewolf", str(tmp_path / "one")) == 2
-    assert "a person plays in a terminal" in capsys.readouterr().err

@@ -1,7 +1,3 @@
-"""Coming in: by a link of one's own, or by the public one, with what a crowd platform says."""
-
-from __future__ import annotations
-
 from random import Random
 from urllib.parse import urljoin
 

@@ -1,7 +1,3 @@
-"""Where turns and seconds stand."""
-
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,8 +1,3 @@
-"""Who speaks when, and over whom."""
-
-from __future__ import annotations
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,12 +22,6 @@ def test_lanes_have_the_target_first():
     ]
 
 
-def test_an_overlap_names_the_turn_that_is_spoken_over():
-    session = session_of([("ann", 0, 2), ("bob", 1.5, 2), ("bob", 3.0, 1), ("ann", 3.98, 1)])
-    (overlap,) = overlaps_of(session, axis_of(session))
-    assert (overlap.turn, overlap.over) == (1, 0) and overlap.length_s == pytest.approx(0.5)
-
-
 @given(spans)
 def test_overlaps_are_those_that_comparing_all_pairs_finds(parts):
     session = session_of(parts)
@@ -45,8 +34,3 @@ def test_overlaps_are_those_that_comparing_all_pairs_finds(parts):
             if other.speaker != turn.speaker and shared >= LEAST_OVERLAP_S:
                 wanted.add(turn.turn)
     assert found == wanted
-
-
-def test_written_turns_never_overlap():
-    session = Session("s", (Turn(0, "a", ""), Turn(1, "b", "")))
-    assert overlaps_of(session, axis_of(session)) == ()

@@ -1,7 +1,3 @@
-"""Behaviour over time."""
-
-from __future__ import annotations
-
 import re
 
 import pyarrow as pa

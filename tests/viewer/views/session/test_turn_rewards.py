@@ -1,7 +1,3 @@
-"""Rewards as they are drawn."""
-
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,6 +5,7 @@ items are our own.
 """
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,17 +13,13 @@ import pytest
 from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.environments.sotopia.sources.task_file import read_task_file
+from tests.apportion.called import called
 
 RECORDED = Path(__file__).parents[4] / "environments/sotopia/generation/recorded"
 MODEL = ("--model", "claude", "--recorded", RECORDED / "claude.jsonl")
 
 
-def run(*arguments: object) -> int:
-    try:
-        main(["world", "tasks", "sotopia", *(str(argument) for argument in arguments)])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tasks", "sotopia")
 
 
 def decided(path: Path) -> Path:
@@ -31,7 +28,7 @@ def decided(path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory) -> Path:
     """The lists of all four kinds, each made for what was accepted before it, and what became of them: world.toml."""
     out = tmp_path_factory.mktemp("generated")
     assert run("generate", "characters", out / "c.toml", "-n", 5, *MODEL) == 0
@@ -48,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_what_a_real_model_made_up_keeps_the_rules_but_where_it_must_not(folder: Path) -> None:
+def test_what_a_real_model_made_up_keeps_the_rules_but_where_it_must_not(folder):
     text = "".join((folder / f"{name}.toml").read_text() for name in "crvs")
     failed = [line for line in text.splitlines() if line.startswith("failed") and line != "failed = []"]
     assert len(failed) == 1 and "the seller aims at 514.81 and the buyer at 900" in failed[0]
@@ -57,7 +54,7 @@ def test_what_a_real_model_made_up_keeps_the_rules_but_where_it_must_not(folder:
     assert [one.name for one in space.scenarios if one.terms] == ["wooden_rowing_boat", "cargo_bicycle"]
 
 
-def test_it_plays(folder: Path, capsys: pytest.CaptureFixture) -> None:
+def test_it_plays(folder, capsys):
     with pytest.raises(SystemExit):
         main(["world", "simulate", "sotopia", str(folder / "play"), "--tasks", str(folder / "world.toml"), "--json"])
     assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 21
@@ -67,21 +64,19 @@ def test_it_plays(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert len(goals) == 16 and all(0 < score < 10 for score in deals)
 
 
-def test_the_same_replies_give_the_same_list(folder: Path, tmp_path: Path) -> None:
+def test_the_same_replies_give_the_same_list(folder, tmp_path):
     assert run("generate", "characters", tmp_path / "c.toml", "-n", 5, *MODEL) == 0
     assert decided(tmp_path / "c.toml").read_bytes() == (folder / "c.toml").read_bytes()
 
 
-def test_what_was_decided_is_not_replaced_unasked(folder: Path, capsys: pytest.CaptureFixture) -> None:
+def test_what_was_decided_is_not_replaced_unasked(folder, capsys):
     assert run("generate", "characters", folder / "c.toml", "-n", 5, *MODEL) == 2
     assert "c.toml exists. Use --force" in capsys.readouterr().err
     assert run("accept", folder / "c.toml", "--out", folder / "people.toml") == 2
     assert "people.toml exists. Use --force" in capsys.readouterr().err
 
 
-def test_a_look_before_tells_requests_and_price_as_text_and_as_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_look_before_tells_requests_and_price_as_text_and_as_json(tmp_path, capsys):
     arguments = ("generate", "characters", tmp_path / "c.toml", "-n", 12, "--model", "gpt-4.1-mini")
     assert run(*arguments, "--dry-run") == 0
     told = capsys.readouterr().out
@@ -106,20 +101,14 @@ def test_a_look_before_tells_requests_and_price_as_text_and_as_json(
         (("accept", "none.toml", "--out", "y.toml"), "none.toml: cannot be read"),
     ],
 )
-def test_what_cannot_be_is_told(
-    arguments: tuple[object, ...],
-    message: str,
-    capsys: pytest.CaptureFixture,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_cannot_be_is_told(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert run(*arguments) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "x.toml").exists()
 
 
-def test_the_result_as_json(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_result_as_json(tmp_path, capsys):
     assert run("generate", "characters", tmp_path / "c.toml", "-n", 5, *MODEL, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["candidates"], told["keep_all_rules"], told["failed"]) == (5, 5, [])

@@ -1,33 +1,24 @@
-"""`apportion world tasks sotopia hard`."""
-
-from __future__ import annotations
-
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.cli import main
 from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.simulation import SimulationChoice
+from tests.apportion.called import called
 
-
-def run(*arguments: str | Path) -> int:
-    try:
-        main(["world", "tasks", "sotopia", "hard", *map(str, arguments)])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+run = partial(called, "world", "tasks", "sotopia", "hard")
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def played(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("hard") / "play"
     write_corpus(SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle",), pairs=3), out)
     return out
 
 
-def test_the_choice_is_printed_and_written(played: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_choice_is_printed_and_written(played, tmp_path, capsys):
     out = tmp_path / "hard.toml"
     assert run(played, "--model", "random", "--dimension", "goal", "-n", "2", "--out", out) == 0
     told = capsys.readouterr().out
@@ -50,8 +41,6 @@ def test_the_choice_is_printed_and_written(played: Path, tmp_path: Path, capsys:
         ((), "--model"),
     ],
 )
-def test_bad_input_ends_with_code_2(
-    played: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
-) -> None:
+def test_bad_input_ends_with_code_2(played, capsys, arguments, message):
     assert run(played, *arguments) == 2
     assert message in capsys.readouterr().err
