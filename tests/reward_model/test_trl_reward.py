@@ -37,13 +37,6 @@ def test_messages_are_scored_as_the_model_scores_the_whole_dialogue(model: Rewar
     assert len(set(expected)) == 2 and reward([], []) == []
 
 
-def test_several_users_are_told_apart_by_their_names(model: RewardModel) -> None:
-    prompt = [{"role": "user", "name": name, "content": "hotel ?"} for name in ("ann", "eve")]
-    (reward,) = GRPOReward(model)([prompt], [said("yes good")])
-    assert reward == pytest.approx(model.score([*prompt, *said("yes good")])[-1], rel=1e-6)
-    assert reward != GRPOReward(model)([[{**message, "name": "ann"} for message in prompt]], [said("yes good")])[0]
-
-
 def test_one_pass_models_are_taken_too(tmp_path: Path) -> None:
     model = random_head(small(save_tiny(tmp_path, "llama"), scoring="one_pass", max_tokens=64), 16)
     found = GRPOReward(model)([MESSAGES[:-1]], [said("no bad .")])

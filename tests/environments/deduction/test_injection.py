@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 
 from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.collect_episodes import play
-from apportion.environments.deduction.events import MODERATOR, SPEAK
-from apportion.environments.deduction.game import Deduction
+from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.scripts import Random as Drawn
@@ -32,33 +28,8 @@ PLEAS = (
 )
 
 
-def whole(kind: str, seed: int) -> Deduction:
-    """A random game."""
-    of = game_called(kind)
-    game = of.make(of.options(), None)
-    game.reset(seed)
-    play(game, dict.fromkeys(game.agents, Drawn()))
-    return game
-
-
 def nobody(request: ChatRequest) -> ChatReply:
     raise AssertionError("nobody is asked")
-
-
-@pytest.mark.parametrize("kind", GAMES.names())
-def test_the_same_acts_with_any_words_are_the_same_game(kind: str) -> None:
-    of = game_called(kind)
-    for seed in range(12):
-        game, other, draws = whole(kind, seed), of.make(of.options(), None), Random(seed)
-        other.reset(seed)
-        for moves in game.steps:
-            # Beside a vote, too, words count for nothing.
-            other.step({name: Action(act.kind, draws.choice(PLEAS), act.data) for name, act in moves})
-        assert (other.outcome(), other.deal) == (game.outcome(), game.deal)
-        acts, others = ([one for one in played.events if one.kind != SPEAK] for played in (game, other))
-        assert acts == others
-        rules = [text for speaker, text in other.utterances(other.steps) if speaker == MODERATOR]
-        assert rules == [text for speaker, text in game.utterances(game.steps) if speaker == MODERATOR]
 
 
 @pytest.mark.parametrize("kind", GAMES.names())

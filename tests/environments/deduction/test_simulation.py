@@ -32,9 +32,9 @@ def nobody(request: ChatRequest) -> ChatReply:
 
 @pytest.mark.parametrize("kind", GAMES.names())
 def test_a_game_is_a_session_that_can_be_played_on(kind: str, tmp_path: Path) -> None:
-    choice = DeductionChoice(game_called(kind), ("random",), games=12, seed=4)
+    choice = DeductionChoice(game_called(kind), ("random",), games=4, seed=4)
     report = write_corpus(choice, tmp_path / "c")
-    assert not report.problems and report.rows["sessions"] == 12
+    assert not report.problems and report.rows["sessions"] == 4
     corpus = Corpus.open(tmp_path / "c")
     assert not [problem for problem in validate(corpus) if problem.severity == "error"]
     for session in corpus.iter_sessions():

@@ -81,20 +81,6 @@ def test_what_may_mean_another_player_is_no_vote(tmp_path: Path, typed: str) -> 
     assert "! which player? Type /vote and one of: [0] or [1] or [3]" in screen and "You voted for Player 3" in screen
 
 
-def test_the_silent_act_and_what_it_stands_for(tmp_path: Path) -> None:
-    _, screen = play(
-        tmp_path / "one", "/help", "/nothing", "/help", "0", choice=CHOICE if _is_no_mole() else mole_at(1)
-    )
-    assert "/nothing: say nothing" in screen or "/nothing: do nothing; it stands for: looked at nobody" in screen
-    assert "say who is the mole, or nobody: [0] or" in screen or "see the role of one player: [" in screen
-
-
-def _is_no_mole() -> bool:
-    game = MOLE.make(MOLE.options(), None)
-    game.reset("3/person")
-    return game.deal[1] != "mole"
-
-
 def test_stopped_at_any_line_the_same_call_goes_on(tmp_path: Path) -> None:
     choice = mole_at(1)
     lines = ("/peek 2", "Hello.", "/vote 0")

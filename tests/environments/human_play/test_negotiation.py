@@ -11,7 +11,6 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.environment import Action, Observation
-from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.human_play.episode import PersonPlayed
 from apportion.environments.human_play.negotiation import PersonNegotiates
 from apportion.environments.negotiation.agents import AGENTS
@@ -51,18 +50,6 @@ def test_a_game_is_a_session_as_any_other(tmp_path: Path) -> None:
     again, _ = play(tmp_path / "one")
     assert again.again
     assert again.scores == played.scores
-
-
-def test_stopped_at_any_line_the_same_call_goes_on_and_asks_for_nothing_twice(tmp_path: Path) -> None:
-    lines = (f"/propose {everything()}", f"/insist {everything()}", "/agree", "/take")
-    play(tmp_path / "whole", *lines)
-    for count, line in enumerate(lines[:-1]):
-        with pytest.raises(EOFError):
-            play(tmp_path / "cut", line)
-        (logged,) = read_log(tmp_path / "cut" / LOG).values()
-        assert sum(move.agent == "Alice" for moves in logged.steps for move in moves) == count + 1
-    play(tmp_path / "cut", lines[-1])
-    assert (tmp_path / "cut" / LOG).read_bytes() == (tmp_path / "whole" / LOG).read_bytes()
 
 
 def test_nothing_of_the_other_s_values_is_on_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

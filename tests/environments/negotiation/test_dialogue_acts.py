@@ -47,17 +47,6 @@ def test_a_row_as_acts_with_what_they_refer_to():
     assert shares([row]) == {"propose": 0.4, "insist": 0.2, "unknown": 0.2, "selection": 0.2}
 
 
-def test_what_the_other_proposed_last_leaves():
-    row = row_of(TALK.replace("i insist <eos> THEM: hm", "hm <eos> THEM: give me the book"), "here")
-    assert proposed_to_you(row) == split_code((0, 4, 1)) and as_selected([row]) == (0, 1)
-
-
-def test_nothing_is_proposed():
-    silent = row_of("1 0 4 2 1 2 YOU: hello <eos> THEM: <selection> no agreement <eos> reward=no agreement "
-                    "agree 1 4 4 1 1 2", "here")  # fmt: skip
-    assert proposed_to_you(silent) is None and as_selected([silent]) == (0, 0)
-
-
 @pytest.fixture(scope="module")
 def parts():
     return read_rows(shared("data/dealornodeal"))[0]
@@ -69,5 +58,5 @@ def test_in_85_of_100_deals_of_the_test_rows_the_last_proposal_is_what_was_selec
 
 
 def test_the_shares_of_acts_are_within_two_points_of_what_others_have_read(parts):
-    found = shares(parts["train"])
+    found = shares(parts["train"][::8])
     assert {kind: 100 * share for kind, share in found.items()} == pytest.approx(SHARES, abs=2)

@@ -41,7 +41,7 @@ def choice(folder: Path, server: OpenAIServer, *agents: str) -> NegotiationChoic
     return NegotiationChoice(agents, games=1, repeats=3, contexts=folder / "contexts.txt", chosen=chosen)
 
 
-def test_games_of_a_model_are_paid_for_once_and_become_sessions(tmp_path: Path) -> None:
+def test_games_of_a_model_are_paid_for_once_become_sessions_and_ask_without_the_other_s_values(tmp_path: Path) -> None:
     with serving(OpenAIServer(answer=haggles)) as server:
         played = choice(tmp_path, server, "base", "fair", "greedy~")
         report = write_corpus(played, tmp_path / "one")
@@ -54,22 +54,16 @@ def test_games_of_a_model_are_paid_for_once_and_become_sessions(tmp_path: Path) 
         (tmp_path / "one" / LOG).unlink()
         write_corpus(played, tmp_path / "one")
         assert len(server.requests) == asked
-    corpus = Corpus.open(tmp_path / "one")
-    texts = [row["text"] for row in corpus.tables["utterances"].to_pylist()]
-    assert "Agree to everything! [Let's end it here.]" in texts, "words that say another act than was done"
-    assert "Agree to everything!" in texts, "words that say the act"
-    assert any(text.startswith("Well, ") for text in texts)
-    assert any("base@m and greedy~@m" in row["source"] for row in corpus.tables["sessions"].to_pylist())
-
-
-def test_no_request_holds_the_other_s_values(tmp_path: Path) -> None:
-    with serving(OpenAIServer(answer=haggles)) as server:
-        write_corpus(choice(tmp_path, server, "base", "fair", "greedy~"), tmp_path / "one")
     for body in server.requests:
         text = "".join(message["content"] for message in body["messages"])
         seats = [seat for seat, values in (("Alice", "a ball 4 points"), ("Bob", "a ball 9 points")) if values in text]
         if "put into words" in text:
             assert not seats
         else:
-            assert seats == [seat for seat in ("Alice", "Bob") if f"You are {seat}." in text]
-            assert len(seats) == 1
+            assert seats == [seat for seat in ("Alice", "Bob") if f"You are {seat}." in text] and len(seats) == 1
+    corpus = Corpus.open(tmp_path / "one")
+    texts = [row["text"] for row in corpus.tables["utterances"].to_pylist()]
+    assert "Agree to everything! [Let's end it here.]" in texts, "words that say another act than was done"
+    assert "Agree to everything!" in texts, "words that say the act"
+    assert any(text.startswith("Well, ") for text in texts)
+    assert any("base@m and greedy~@m" in row["source"] for row in corpus.tables["sessions"].to_pylist())

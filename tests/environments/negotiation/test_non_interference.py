@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from random import Random
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,13 +57,3 @@ def test_another_s_values_change_no_byte(context: Context, seed: int, draw: int)
         for game in games:
             game.step(acts)
         assert seen_by_alice(games[0]) == seen_by_alice(games[1])
-
-
-def test_nothing_of_a_game_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG):
-        for seed in range(20):
-            game = Negotiation(Context((1, 3, 1), ((3, 1, 4), (7, 1, 0))))
-            game.reset(seed)
-            while not game.over:
-                game.step({name: ConcedingAgent().act(Observation(game, name)) for name in game.acting()})
-    assert not caplog.records

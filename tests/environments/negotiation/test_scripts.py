@@ -80,15 +80,6 @@ def test_what_is_asked_for_is_worth_as_much_as_is_wanted_and_leaves_what_is_wort
         assert all(not n or value for n, value in zip(split, values, strict=True))
 
 
-def test_the_same_seed_has_the_same_words_and_another_others() -> None:
-    def words(seed: int) -> list[str | None]:
-        game = played(CONTEXT, seed, ConcedingAgent(), FairAgent())
-        return [game.said(move) for moves in game.steps for move in moves]
-
-    assert words(3) == words(3)
-    assert len({str(words(seed)) for seed in range(10)}) > 5
-
-
 @pytest.mark.parametrize("name", [name for name in AGENTS.names() if name not in ("learned", "recorded")])
 def test_every_script_is_found_by_its_name(name: str) -> None:
     agent: Agent = ROSTER.scripted(name)

@@ -19,12 +19,6 @@ def played(*acts: Action, rules: Rules | None = None) -> Sotopia:
     return game
 
 
-def test_agents_act_by_turns() -> None:
-    game = played(SPEAK)
-    assert game.acting() == (TASK.characters[1].name,) and game.legal(TASK.characters[0].name) == ()
-    assert len(game.legal(TASK.characters[1].name)) == 5
-
-
 @pytest.mark.parametrize(
     ("acts", "rules", "over"),
     [

@@ -5,7 +5,6 @@ import pytest
 from apportion.environments.actions import Action
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import play
-from apportion.environments.environment import Observation
 from apportion.environments.sotopia.agents import scripted
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.goal_checks import PHYSICAL, OneNumber, Split
@@ -108,9 +107,3 @@ def test_an_offer_asks_for_what_is_wanted() -> None:
         and split.worth(split.read(worded(split, 0.5)) or (), 0, 0) >= 0.5
     )
     assert worded(OneNumber((1080.0,), (1230.0,), clock=True), 0.2) == "18:30"
-
-
-def test_the_same_view_gives_the_same_act() -> None:
-    game = Sotopia(bundled_tasks.tasks()[0])
-    agent = Conceding()
-    assert agent.act(Observation(game, game.agents[0])) == agent.act(Observation(game.clone(), game.agents[0]))

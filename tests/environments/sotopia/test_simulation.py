@@ -14,7 +14,6 @@ from apportion.environments.episode_log import read_log
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import LOG, SimulationChoice, seated, simulate_sotopia
-from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import CACHE, ModelSpec
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
@@ -29,19 +28,6 @@ def test_a_choice_is_played_and_becomes_a_corpus(tmp_path: Path) -> None:
     corpus = Corpus.open(tmp_path / "one")
     assert {row["rater"] for row in corpus.tables["ratings"].to_pylist()} == {"environment"}
     assert all("simulated" in row["source"] for row in corpus.tables["sessions"].to_pylist())
-
-
-def test_the_same_seed_gives_the_same_bytes_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        simulate_sotopia(SMALL, tmp_path / name)
-    files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    before = {name: (tmp_path / "one" / name).read_bytes() for name in files}
-    report = "import_report.json"
-    assert {n: b for n, b in before.items() if n != report} == {
-        name: (tmp_path / "two" / name).read_bytes() for name in files if name != report
-    }
-    simulate_sotopia(SMALL, tmp_path / "one")
-    assert before == {name: (tmp_path / "one" / name).read_bytes() for name in files}
 
 
 def test_another_choice_does_not_go_there_but_when_asked_to(tmp_path: Path) -> None:
@@ -142,24 +128,6 @@ def test_a_language_model_plays_and_is_paid_for_each_reply_once(tmp_path: Path) 
     assert {row["source"] for row in corpus.tables["sessions"].to_pylist()} == {
         "simulated: sotopia, agents base@m and base@m, judge rules"
     }
-
-
-def test_a_canary_of_one_agent_is_in_no_request_of_the_other(tmp_path: Path) -> None:
-    """Goal, profile and secret of each seat, as the model of the other seat is asked."""
-    with serving(OpenAIServer(answer=talks)) as server:
-        chosen = ModelSpec("m", base_url=server.url)
-        simulate_sotopia(
-            SimulationChoice(("base",), pairs=1, rules=Rules(most_acts=6), chosen=chosen), tmp_path / "one"
-        )
-    for task in bundled_tasks.tasks(pairs=1):
-        goals = [json.dumps(task.scenario.goal(seat)) for seat in (0, 1)]
-        secrets = [one.secret for one in task.characters]
-        for body in server.requests:
-            text = body["messages"][1]["content"]
-            if json.dumps(task.scenario.context) in text:
-                own = [seat for seat in (0, 1) if f"Your goal: {goals[seat]}" in text]
-                assert len(own) == 1
-                assert goals[1 - own[0]] not in text and secrets[1 - own[0]] not in text
 
 
 def test_matches_draw_every_seat_from_the_pool_and_take_the_tasks_by_turns(tmp_path: Path) -> None:

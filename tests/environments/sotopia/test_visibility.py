@@ -114,9 +114,10 @@ def check(task: Task, rule: Visibility) -> None:
                     assert read_by(with_field(task, other, field, changed(field)), rule, seat) != text, field
 
 
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rule", RULES)
-def test_our_own_tasks(rule: Visibility) -> None:
-    for task in bundled_tasks.tasks():
+def test_our_own_tasks(rule: Visibility, every: int) -> None:
+    for task in bundled_tasks.tasks()[::every]:
         check(task, rule)
 
 
@@ -131,8 +132,7 @@ def test_every_fiftieth_published_task(rule: Visibility) -> None:
 def test_three_agents_who_know_each_other_differently(rule: Visibility) -> None:
     characters = bundled_tasks.characters()[:3]
     scenario = replace(bundled_tasks.scenarios()[8], goals=("first", "second", "third"))
-    kinds = (Relationship.STRANGER, Relationship.ACQUAINTANCE, Relationship.KNOW_BY_NAME, Relationship.FAMILY)
-    for kind in kinds:
+    for kind in (Relationship.ACQUAINTANCE, Relationship.KNOW_BY_NAME):
         pairs = {frozenset((characters[0].name, characters[1].name)): kind}
         check(Task(scenario, characters, pairs), rule)
 

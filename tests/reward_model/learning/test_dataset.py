@@ -13,7 +13,6 @@ from apportion.reward_model.learning.dataset import (
     TokenizedTurns,
     read_turns,
     rows_of_split,
-    turn_values,
 )
 from tests.reward_model.tiny import planted, signal_embeddings, small, splits_of
 
@@ -73,12 +72,3 @@ def test_rows_of_a_split_and_sessions_in_none() -> None:
     assert rows_of_split(windows, table, "train") == [1, 2]
     assert rows_of_split(windows, table, "validation") == [3]
     assert rows_of_split(windows, table, "policy") == []
-
-
-def test_values_become_a_table_of_rewards() -> None:
-    episodes = planted(2)
-    windows = read_turns(episodes, signal_embeddings(episodes), small()).history_windows
-    table = turn_values(windows, "raw_reward", [float(i) for i in range(len(windows.turns))], "rrd", 3)
-    assert table.column("raw_reward").to_pylist() == list(range(len(windows.turns)))
-    assert table.column("reward").null_count == len(table)
-    assert set(table.column("seed").to_pylist()) == {3}

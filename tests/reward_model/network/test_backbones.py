@@ -48,11 +48,6 @@ def test_an_embedding_is_the_mean_over_the_window_beside_the_mean_over_the_reply
                 torch.testing.assert_close(half, states.mean(dim=0), rtol=1e-5, atol=1e-6)
 
 
-def test_the_second_half_does_not_depend_on_the_history(bert: Path) -> None:
-    one, two = load_backbone(str(bert), 32).embed([("A: hotel ?\n", "yes"), ("A: no\n", "yes")])
-    assert torch.equal(one[16:], two[16:]) and not torch.equal(one[:16], two[:16])
-
-
 def test_order_is_kept_over_many_batches_and_gradients_flow(bert: Path) -> None:
     backbone = load_backbone(str(bert), 32).eval()
     pairs = [("", " ".join(["w1"] * (1 + (7 * i) % 20))) for i in range(3 * TEXTS_AT_ONCE)]
@@ -84,16 +79,6 @@ def test_a_model_without_a_stack_of_layers_is_named(bert: Path) -> None:
     backbone.encoder = torch.nn.Linear(1, 1)
     with pytest.raises(InputError, match=r"trained_layers = 1: a Linear has no stack.*gradient_checkpointing to false"):
         backbone.train_upper(1)
-
-
-def test_no_windows_give_an_empty_embedding(bert: Path) -> None:
-    assert load_backbone(str(bert), 32).embed([]).shape == (0, 32)
-
-
-def test_of_bart_the_encoder_alone_is_kept(tmp_path: Path) -> None:
-    backbone = load_backbone(str(save_tiny(tmp_path, "bart")), 32)
-    assert type(backbone.encoder).__name__ == "BartEncoder"
-    assert not any("decoder" in name for name, _ in backbone.named_parameters())
 
 
 def test_the_embedded_model_is_loaded_once_and_reads_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,11 +151,6 @@ def test_more_tokens_than_positions_are_refused(kind: str, tmp_path: Path) -> No
         load_backbone(folder, 65)
 
 
-def test_a_saved_architecture_that_is_damaged_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be loaded"):
-        backbone_of_folder(tmp_path, 32)
-
-
 def test_a_tokenizer_without_a_fast_version_is_refused(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformers.PreTrainedTokenizerFast.is_fast", False)
     with pytest.raises(InputError, match="has no fast version"):
@@ -186,13 +166,6 @@ def test_a_model_that_is_no_text_model_is_refused(bert: Path, monkeypatch: pytes
 
     with pytest.raises(InputError, match="no single hidden size"):
         _built("picture", Model(), None, 32, "windowed")
-
-
-@pytest.mark.parametrize("kind", CAUSAL)
-def test_causal_models_can_be_read_in_one_pass(kind: str, tmp_path: Path) -> None:
-    backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32, "one_pass")
-    assert (backbone.scoring, backbone.width) == ("one_pass", 16)
-    assert load_backbone(str(tmp_path), 32).width == 32
 
 
 @pytest.mark.parametrize("kind", sorted(set(CONFIGS) - set(CAUSAL)))
@@ -271,9 +244,3 @@ def test_the_papers_backbones_are_loaded_by_name_as_summarizers_are_saved(cache:
         assert float(next(iter(backbone.encoder.state_dict().values())).sum()) == pytest.approx(sums[name])
         assert model.score_windows([("A : train ?", "yes")])[0] == 0.0  # The untrained head gives the mean.
     assert sums[NAMES[0]] != pytest.approx(sums[NAMES[1]])
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_name_that_the_hub_does_not_give_is_named() -> None:
-    with pytest.raises(InputError, match=f"backbone '{NAMES[0]}'"):
-        load_backbone(NAMES[0], 32)

@@ -32,11 +32,6 @@ def test_a_row_for_each_target_turn_of_each_episode(bert: Path) -> None:
     assert vectors[0] != vectors[1]
 
 
-def test_the_bits_of_a_session_do_not_change_from_call_to_call(bert: Path) -> None:
-    session = Session("s", TURNS, (RATING,))
-    assert embed_session(session, "liked", small(bert)).equals(embed_session(session, "liked", small(bert)))
-
-
 def test_a_session_without_target_turns_has_no_rows_but_the_same_columns(bert: Path) -> None:
     empty = embed_session(Session("s", TURNS[:1], (RATING,)), None, small(bert))
     assert len(empty) == 0

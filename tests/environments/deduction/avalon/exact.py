@@ -56,21 +56,6 @@ def targets(players: int, assassin: int) -> tuple[int, ...]:
     return tuple(seat for seat in range(players) if seat != assassin)
 
 
-def random_game(options: Options, draws: Random) -> Game:
-    """A game dealt and played to its end at random.
-
-    Parameters
-    ----------
-    options : Options
-        What is played.
-    draws : Random
-        What is drawn from; the same state gives the same game.
-    """
-    game = dealt(options, draws)
-    play_randomly(game, draws)
-    return game
-
-
 def dealt(options: Options, draws: Random) -> Game:
     """A game at its beginning, with a deal and a first leader at random."""
     return Game(options, _one_of(all_deals(options.roles), draws), int(draws.random() * len(options.roles)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from apportion.environments.deduction.avalon.rules import EVIL_WINS, Options
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.environment import Action, InvalidActionError
 from apportion.foundation.errors import InputError
-from tests.environments.deduction.avalon.plays import DEAL, any_step, begun, some_game, until
+from tests.environments.deduction.avalon.plays import DEAL, begun, some_game, until
 
 FIVE = [f"Player {seat}" for seat in range(1, 6)]
 
@@ -191,14 +190,3 @@ def test_the_deal_is_drawn_with_the_seed_and_a_given_one_changes_nothing_else() 
 def test_a_deal_has_the_roles_of_the_options(deal: Any) -> None:
     with pytest.raises(InputError, match="is no order of the roles"):
         Avalon(deal=deal)
-
-
-def test_reduced_games_are_played_too() -> None:
-    game = Avalon(Options(("merlin", "servant", "assassin"), (1, 2, 2), proposals=1))
-    game.reset(1)
-    draws = Random(1)
-    assert len(game.agents) == 3
-    while game.acting():
-        assert "Avalon, 3 players: 1 Merlin, 1 Servant of Arthur, 1 Assassin." in game.observe(game.acting()[0])
-        game.step(any_step(game, draws))
-    assert game.game.winner

@@ -44,26 +44,6 @@ def plays(deal: tuple[str, ...], habits: OpponentModel, draws: Random) -> Round:
     return Round(leader, team, tuple(votes), fails)
 
 
-def test_the_posterior_is_how_often_each_deal_was_the_true_one() -> None:
-    """Draw deals and rounds; among the same rounds the true deals are as frequent as the posterior says."""
-    draws = Random(3)
-    deals = fitting(ROLES, Evidence(1, "servant", None))
-    expected, real = [0.0] * 10, [0] * 10
-    counted = [0] * 10
-    for _ in range(2_000):
-        true = draws.choice(deals)
-        rounds = [plays(true, HABITS, draws) for _ in range(3)]
-        left = [deal for deal in deals if all(one.fails <= sum(deal[s] in EVIL for s in one.team) for one in rounds)]
-        for deal, chance in zip(left, posterior(left, rounds, 1, HABITS), strict=True):
-            at = min(int(10 * chance), 9)
-            expected[at] += chance
-            real[at] += deal == true
-            counted[at] += 1
-    for at in range(10):
-        if counted[at] > 150:
-            assert real[at] / counted[at] == pytest.approx(expected[at] / counted[at], abs=0.08)
-
-
 @given(
     seed=st.integers(0, 2**32),
     seat=st.integers(0, 4),

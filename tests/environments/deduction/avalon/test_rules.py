@@ -16,8 +16,6 @@ from apportion.environments.deduction.avalon.game import GAME
 from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     EVIL_ROLES,
-    EVIL_WINS,
-    GOES,
     TABLETOP,
     Game,
     Options,
@@ -44,79 +42,6 @@ def gone(game: Game, *fails: int) -> Game:
         game.vote(FOR)
         game.quest([seat not in (2, 3) for seat in game.team])
     return game
-
-
-def test_figure_13_as_the_rules_have_it() -> None:
-    game = begun()
-    game.propose((0, 1))
-    assert game.vote((True, True, True, False, True))
-    assert game.quest((True, True)) == 0
-    assert game.leader == 1
-    game.propose((1, 3, 4))
-    assert game.vote(FOR)
-    assert game.quest((True, False, True)) == 1
-    # The figure has Player 2 lead again, and a team of three: two slips.
-    assert (game.leader, game.size, game.passed, game.failed) == (2, 2, 1, 1)
-
-
-def test_the_leader_moves_on_whether_the_team_goes_or_not() -> None:
-    game = begun(leader=4)
-    game.propose((0, 1))
-    assert not game.vote(AGAINST)
-    assert (game.leader, game.phase, game.rejected) == (0, "team", 1)
-    game.propose((0, 1))
-    assert game.vote(FOR)
-    assert game.leader == 1
-
-
-@pytest.mark.parametrize("votes", [(True, True, False, False, False), AGAINST])
-def test_less_than_half_rejects_and_half_of_four_does_too(votes: tuple[bool, ...]) -> None:
-    game = begun()
-    game.propose((0, 1))
-    assert not game.vote(votes)
-    four = Game(Options(("merlin", "servant", "servant", "assassin"), (2, 2, 2)), (*DEAL[:2], "servant", "assassin"), 0)
-    four.propose((0, 1))
-    assert not four.vote((True, True, False, False))
-
-
-@pytest.mark.parametrize(("last_team", "phase"), [(GOES, "quest"), (EVIL_WINS, "over")])
-def test_the_fifth_team_goes_or_evil_wins(last_team: str, phase: str) -> None:
-    game = begun(Options(last_team=last_team))
-    for _ in range(4):
-        game.propose((0, 1))
-        assert not game.vote(AGAINST)
-    assert game.last
-    game.propose((0, 1))
-    assert game.vote(AGAINST) == (last_team == GOES)
-    assert game.phase == phase
-    assert game.winner == (None if last_team == GOES else "evil")
-    assert game.ending == (None if last_team == GOES else "rejections")
-
-
-def test_an_approved_fifth_team_goes_by_either_rule_and_the_next_quest_has_five_again() -> None:
-    for options in (Options(), TABLETOP):
-        game = begun(options)
-        for _ in range(4):
-            game.propose((0, 1))
-            game.vote(AGAINST)
-        game.propose((0, 1))
-        assert game.vote(FOR)
-        game.quest((True, True))
-        assert game.rejected == 0
-
-
-def test_three_failed_quests_end_it_and_two_do_not() -> None:
-    assert gone(begun(), 1, 1).winner is None
-    game = gone(begun(), 1, 2, 1)
-    assert (game.winner, game.ending, game.acting()) == ("evil", "quests failed", ())
-
-
-@pytest.mark.parametrize(("target", "winner", "ending"), [(0, "evil", "merlin found"), (2, "good", "merlin hidden")])
-def test_after_three_passed_quests_the_assassin_names_one_player(target: int, winner: str, ending: str) -> None:
-    game = gone(begun(), 0, 1, 0, 1, 0)
-    assert (game.phase, game.acting()) == ("shot", (3,))
-    assert game.shoot(target) == (winner == "evil")
-    assert (game.winner, game.ending) == (winner, ending)
 
 
 @pytest.mark.parametrize(
@@ -223,10 +148,12 @@ def test_any_game_ends_with_one_winner_and_a_copy_goes_its_own_way(
     assert all((role in EVIL_ROLES) == (seat in game.evil) for seat, role in enumerate(deal))
 
 
-def test_games_go_as_the_table_of_avalonbenchs_results_says() -> None:
+@pytest.mark.parametrize("games", [2_500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_games_go_as_the_table_of_avalonbenchs_results_says(games: int) -> None:
     table = json.loads(TABLE.read_text())
-    assert table["games"] == 10_000
-    assert table_of(ours, 10_000, table["seed"]) == table
+    found = table_of(ours, games, table["seed"])
+    assert table["games"] == 10_000 and found["letters"] == table["letters"][:games]
+    assert games < 10_000 or found == table  # The digest is of the whole.
 
 
 @pytest.mark.skipif("APPORTION_AVALONBENCH" not in os.environ, reason="APPORTION_AVALONBENCH names no checkout of it")

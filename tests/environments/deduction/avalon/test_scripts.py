@@ -179,13 +179,6 @@ def test_a_bayesian_assassin_names_who_voted_like_merlin() -> None:
     assert Bayesian().act(Observation(game, "Player 4")).data == 5
 
 
-@pytest.mark.parametrize(("good", "evil"), [("bayes", "random"), ("random", "bayes"), ("claims", "bayes")])
-def test_games_of_scripts_end_and_their_acts_are_the_same_again(good: str, evil: str) -> None:
-    game = team_play(good, evil, "again")
-    assert game.steps == team_play(good, evil, "again").steps
-    assert not any(act.kind == "none" for moves in game.steps for _, act in moves)
-
-
 def gains_of_bayes(games: int) -> tuple[float, float]:
     """By how many standard errors of random play it wins more often, as good and as evil."""
     error = sqrt(RANDOM_GOOD * (1 - RANDOM_GOOD) / games)
@@ -193,13 +186,9 @@ def gains_of_bayes(games: int) -> tuple[float, float]:
     return (as_good - RANDOM_GOOD) / error, (RANDOM_GOOD - as_evil) / error
 
 
-def test_the_bayesian_beats_random_play_on_each_side() -> None:
-    assert min(gains_of_bayes(60)) > 3
-
-
-@pytest.mark.slow
-def test_the_bayesian_beats_random_play_on_each_side_in_many_games() -> None:
-    assert min(gains_of_bayes(1_000)) > 3
+@pytest.mark.parametrize(("games", "errors"), [(25, 2), pytest.param(1_000, 3, marks=pytest.mark.slow)])
+def test_the_bayesian_beats_random_play_on_each_side(games: int, errors: float) -> None:
+    assert min(gains_of_bayes(games)) > errors
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import SILENT
-from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE
+from apportion.environments.deduction.events import MODERATOR, SPEAK
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.observation import lived
 from apportion.environments.deduction.onuw.rules import (
@@ -91,7 +91,7 @@ def test_who_reads_what_of_the_night() -> None:
 
 def test_what_was_lived_through_is_read_from_what_is_known() -> None:
     for deal in all_deals()[::450]:
-        for world in list(nights_of(deal))[::17]:
+        for world in list(nights_of(deal))[::51]:
             game = at_dawn(deal, dict(zip(CHOOSING, world.choices, strict=True)))
             for seat, name in enumerate(game.agents):
                 assert lived(game.facts(name)) == world.accounts[seat]
@@ -151,14 +151,6 @@ def test_acts_of_the_night_that_are_not_allowed(name: str, act: Action, told: st
     game = OneNight(ONE_ROUND, DEAL)
     with pytest.raises(InvalidActionError, match=told):
         game.check(name, act)
-
-
-@pytest.mark.parametrize("data", [1, 6, -1, None, "2", [2], [2, 3], 2.0, True])
-def test_votes_that_are_not_allowed(data: object) -> None:
-    game = at_dawn(DEAL, {})
-    talk(game)
-    with pytest.raises(InvalidActionError, match="may not vote"):
-        game.check("Player 1", Action(VOTE, "", data))
 
 
 def test_another_order_of_two_players_is_the_same_swap() -> None:

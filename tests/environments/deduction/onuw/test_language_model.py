@@ -16,7 +16,7 @@ from apportion.environments.environment import Action, Observation
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
-from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, talk
+from tests.environments.deduction.onuw.playing import ONE_ROUND
 
 DEAL = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")
 SETTINGS = LLMSettings(model="m", temperature=1.0)
@@ -88,15 +88,3 @@ def test_a_whole_game_by_models(style: str) -> None:
     assert all(("You were dealt the Seer." in one) + ("You were dealt the Robber." in one) <= 1 for one in night)
     later = [one.messages[-1].content for one in asked if "It is your turn (vote)" in one.messages[-1].content]
     assert sum("Player 5's card was the Werewolf" in one for one in later) == len(later) // 5
-
-
-def test_replies_that_cannot_be_used_end_as_the_default_and_are_counted() -> None:
-    def complete(request: ChatRequest) -> ChatReply:
-        return ChatReply("I vote for everybody.", "m")
-
-    game = at_dawn(DEAL, {})
-    talk(game)
-    agent = LanguageModelAgent("m", "base", SETTINGS, complete, form=FORM)
-    game.step({name: agent.act(Observation(game, name)) for name in game.agents})
-    assert [event.text for event in game.events if event.kind == "vote"] == ["abstained"] * 5
-    assert sum(game.counted().values()) == 5

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from apportion.environments.deduction.onuw.claims import all_accounts
 from apportion.environments.deduction.onuw.rules import (
     CARDS,
     CHOOSING,
     PLAYERS,
-    ROBBER,
-    SEER,
-    TROUBLEMAKER,
     VILLAGE,
     WEREWOLF,
-    WEREWOLVES,
     ClaimedHistory,
     Deal,
     Options,
     all_deals,
-    at_night,
     check_deal,
     choices_of,
     dead,
     fitting_deals,
     nights_of,
-    team_of,
     winner,
 )
 from apportion.foundation.errors import InputError
@@ -87,38 +79,10 @@ def test_every_vote_ends_as_in_the_second_telling() -> None:
                 assert ours == theirs
 
 
-@given(st.integers(0, 116_279))
-def test_a_night_only_moves_cards_and_one_player_has_the_werewolf(number: int) -> None:
-    deal = all_deals()[number % len(all_deals())]
-    for world in nights_of(deal):
-        night = world.night
-        assert Counter(night.cards) == Counter(CARDS)
-        assert night.cards[PLAYERS:] == deal[PLAYERS:]
-        assert [team_of(card) for card in night.cards[:PLAYERS]].count(WEREWOLVES) == 1
-
-
-def test_the_order_of_the_night_decides() -> None:
-    """The Seer sees what was dealt, the Robber takes before the Troublemaker swaps, the Insomniac looks last."""
-    deal = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")
-    night = at_night(deal, {SEER: (4,), ROBBER: (4,), TROUBLEMAKER: (1, 3)})
-    assert night.cards[:PLAYERS] == ("seer", "insomniac", "troublemaker", "werewolf", "robber")
-    assert night.seen == (("werewolf",), ("werewolf",), (), ("werewolf",), ())
-    assert at_night(deal, {}).seen == ((), (), (), ("insomniac",), ())
-
-
 def test_what_may_be_chosen() -> None:
     assert [len(choices_of(role, 2)) for role in CHOOSING] == [6, 5, 7]
     assert all(choices_of(role, 2)[0] == () for role in (*CHOOSING, WEREWOLF))
     assert all(2 not in choice for role in CHOOSING for choice in choices_of(role, 2))
-
-
-def test_ties_all_die_and_single_votes_as_the_option_says() -> None:
-    single = (1, 2, 3, 4, 0)
-    assert dead(single, Options()) == (0, 1, 2, 3, 4)
-    assert dead(single, Options(single_votes_kill=False)) == ()
-    assert dead((None,) * 5, Options()) == ()
-    assert dead((1, 0, 0, 1, None), Options(single_votes_kill=False)) == (0, 1)
-    assert dead((None, None, None, None, 2), Options()) == (2,)
 
 
 @pytest.mark.parametrize(
@@ -142,21 +106,16 @@ def test_rounds_that_cannot_be(rounds: int) -> None:
         Options(rounds)
 
 
-def test_deals_that_can_be() -> None:
-    for world in [world for deal in all_deals() for world in nights_of(deal)][::1_000]:
-        check_deal(world.deal)
-
-
 def test_the_deals_that_fit_are_those_of_the_worlds_that_fit() -> None:
-    """Every tenth deal, with all its nights."""
+    """Every thirtieth deal, with all its nights."""
     fitting: dict[tuple[int, ClaimedHistory], set[tuple[str, ...]]] = defaultdict(set)
-    looked_at = all_deals()[::10]
+    looked_at = all_deals()[::30]
     for world in (world for deal in looked_at for world in nights_of(deal)):
         for seat, lived in enumerate(world.accounts):
             fitting[seat, lived].add(world.deal)
     assert {key[1] for key in fitting if key[0] == 0} <= set(all_accounts(0))
     for seat in range(PLAYERS):
-        for lived in all_accounts(seat)[seat::5]:
+        for lived in all_accounts(seat)[seat::12]:
             found = [deal for deal in fitting_deals(seat, lived) if deal in looked_at]
             assert found == [deal for deal in looked_at if deal in fitting[seat, lived]]
 

@@ -12,23 +12,15 @@ from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.onuw.claims import Card, all_accounts, claimed, sentence
-from apportion.environments.deduction.onuw.game import GAME, OneNight
+from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.observation import lived
 from apportion.environments.deduction.onuw.rules import PLAYERS, WEREWOLF, ClaimedHistory
 from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming, believable, claims_in, suspicion
 from apportion.environments.deduction.scripts import Random as Drawn
 from apportion.environments.environment import Action, Observation
-from apportion.foundation.errors import InputError
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
 
 SCRIPTS = (Drawn(), Claiming(), Bayesian())
-
-
-def test_the_roster() -> None:
-    names = ("random", "claims", "bayes")
-    assert [GAME.roster.scripted(name).called for name in names] == list(names)
-    with pytest.raises(InputError, match="RL-instructed"):
-        GAME.roster.scripted("rl-ins")
 
 
 @pytest.mark.parametrize("script", [Claiming(), Bayesian()])

@@ -121,10 +121,3 @@ def test_what_the_other_says_is_data():
     text = Observation(game, "Seller").text
     assert text.count("\n#2") == 0 and "your cost is 20" in text and "36" not in text
     assert [kind for speaker, kind, _ in game.backgrounds()] == ["rules", "goal", "goal"]
-
-
-def test_a_clone_goes_on_by_itself():
-    game = begun(offer(22))
-    copied = game.clone()
-    copied.do(Action("accept"))
-    assert copied.over and not game.over and len(game.done) == 1

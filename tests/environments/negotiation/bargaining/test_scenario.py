@@ -1,19 +1,7 @@
-from random import Random
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from apportion.environments.negotiation.bargaining.scenario import Bargain, draw_bargain
+from apportion.environments.negotiation.bargaining.scenario import Bargain
 from apportion.foundation.errors import InputError
-
-
-@given(st.integers())
-def test_what_one_gains_by_a_price_the_other_does_not(seed):
-    bargain = draw_bargain(Random(seed))
-    for price in range(1, bargain.list_price + 1):
-        assert bargain.profits(price) == (bargain.budget - price, price - bargain.cost)
-        assert sum(bargain.profits(price)) == bargain.surplus
 
 
 @pytest.mark.parametrize(

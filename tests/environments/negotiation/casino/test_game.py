@@ -1,5 +1,4 @@
 import re
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -14,7 +13,6 @@ from apportion.environments.negotiation.casino.game import Casino
 from apportion.environments.negotiation.casino.realization import in_issues, in_items
 from apportion.environments.negotiation.casino.scripts import Conceding, Fair, Greedy, Random, TitForTat
 from apportion.environments.negotiation.contexts import Context
-from apportion.environments.negotiation.pareto import solve
 from apportion.environments.negotiation.realization import sentence, wordings
 from apportion.foundation.errors import InputError
 
@@ -57,19 +55,6 @@ def test_walking_away_is_worth_five():
     assert unsettled.outcome()["Alice"] == {"points": 5.0, "advantage": 0.0}
     unsettled.do(Action("agree"))
     assert unsettled.outcome()["Alice"]["points"] == 23.0
-
-
-def test_every_split_is_solved_as_by_brute_force():
-    for context in CONTEXTS[::7]:
-        one, other = context.values
-        deals = []
-        for split in product(range(4), repeat=3):
-            left = tuple(3 - n for n in split)
-            deals.append(tuple(sum(map(int.__mul__, *of)) for of in ((one, split), (other, left))))
-        solution = solve(context)
-        assert sorted(solution.points.values()) == sorted(deals) and solution.joint == max(map(sum, deals))
-        front = {(a, b) for a, b in deals if not any(c >= a and d >= b and (c, d) != (a, b) for c, d in deals)}
-        assert {solution.points[deal] for deal in solution.front} == front
 
 
 def test_other_contexts():

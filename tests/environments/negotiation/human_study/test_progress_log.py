@@ -1,25 +1,7 @@
 import pytest
 
-from apportion.environments.negotiation.human_study.progress_log import KEPT, ParticipantSession, checked, sittings
+from apportion.environments.negotiation.human_study.progress_log import KEPT, ParticipantSession, checked
 from apportion.foundation.errors import InputError
-
-
-def test_what_is_done_is_there_again(tmp_path):
-    sitting = ParticipantSession.open(tmp_path / "p1", "p1")
-    for what, said in (
-        ("begun", {"study": "x"}),
-        ("consented", {}),
-        ("quiz", {"question": 0, "tries": 2}),
-        ("played", {"game": 1, "agent": "fair"}),
-        ("answer", {"game": 1, "question": "fair", "answer": 5}),
-        ("answer", {"game": 1, "question": "comments", "answer": "so\ud800so"}),
-        ("ended", {}),
-    ):
-        sitting.add(what, **said)
-    again = ParticipantSession.open(tmp_path / "p1", "p1")
-    assert (again.study, again.consented, again.tries, again.played, again.ended) == ("x", True, {0: 2}, [1], True)
-    assert again.answers == {(1, "fair"): 5, (1, "comments"): "so?so"}
-    assert [one.participant for one in sittings(tmp_path)] == ["p1"]
 
 
 def test_a_line_that_a_kill_has_cut_off_is_dropped(tmp_path):

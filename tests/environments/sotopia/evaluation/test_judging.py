@@ -67,20 +67,6 @@ def test_a_judged_corpus_can_be_played_on_as_the_one_before(tmp_path: Path) -> N
         assert identity == SIMULATOR.identity(corpus.session(session.session_id), tmp_path / "one")
 
 
-def test_recorded_replies_stand_in_for_the_server(tmp_path: Path) -> None:
-    corpus = played(tmp_path / "one")
-    record = tmp_path / "replies.jsonl"
-    with serving(OpenAIServer(judge())) as server:
-        chosen = ModelSpec("m", base_url=server.url, record=record)
-        judge_corpus(JudgingChoice(corpus, chosen=chosen), tmp_path / "two")
-    chosen = ModelSpec("m", recorded=record)
-    judged = judge_corpus(JudgingChoice(corpus, chosen=chosen), tmp_path / "three")
-    assert judged.failed == () and contents(tmp_path / "three") == contents(tmp_path / "two")
-    record.write_text("".join(record.read_text().splitlines(keepends=True)[:-1]))
-    judged = judge_corpus(JudgingChoice(corpus, chosen=chosen), tmp_path / "four")
-    assert {one.session_id for one in judged.failed} <= set(corpus.session_ids()) and len(judged.failed) == 2
-
-
 def test_a_session_that_fails_is_named_and_the_others_are_judged(tmp_path: Path) -> None:
     corpus = played(tmp_path / "one")
     bad = corpus.session(corpus.session_ids()[1]).turns[0].text

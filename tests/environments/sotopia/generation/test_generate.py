@@ -12,7 +12,7 @@ from apportion.environments.sotopia.generation.generate import Generated, every_
 from apportion.environments.sotopia.generation.review import review_text
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.tasks import Relationship
-from apportion.foundation.errors import InputError, StoppedError
+from apportion.foundation.errors import InputError
 from apportion.foundation.progress import silent
 from apportion.llm_client.model_spec import ModelSpec
 from tests.environments.sotopia.generation.test_replies import ANN
@@ -166,16 +166,6 @@ def test_what_was_stopped_goes_on(tmp_path: Path, vignettes: Path) -> None:
         server.refuse = lambda body: None
         assert len(made(replace(choice), tmp_path / "c").candidates) == 8
         assert server.answered == 8
-
-
-def test_the_budget_stops_it(tmp_path: Path, vignettes: Path) -> None:
-    prices = tmp_path / "prices.toml"
-    prices.write_text("[models]\nm = { input = 1000.0, output = 1000.0 }\n")
-    with serving(OpenAIServer(answer=invents)) as server:
-        choice = choice_of("scenarios", server.url, source=vignettes)
-        choice = replace(choice, chosen=replace(choice.chosen, budget=0.0001, prices=prices, concurrency=1))
-        with pytest.raises(StoppedError, match="budget"):
-            made(choice, tmp_path / "c")
 
 
 def test_a_look_before_asks_nobody_and_knows_what_is_answered(tmp_path: Path, vignettes: Path) -> None:

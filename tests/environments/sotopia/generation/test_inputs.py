@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.sotopia.generation.inputs import Item, Vignette, read_items, read_vignettes
+from apportion.environments.sotopia.generation.inputs import Vignette, read_items, read_vignettes
 from apportion.foundation.errors import InputError
 
 HEAD = "title,description,price,buyer_price"
@@ -24,14 +24,6 @@ def test_vignettes_are_lines_or_a_column(tmp_path: Path) -> None:
     table = file(tmp_path, 'source,vignette\nx,"a, b"\n')
     assert read_vignettes(table) == (Vignette("a, b", "f.csv, line 2", "x"),)
     assert read_vignettes(file(tmp_path, "vignette\na\n"))[0].source == ""
-
-
-def test_items_have_prices_and_perhaps_limits(tmp_path: Path) -> None:
-    assert read_items(file(tmp_path, f"{HEAD}\nboat,old,10.5,7\n")) == (
-        Item("boat", "old", 10.5, 7.0, "f.csv, line 2"),
-    )
-    (item,) = read_items(file(tmp_path, f"{HEAD},seller_least,buyer_most\nboat,old,10,7,1,9\n"))
-    assert (item.seller_least, item.buyer_most) == (1.0, 9.0)
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,6 @@ def reply(value: Any) -> ChatReply:
     return ChatReply(value if isinstance(value, str) else json.dumps(value), "m")
 
 
-def test_a_character_is_read() -> None:
-    (ann,) = read_characters(1, ())(reply({"characters": [ANN]}))
-    assert ann.name == "Ann Lee" and ann.moral_values == ("care",)
-    assert ann.big_five.startswith("openness to experience: high; conscientiousness: low")
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

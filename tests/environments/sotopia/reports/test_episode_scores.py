@@ -7,8 +7,6 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.environments.report_tables.report import is_human
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, TaskId, annotators, played_by, read_scored
-from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError
 from tests.environments.sotopia.reports.made import Made, every
 
@@ -24,12 +22,6 @@ def test_a_part_has_its_agent_partner_words_and_scores(tmp_path: Path) -> None:
     assert ann.score("j", OVERALL) is None, "a dimension that is missing makes the overall score missing, never 0"
     assert bob.score("j", OVERALL) == pytest.approx(5 / 7)  # (3 * 5 + 2 * 0 + 2 * -5) / 7
     assert ann.task == TaskId("A park.", (("Ann", "What Ann wants"), ("Bob", "What Bob wants"))) == bob.task
-
-
-def test_the_task_of_a_session_is_that_which_was_played(tmp_path: Path) -> None:
-    simulate_sotopia(SimulationChoice(scenarios=("used_bicycle",), pairs=2), tmp_path / "c")
-    tasks = {TaskId.of(task) for task in bundled_tasks.tasks(pairs=5)}
-    assert {seat.task for seat in read_scored([Corpus.open(tmp_path / "c")])} < tasks
 
 
 def test_the_same_episode_in_two_corpora_is_one(tmp_path: Path) -> None:

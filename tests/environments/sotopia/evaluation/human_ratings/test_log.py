@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from apportion.environments.sotopia.evaluation.human_ratings.log import (
     KEPT,
-    NOT_RATED,
     RatedKey,
     RatingLog,
     check_annotator,
-    left,
     raters_in,
 )
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, DimensionScore
@@ -46,23 +44,6 @@ def test_a_kill_while_writing_costs_no_more_than_that_line(tmp_path_factory: pyt
     assert len(kept.given) == whole[:cut].count(b"\n")
     kept.add({KEY: DimensionScore(3)})
     assert RatingLog.open(folder).given[KEY] == DimensionScore(3)
-
-
-def test_the_same_again_is_not_written_and_another_replaces_it(tmp_path: Path) -> None:
-    kept = RatingLog.open(tmp_path)
-    assert kept.add({KEY: DimensionScore(7, "why")}) == 0
-    before = (tmp_path / KEPT).read_bytes()
-    assert kept.add({KEY: DimensionScore(7, "why")}) == 0 and (tmp_path / KEPT).read_bytes() == before
-    assert kept.add({KEY: DimensionScore(8, "why")}) == 1
-
-
-def test_what_is_not_rated_has_no_score_and_is_counted(tmp_path: Path) -> None:
-    kept = RatingLog.open(tmp_path)
-    kept.add({KEY: DimensionScore(7, "why")})
-    (verdict,) = kept.verdicts()
-    assert verdict.given["GOAL"] == DimensionScore(7, "why") and verdict.overall is None and len(verdict.missing) == 6
-    assert verdict.given["SEC"].cause == NOT_RATED
-    assert left(kept, "ann", [("s", "Bob"), ("s", "Eve")]) == 13
 
 
 @pytest.mark.parametrize(
