@@ -38,12 +38,6 @@ def test_somebody_acts_for_everybody() -> None:
         play(Countdown(["ann", "bob"]), {"ann": ScriptedAgent("one", lambda view: take(1))})
 
 
-def test_an_episode_that_never_ends_is_a_fault() -> None:
-    idle = ScriptedAgent("idle", lambda view: Action("pass"))
-    with pytest.raises(UnitError, match="not over after 50 steps"):
-        play(Countdown(["ann", "bob"]), {"ann": idle, "bob": idle}, most_steps=50)
-
-
 def test_an_act_that_is_not_allowed_is_not_told() -> None:
     wrong = ScriptedAgent("wrong", lambda view: Action("fly"))
     told: list[Step] = []
@@ -182,7 +176,7 @@ def killable(log: Path) -> None:
     simulate(bundled(ScriptedAgent("conceding", act, paid=True)), log, concurrency=3)
 
 
-@pytest.mark.parametrize("most", [5, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_the_corpus_is_the_same_and_no_act_but_those_in_flight_is_asked_twice(
     tmp_path: Path, most: int
 ) -> None:

@@ -12,7 +12,7 @@ from apportion.environments.agents.language_model import TOKENS_AN_ACT, Language
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Environment, InvalidActionError
 from apportion.environments.restored_episode import EpisodeLocation, MissingAgent, RestoredEpisode
-from apportion.environments.role_assignment import BY_RULES, EpisodeScore
+from apportion.environments.role_assignment import BY_RULES
 from apportion.environments.rollout_preview import NotCachedError, PredictedRequests, kept_alone
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
@@ -133,18 +133,6 @@ def test_acts_at_once_go_together() -> None:
     placed, _ = restored.history("ann", {2})
     assert placed.steps == [whole.steps[1]]
     assert restored.play_on("ann", {2}, (0,))[0].acts == 4
-
-
-def test_another_judge_scores_and_says_what_failed() -> None:
-    class Words:
-        called = "words"
-
-        def verdict(self, environment: Environment) -> EpisodeScore:
-            return EpisodeScore({name: {"GOAL": None} for name in environment.agents}, "no usable reply")
-
-    whole, restored = social()
-    ending = replace(restored, judge=Words()).as_it_stands(whole.agents[0], ())
-    assert (ending.scores, ending.problem) == ({"GOAL": None}, "no usable reply")
 
 
 def test_who_is_nobody_in_it_and_turns_of_others_are_told() -> None:

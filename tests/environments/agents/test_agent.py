@@ -21,22 +21,10 @@ from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import read_log
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
-from apportion.environments.sotopia.simulation import SimulationChoice, seated, simulate_sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.deduction.toy import Mole
 from tests.environments.games import Countdown, Matching, take
-
-
-def test_a_random_agent_does_what_is_allowed_and_the_same_again() -> None:
-    game = Countdown(["ann", "bob"])
-    act = RandomLegalAgent().act(Observation(game, "ann"))
-    assert act.kind in game.legal("ann") and act == RandomLegalAgent().act(Observation(game, "ann"))
-
-
-def test_a_script_is_a_function_of_its_view() -> None:
-    agent = ScriptedAgent("echo", lambda view: Action("pass", view.text), paid=True)
-    assert agent.act(Observation(Countdown(["ann", "bob"]), "ann")).text.endswith("are left") and agent.paid
 
 
 def test_what_comes_too_late_is_silence_and_counted() -> None:
@@ -126,18 +114,6 @@ def test_a_log_or_an_episode_that_is_not_there_is_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             ReplayAgent.of(place)
-
-
-def test_a_simulation_plays_against_what_was_played(tmp_path: Path) -> None:
-    choice = SimulationChoice(("conceding",), ("used_bicycle",), pairs=1)
-    simulate_sotopia(choice, tmp_path / "one")
-    log = tmp_path / "one" / "episodes.jsonl"
-    (name,) = read_log(log)
-    again = SimulationChoice((f"recorded@{log}",), ("used_bicycle",), pairs=1)
-    simulate_sotopia(again, tmp_path / "two")
-    ((episode, *_),) = seated(again)
-    assert episode == f"used_bicycle-0-recorded@{name}-recorded@{name}-0"
-    assert read_log(tmp_path / "two" / "episodes.jsonl")[episode].steps == read_log(log)[name].steps
 
 
 @pytest.mark.parametrize(

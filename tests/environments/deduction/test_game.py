@@ -80,7 +80,6 @@ def test_the_silent_act_stands_for_the_default_of_its_phase_and_is_counted() -> 
         (Action(VOTE, "", 1), r"'Player 1' may not vote 1: allowed: 0, 2, 3"),
         (Action(VOTE, "", True), "may not vote True"),
         (Action(VOTE, "", 2.0), "may not vote 2.0"),
-        (Action(VOTE, "Player 2", None), "may not vote None"),
         (Action(VOTE, "", [2]), r"may not vote \[2\]"),
         (Action(PEEK, "", 2), "may not 'peek'"),
         (Action(SPEAK, "Wait!"), "may not 'speak'"),

@@ -43,18 +43,6 @@ def league(agents=("random",), games=20, **more) -> LeagueChoice:
     return LeagueChoice(MOLE, agents, games, **more)
 
 
-def test_the_same_deals_whoever_plays_and_however() -> None:
-    pool, teams = league(("random", "base@m"), 6), league(("random", "base@m"), 6, mode=TEAMS)
-    one, other = (choice.of(choice, choice.mode).plans for choice in (pool, teams))
-    agents = {name: Named(name) for name in pool.agents}
-    deals = []
-    for plan in (*one(agents), *other(agents)):
-        game = plan.make()
-        game.reset(plan.seed)
-        deals.append((plan.seed, game.deal))
-    assert len(set(deals)) == 6 and pool.total == 6 and teams.total == len(other(agents)) == 24
-
-
 def test_a_team_is_one_agents() -> None:
     choice = league(("random", "base@m"), 5, mode=TEAMS)
     for plan in choice.plans({name: Named(name) for name in choice.agents}):

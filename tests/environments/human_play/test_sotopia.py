@@ -176,7 +176,6 @@ def test_the_seed_draws_the_scenario_and_the_characters() -> None:
     ("change", "message"),
     [
         ({"who": "3"}, "<who> '3': no such seat; seats are counted from 1"),
-        ({"who": "0"}, "no such seat"),
         ({"who": "Nadja Ferro"}, "<who> 'Nadja Ferro': no such character: did you mean 'Nadia Ferro'"),
         ({"who": "Xu"}, "there are Nadia Ferro, .*; or give a seat by its number"),
         ({"who": "Nadia", "scenario": None, "partner": "conceding", "person": "a b"}, "<person> 'a b': give 1 to 40"),

@@ -26,9 +26,7 @@ GOOD = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))
     ("context", "problem"),
     [
         (Context((0, 4, 1), ((1, 1, 6), (1, 1, 6))), "there are 0 books; allowed are 1 to 4 of each"),
-        (Context((9, 1, 1), ((1, 1, 0), (1, 0, 1))), "there are 9 books; allowed are 1 to 4 of each"),
         (Context((1, 1, 1), ((4, 3, 3), (4, 3, 3))), "3 items in all; allowed are 5 to 7"),
-        (Context((4, 3, 1), ((1, 1, 3), (1, 1, 3))), "8 items in all; allowed are 5 to 7"),
         (Context((1, 3, 1), ((3, 1, 3), (3, 2, 1))), "worth 9 to seat 0; it must be 10"),
         (Context((1, 3, 1), ((3, 1, 4), (3, 2, 2))), "worth 11 to seat 1; it must be 10"),
         (Context((1, 3, 1), ((13, -1, 0), (3, 2, 1))), "a book is worth 13 to seat 0; allowed are 0 to 10"),
@@ -75,10 +73,8 @@ def test_a_file_of_contexts_is_read_plain_and_packed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "0 lines"),
         ("1 3 3 1 1 4\n", "1 lines; a context is two"),
         ("1 3 3 1 1 4\n1 3 3 2 1\n", "line 2: .* whole numbers"),
-        ("1 3 3 1 1 4\n1 3 3 2 1 x\n", "line 2: .* whole numbers"),
         ("1 3 3 1 1 4\n1 3 2 2 2 1\n", "lines 1 and 2: counts .* share one pool"),
         ("1 3 3 1 1 4\n1 3 3 2 1 1\n1 3 3 1 1 5\n1 3 3 2 1 1\n", "lines 3 and 4: everything together is worth 11"),
         ("0 3 3 1 2 4\n0 3 3 2 2 1\n", "lines 1 and 2: there are 0 books"),

@@ -52,7 +52,6 @@ def test_a_language_model_needs_a_model(name: str, message: str) -> None:
     ("name", "message"),
     [
         ("recorded", "agent 'recorded' needs what it is made of behind an @"),
-        ("recorded@", "agent 'recorded@' needs what it is made of"),
         ("recorded@nowhere.jsonl", "'nowhere.jsonl' is no file"),
         ("random@1", "'random' takes nothing behind an @; write random"),
         ("rando@1", "no agent 'rando'; did you mean 'random'"),

@@ -8,7 +8,7 @@ from apportion.environments.negotiation.bargaining.simulation import BargainingC
 from apportion.environments.report_tables.table import AnnotatedCell, Value
 from apportion.environments.simulation import write_corpus
 from apportion.environments.stackelberg.curves import figure_4, figure_5, figure_10
-from apportion.environments.stackelberg.games import Variants, file_name, table_1, table_2, table_4, table_5, table_7
+from apportion.environments.stackelberg.games import Variants, table_1, table_2, table_4, table_5, table_7
 from apportion.environments.tournament.results import Result, read_results
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.foundation.errors import InputError
@@ -97,10 +97,6 @@ def test_who_does_not_play_is_named() -> None:
         Variants(rewards={"strng": "full"}).check({"strong", "weak"})
     with pytest.raises(InputError, match="nobody plays"):
         Variants(("x",)).check(())
-
-
-def test_names_of_files() -> None:
-    assert file_name("../A b") == "a_b"
 
 
 def test_a_figure_that_cannot_be_is_told() -> None:

@@ -183,12 +183,10 @@ def test_a_line_is_an_act_or_a_wish(line: str, meant: object) -> None:
     ("line", "plain", "message"),
     [
         ("", "say", "nothing was typed, and nothing done; /help lists"),
-        (" \t ", "say", "nothing was typed"),
         ("a\x1b[Db", "say", r"no text \('.x1b'\); type it again"),
         ("\ud800", "say", "no text"),
         ("/gp", "say", "no command /gp: did you mean 'go'"),
         ("/xyz", "say", "no command /xyz: there are /say, /vote, /go, /help, /again, /stop"),
-        ("/", "say", "no command /"),
         ("/go home", "say", "/go takes no words; say them in a line of their own"),
         ("/go home", None, "/go takes no words; leave them out"),
         ("/say", "say", "/say needs words: /say TEXT"),

@@ -9,7 +9,7 @@ from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
 from apportion.environments.episode_log import LOG
 from apportion.environments.sotopia.simulation import SimulationChoice, simulate_sotopia
-from apportion.environments.tournament.results import Result, Results, read_results
+from apportion.environments.tournament.results import read_results
 from apportion.foundation.errors import InputError
 
 
@@ -62,8 +62,3 @@ def test_a_folder_without_a_log_or_without_an_end_is_told(folder: Path, tmp_path
     (tmp_path / LOG).write_text("nonsense\n")
     with pytest.raises(InputError, match="line 1: no line of an episode log"):
         read_results(tmp_path)
-
-
-def test_names_come_once_and_in_order() -> None:
-    one = Result("e1", "t", ("b", "a"), ({"GOAL": 1.0}, {}))
-    assert Results("rules", (one, one)).agents == ("b", "a")

@@ -1,7 +1,6 @@
 """The table of a tournament."""
 
 import json
-import math
 from itertools import product
 from pathlib import Path
 
@@ -155,13 +154,6 @@ def test_a_mean_has_the_interval_of_scipy_s_percentile_bootstrap() -> None:
 def test_one_task_and_equal_values_have_no_width() -> None:
     assert mean_over_tasks([3.0]) == Mean(3.0, None, None, 1)
     assert mean_over_tasks([3.0, 3.0, 3.0]) == Mean(3.0, 3.0, 3.0, 3)
-
-
-def test_the_t_test_by_hand() -> None:
-    """Differences 1, 2, 3, 0: mean 1.5, sd 1.29, t = 1.5 / (1.29 / 2) = 2.32; p of 3 degrees of freedom."""
-    test = paired_test([2, 4, 6, 1], [1, 2, 3, 1])
-    assert test.t == pytest.approx(1.5 / (math.sqrt(5 / 3) / 2)) and test.tasks == 4
-    assert test.p == pytest.approx(2 * stats.t.sf(test.t, 3)) and test.difference.value == 1.5
 
 
 def test_what_cannot_be_tested_is_not() -> None:

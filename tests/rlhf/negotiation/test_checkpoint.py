@@ -47,17 +47,6 @@ def test_a_checkpoint_is_kept_whenever_so_many_are_done_whatever_an_update_is(
     assert [path.name for path in tmp_path.iterdir()] == ["one.safetensors"]
 
 
-def test_what_was_stopped_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
-    told: list[int] = []
-    kept = TrainingCheckpoint(tmp_path, 4, lambda done, total, text: told.append(done))
-    with pytest.raises(KeyboardInterrupt):
-        kept.trained("one", Counting(3, 20, most=15))
-    again = Counting(3, 20)
-    kept.trained("one", again)
-    assert again.begun == [12]
-    assert told == [6, 9, 12, 18, 20, 20]
-
-
 def test_what_was_killed_between_its_last_file_and_the_end_of_its_checkpoint_leaves_no_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

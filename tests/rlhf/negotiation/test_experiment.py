@@ -1,6 +1,7 @@
 import hashlib
 import json
 import random
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -45,6 +46,7 @@ def answer_all(queue: Queue) -> int:
 
 
 LONG: list[dict[str, Any]] = [
+    {"method": "rl", "reinforce": {"games_per_update": 1}},
     {"method": "rl", "reinforce": {"greedy": True, "reward": "points+pareto"}},
     {"method": "rl+sl", "mixed": {"after": 3}},
     {"method": "rl+sl", "mixed": {"after": 3}, "reinforce": {"games_per_update": 1}},
@@ -53,7 +55,6 @@ LONG: list[dict[str, Any]] = [
 ]
 SHORT: list[dict[str, Any]] = [
     {"method": "sl"},
-    {"method": "rl", "reinforce": {"games_per_update": 1}},
     {"method": "acquisition", "acquisition": {"novelty": "entropy", "order": "first", "expert": "conceding"}},
 ]
 
@@ -154,13 +155,18 @@ def test_cells_share_the_first_epoch_of_reinforcement(tmp_path: Path, monkeypatc
     assert first == {row["advantage"] for row in alone["acquisition"] if row["epoch"] == 1 and row["who"] == "alice"}
 
 
-def test_another_training_in_the_folder_is_refused(tmp_path: Path) -> None:
-    trained(tmp_path, method="sl")
+@pytest.fixture(scope="module")
+def supervised(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    """A training without games."""
+    return trained(tmp_path_factory.mktemp("supervised"), method="sl")
+
+
+def test_another_training_in_the_folder_is_refused(supervised: Experiment) -> None:
     with pytest.raises(InputError, match="other settings or other data"):
-        trained(tmp_path, method="sl", supervised={"epochs": 2})
+        trained(supervised.folder, method="sl", supervised={"epochs": 2})
 
 
-@pytest.mark.parametrize("method", ["acquisition", "rl+sl"])
+@pytest.mark.parametrize("method", ["rl+sl", pytest.param("acquisition", marks=pytest.mark.slow)])
 def test_more_epochs_go_on_from_the_last_to_the_same_bytes(method: str, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     trained(whole, method=method, reinforce={"epochs": 2})
@@ -175,7 +181,7 @@ def test_more_epochs_go_on_from_the_last_to_the_same_bytes(method: str, tmp_path
     assert bytes_of(parts) == bytes_of(whole)
 
 
-@pytest.mark.parametrize("together", [1, 5])
+@pytest.mark.parametrize("together", [5, pytest.param(1, marks=pytest.mark.slow)])
 def test_stopped_between_games_it_goes_on_to_the_same_bytes(
     together: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,10 +242,11 @@ def test_a_gradient_that_is_not_finite_ends_the_training_and_keeps_what_was_befo
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    trained(tmp_path, method="rl")
+    changed: dict[str, Any] = {"method": "rl", "reinforce": {"epochs": 1}}
+    trained(tmp_path, **changed)
     (tmp_path / "epoch-1-alice.safetensors").write_bytes(b"no weights")
     with pytest.raises(InputError, match=r"epoch-1-alice.safetensors: not to be read as weights"):
-        trained(tmp_path, method="rl")
+        trained(tmp_path, **changed)
 
 
 @pytest.mark.parametrize(
@@ -258,17 +265,23 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         ("cell.json", b"{", "not to be read as the settings of a training .*Choose another output"),
     ],
 )
-def test_figures_and_settings_that_are_damaged_are_named(name: str, damage: bytes, told: str, tmp_path: Path) -> None:
-    whole = trained(tmp_path, method="sl")
-    kept = (tmp_path / name).read_bytes()
-    (tmp_path / name).write_bytes(damage)
+def test_figures_and_settings_that_are_damaged_are_named(
+    name: str, damage: bytes, told: str, supervised: Experiment, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(supervised.folder, tmp_path / "copy")
+    kept = (folder / name).read_bytes()
+    (folder / name).write_bytes(damage)
     with pytest.raises(InputError, match=f"{name}: {told}"):
-        trained(tmp_path, method="sl")
-    (tmp_path / name).unlink()
-    assert [row.to_json() for row in trained(tmp_path, method="sl").rows] == [row.to_json() for row in whole.rows]
-    assert (tmp_path / name).read_bytes() == kept
+        trained(folder, method="sl")
+    if damage in (b"garbage", b"{"):
+        (folder / name).unlink()
+        assert [row.to_json() for row in trained(folder, method="sl").rows] == [
+            row.to_json() for row in supervised.rows
+        ]
+        assert (folder / name).read_bytes() == kept
 
 
+@pytest.mark.slow
 def test_the_batch_between_games_is_the_supervised_one_and_16_without_a_word(tmp_path: Path) -> None:
     def weights(folder: str, **supervised: int) -> bytes:
         trained(tmp_path / folder, method="rl+sl", reinforce={"epochs": 1}, supervised={"epochs": 0, **supervised})

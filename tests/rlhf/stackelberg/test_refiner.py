@@ -19,7 +19,6 @@ from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.stackelberg.refiner import REFINER, PromptedRefiner, RefinedAgent, is_folder
-from tests.rlhf.stackelberg.secrets import secret_negotiation
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1")
 CHOSEN = ModelSpec(model="m", base_url="http://localhost:1/v1")
@@ -87,14 +86,6 @@ def test_silence_and_acts_are_not_refined():
     for act in (Action("none"), Action("physical action", "waves"), Action("leave")):
         agent = RefinedAgent("x", ScriptedAgent("s", lambda view, act=act: act), PromptedRefiner(MODEL, _nobody), True)
         assert agent.act(view) == act
-
-
-def test_a_request_holds_the_leaders_view_and_no_word_of_what_others_keep():
-    for game, own, others in secret_negotiation():
-        for name in game.acting():
-            request = PromptedRefiner(MODEL, _nobody).request(Observation(game, name), "Give me all.")
-            text = " ".join(message.content for message in request.messages)
-            assert own[name] in text and not any(secret in text for secret in others[name])
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_a_damaged_card_is_no_training_to_go_on_with(trained, text):
 
 def test_a_mistake_in_the_first_file_can_be_corrected_in_the_same_folder(tmp_path):
     path = training(tmp_path)
-    right = path.read_text()
+    right = path.read_text().replace("epochs = 2", "epochs = 1")
     path.write_text(right.replace('model = "measurer"', 'model = "./nowhere"'))
     with pytest.raises(InputError, match="no such folder"):
         train_refiner(read_settings(path))
@@ -138,7 +138,9 @@ class Indifferent:
 def test_candidates_that_are_worth_the_same_teach_nothing_and_give_no_nan(tmp_path, monkeypatch):
     monkeypatch.setattr("apportion.rlhf.stackelberg.reward.load_scorer", lambda settings, cache=None: Indifferent())
     monkeypatch.setattr(module, "load_scorer", lambda settings, cache=None: Indifferent())
-    trained = train_refiner(read_settings(training(tmp_path)))
+    path = training(tmp_path)
+    path.write_text(path.read_text().replace("epochs = 2", "epochs = 1"))
+    trained = train_refiner(read_settings(path))
     assert all(np.isfinite(value) for value in trained.last.values())
     assert trained.last["kl"] == pytest.approx(0, abs=1e-5) and trained.last["reward"] == 0
 

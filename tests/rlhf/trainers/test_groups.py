@@ -95,8 +95,9 @@ def test_a_run_gives_the_same_as_ppo_curves_samples_policy_and_card(tmp_path, al
     assert [line.split(":")[0] for line in lines] == [f"{algorithm.upper()} step {step}" for step in (1, 2)]
 
 
-@pytest.mark.parametrize("way", ["grpo", "grpo, several turns", "rloo"])
-@pytest.mark.parametrize("saver", [{}, {"gradient_checkpointing": True}], ids=str)
+@pytest.mark.parametrize(
+    ("way", "saver"), [("grpo", {}), ("grpo, several turns", {"gradient_checkpointing": True}), ("rloo", {})]
+)
 def test_before_any_update_no_token_leaves_the_clip_range(way, saver):
     policy = dropping_policy()
     lora = SMALL.lora.model_copy(update={"dropout": 0.5})
@@ -254,7 +255,6 @@ def test_random_numbers_outside_are_left_alone_and_the_same_seed_gives_the_same(
     one = run(tmp_path / "1", **WAYS["grpo"])
     assert drawn() == expected
     assert run(tmp_path / "2", **WAYS["grpo"]) == one and digest(tmp_path / "1") == digest(tmp_path / "2")
-    assert run(tmp_path / "3", seed=1, **WAYS["grpo"])[0] != one[0]
 
 
 def test_a_reward_that_is_no_number_keeps_and_names_the_last_good_checkpoint(tmp_path):
@@ -271,27 +271,31 @@ def test_a_reward_that_is_no_number_keeps_and_names_the_last_good_checkpoint(tmp
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("algorithm", ["grpo", "rloo"])
-def test_an_alarm_stops_the_run(tmp_path, algorithm):
+def test_an_alarm_stops_the_run(tmp_path):
     alarms = AlarmSettings(patience=1, max_kl=1e-9)
-    match = rf"{algorithm.upper()} step \d: stopped, the policy games its reward. KL blow-up"
-    with pytest.raises(UnitError, match=match):
-        run(tmp_path / "out", **{**WAYS[algorithm], "steps": 6, "alarms": alarms, "lr": 0.1})
+    with pytest.raises(UnitError, match=r"RLOO step \d: stopped, the policy games its reward. KL blow-up"):
+        run(tmp_path / "out", **{**WAYS["rloo"], "steps": 6, "alarms": alarms, "lr": 0.1})
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """The checkpoints of a training that was stopped after its first step."""
+    folder = tmp_path_factory.mktemp("stopped")
+    with pytest.raises(Stop):
+        run(folder / "out", checkpoints=folder / "kept", progress=stop_after(1), **WAYS["grpo"])
+    return folder / "kept"
 
 
 @pytest.mark.parametrize("damage", ["state.json", "trainer_state.json", "adapter_model.safetensors", *TENSORS])
-def test_a_damaged_checkpoint_is_named_with_what_to_do(tmp_path, damage):
-    with pytest.raises(Stop):
-        run(tmp_path / "out", checkpoints=tmp_path / "kept", progress=stop_after(1), **WAYS["grpo"])
-    (tmp_path / "kept" / "step-000001" / damage).write_bytes(b"\x80\x04 half")
+def test_a_damaged_checkpoint_is_named_with_what_to_do(tmp_path, damage, stopped):
+    kept = shutil.copytree(stopped, tmp_path / "kept")
+    (kept / "step-000001" / damage).write_bytes(b"\x80\x04 half")
     with pytest.raises(UnitError, match=r"checkpoint .*step-000001 cannot be read .* Delete this folder to go on"):
-        run(tmp_path / "out", checkpoints=tmp_path / "kept", progress=quiet, **WAYS["grpo"])
+        run(tmp_path / "out", checkpoints=kept, progress=quiet, **WAYS["grpo"])
 
 
-def test_a_checkpoint_holds_no_pickled_objects_and_a_pickle_in_it_is_not_run(tmp_path):
-    with pytest.raises(Stop):
-        run(tmp_path / "out", checkpoints=tmp_path / "kept", progress=stop_after(1), **WAYS["grpo"])
-    folder = tmp_path / "kept" / "step-000001"
+def test_a_checkpoint_holds_no_pickled_objects_and_a_pickle_in_it_is_not_run(tmp_path, stopped):
+    folder = shutil.copytree(stopped, tmp_path / "kept") / "step-000001"
     assert not (folder / "training_args.bin").exists()
     assert {path.name for path in folder.iterdir()} == {
         "adapter_model.safetensors", "adapter_config.json", "state.json", "trainer_state.json", *TENSORS,

@@ -39,7 +39,7 @@ def test_warming_up_learns_the_dialogues():
     assert policy.tokenizer.decode(said[0, prompt.shape[1] :], skip_special_tokens=True) in ANSWERS
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers(1, 25))
 @example(10)
 def test_any_number_of_steps_warms_up(steps):

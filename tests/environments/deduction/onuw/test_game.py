@@ -135,15 +135,11 @@ def test_defaults_are_named_in_the_rules_and_counted() -> None:
     ("name", "act", "told"),
     [
         ("Player 1", Action("look", "", 1), r"may not look 1: allowed: 0, 2, 3, 4, 5"),
-        ("Player 1", Action("look", "", 6), "may not look 6"),
         ("Player 1", Action("look", "", True), "may not look True"),
         ("Player 1", Action("centre", "", 3), "it is aimed at nobody"),
         ("Player 1", Action("rob", "", 2), "may not 'rob'"),
-        ("Player 2", Action("rob", "", 2), "may not rob 2"),
         ("Player 2", Action("rob", "", [1, 3]), "may not rob"),
-        ("Player 3", Action("swap", "", [3, 4]), "may not swap"),
         ("Player 3", Action("swap", "", [4, 4]), "may not swap"),
-        ("Player 3", Action("swap", "", "Player 1 and 2"), "may not swap"),
         ("Player 4", Action("look", "", 1), "may not 'look'"),
     ],
 )

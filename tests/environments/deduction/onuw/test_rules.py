@@ -10,7 +10,6 @@ import pytest
 
 from apportion.environments.deduction.onuw.claims import all_accounts
 from apportion.environments.deduction.onuw.rules import (
-    CARDS,
     CHOOSING,
     PLAYERS,
     VILLAGE,
@@ -90,8 +89,6 @@ def test_what_may_be_chosen() -> None:
     [
         (("werewolf", "seer", "seer", "robber", "troublemaker", "insomniac", "villager"), "dealt werewolf, seer, seer"),
         (("werewolf",), "5 players and the centre share 7 cards"),
-        ((), "dealt nothing"),
-        ((*CARDS, "villager"), "share 7 cards"),
         (("villager", "villager", "seer", "robber", "troublemaker", "insomniac", "werewolf"), "lies in the centre"),
     ],
 )

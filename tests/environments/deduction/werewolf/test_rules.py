@@ -299,7 +299,6 @@ def test_the_most_votes_ties_and_nobody(votes: dict[int, int], tie: Any, first: 
         ((WEREWOLF, SEER, SEER, VILLAGER), "2 seer"),
         ((WEREWOLF, WEREWOLF, VILLAGER, VILLAGER), "2 werewolf"),
         ((WEREWOLF, "witch", VILLAGER), "1 witch"),
-        ((VILLAGER,) * 3, "3 villager"),
     ],
 )
 def test_other_players_than_the_game_has(roles: tuple[str, ...], why: str) -> None:

@@ -12,7 +12,6 @@ from apportion.foundation.errors import InputError
         (("x", 2_000_000, 36, 20), "list_price = 2000000"),
         (("x", 40, 41, 20), "budget = 41"),
         (("x", 40, 20, 20), "the cost has to be 0 or more and below"),
-        (("x", 40, 20, -1), "cost = -1"),
         (("x", 40, 23, 20), "has to lie 10% of the list price"),
     ],
 )

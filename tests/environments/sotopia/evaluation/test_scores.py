@@ -62,7 +62,6 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, given
     [
         ({"score": 7.5}, "line 3: .*score 7.5: a whole number from 0 to 10 is needed"),
         ({"dimension": "FUN"}, "dimension 'FUN'; there are BEL, REL"),
-        ({"dimension": None}, "dimension None"),
         ({"dimension": "BEL"}, "BEL of 'ann' by 'j' is there twice"),
     ],
 )

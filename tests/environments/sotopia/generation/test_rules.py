@@ -49,7 +49,7 @@ def test_a_good_one_keeps_every_rule() -> None:
         ({"context": "Two friends meet to see Robin."}, "no-capitals", "the context has 'Robin', which may be a name"),
         ({"context": "A barista meets a friend."}, "no-occupations", "the context has the occupation 'barista'"),
         ({"goals": ("Ask her.", "Wait.")}, "gender-neutral", "the goal of agent 1 has 'her'"),
-        ({"context": "Two brothers meet, friends too."}, "gender-neutral", "the context has 'brothers'"),
+
         ({"context": "Two strangers meet."}, "consistent", "is friend, the context speaks of stranger"),
         ({"occupations": (("astronaut",), ())}, "available", "no character is 'astronaut'"),
         ({"occupations": (("barista",), ())}, "enough-pairs", "only 2 pairs of 8 characters can play it"),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from apportion.environments.negotiation.action_encoding import ACTS, AGREE, END, INSIST, SPLIT_OF, split_code
+from apportion.environments.negotiation.action_encoding import ACTS, AGREE, INSIST, SPLIT_OF, split_code
 from apportion.rlhf.negotiation.data.dialogues import OTHERS, OWN, UNKNOWN, Dialogues
 from apportion.rlhf.negotiation.datasets import scripted
 from apportion.rlhf.negotiation.model.losses import dropout, likelihood_loss
@@ -100,22 +98,6 @@ def test_dropout_leaves_out_a_seed_s_own_units_and_keeps_the_mean() -> None:
     assert dropped.mean((1, 2)).tolist() == pytest.approx([1, 1], abs=0.06)
     assert torch.equal(dropout(0.4, torch_draws_of((4,), "a test"))(units[:1])[0], dropped[1])
     assert torch.equal(dropout(0.0, [])(units), units)
-
-
-def test_equation_1_by_hand() -> None:
-    """Every act has a bias of its own and nothing else: probabilities can be written down."""
-    model = {name: torch.zeros_like(weight) for name, weight in weights().items()}
-    for act, score in ((FIRST, 1.0), (AGREE, 2.0), (END, 0.5)):
-        model["act.bias"][0, act] = score
-    model["heads.bias"][0] = torch.tensor([0.0, 1.0, 0.0, 0.0, 0.0] * 6)
-    given = dialogue([FIRST, AGREE, END], [OWN, OTHERS, OWN], (1, 1, 0, 0, 2, 1))
-    # 16 splits of the pool, each proposed or insisted on, and three words; all but three have the score 0.
-    total = 2 * 16 + 3 - 3 + math.exp(1.0) + math.exp(2.0) + math.exp(0.5)
-    acts = -(1.0 + 2.0 + 0.5 - 3 * math.log(total))
-    one, other = -(1.0 - math.log(4 + math.e)), math.log(4 + math.e)
-    ends = 3 * one + 3 * other  # Taken are 1, 1, 0 and 0, 2, 1: three of the six are 1.
-    for alpha in (0.0, 0.5, 2.0):
-        assert likelihood_loss(model, given, alpha).tolist() == pytest.approx([(acts + alpha * ends) / 3], rel=1e-5)
 
 
 def test_what_no_player_could_do_and_the_end_of_no_deal_are_no_examples() -> None:

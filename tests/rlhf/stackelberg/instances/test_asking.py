@@ -18,7 +18,7 @@ from apportion.rlhf.stackelberg.instances.asking import (
     read_speech,
     unnamed,
 )
-from tests.rlhf.stackelberg.round_table import ROLES, round_table
+from tests.rlhf.stackelberg.round_table import round_table
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1", temperature=1.0)
 GOOD = {"desired": ["I agree.", "Yes.", "I vote for 3."], "undesired": ["No.", "Never.", "I vote for 1."]}
@@ -26,11 +26,6 @@ GOOD = {"desired": ["I agree.", "Yes.", "I vote for 3."], "undesired": ["No.", "
 
 def reply(document) -> ChatReply:
     return ChatReply(document if isinstance(document, str) else json.dumps(document), "m")
-
-
-def test_a_reply_gives_k_answers_of_each_kind_on_one_line():
-    desired, undesired = read_answers(reply({**GOOD, "desired": ["I\nagree. ", "Yes.", "I vote for 3."]}), 3)
-    assert desired == ("I agree.", "Yes.", "I vote for 3.") and undesired == tuple(GOOD["undesired"])
 
 
 @pytest.mark.parametrize(
@@ -82,14 +77,6 @@ def test_apart_asks_k_times_for_one_of_each():
     assert named.desired == ("Yes 0.", "Yes 1.", "Yes 2.") and named.undesired == ("No 0.", "No 1.", "No 2.")
 
 
-def test_a_request_holds_what_the_leader_knows_and_not_the_followers_role():
-    for turn in round_table(12, intents=False):
-        (request,) = IntentQuestions(MODEL).requests(turn)
-        text = " ".join(message.content for message in request.messages)
-        assert turn.leader_sees in text and "player 2 speaks next" in text
-        assert not any(f"You are player 2, the {role}" in text for role in ROLES) and turn.mark not in text
-
-
 def test_no_answers_at_all_are_no_intents():
     with pytest.raises(InputError, match="k = 0: one desired"):
         IntentQuestions(MODEL, 0)
@@ -103,13 +90,6 @@ def test_a_model_says_what_stands_in_place_of_the_corpus_words():
     said = BASE.ask(turn, lambda request: ChatReply("<response>I doubt\nplayer 3.</response>", "m"))
     assert (said.said, said.answered, said.backends) == ("I doubt player 3.", "", ("m", "scripted"))
     assert said.desired == turn.desired and said.follower_sees == turn.follower_sees
-
-
-def test_it_is_asked_with_what_the_leader_knows():
-    for turn in round_table(8):
-        (request,) = BASE.requests(turn)
-        text = " ".join(message.content for message in request.messages)
-        assert turn.leader_sees in text and not any(f"player 2, the {role}" in text for role in ROLES)
 
 
 @pytest.mark.parametrize(
