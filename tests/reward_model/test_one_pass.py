@@ -1,7 +1,5 @@
 """One pass over a dialogue: the rewards are those of each prefix read anew, and no turn sees what comes after it."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The adapter for TRL's GRPO: against the installed TRL, and by the documented call."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

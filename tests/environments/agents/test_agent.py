@@ -1,7 +1,5 @@
 """Scripted agents."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 
@@ -24,7 +22,7 @@ from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.deduction.toy import Mole
-from tests.environments.games import Countdown, Matching, take
+from tests.environments.games import Countdown, take
 
 
 def test_what_comes_too_late_is_silence_and_counted() -> None:
@@ -94,15 +92,6 @@ def test_after_its_end_it_is_silent_and_out_of_its_place_it_fails(tmp_path: Path
         ReplayAgent.of(f"{logged(tmp_path / 'log.jsonl', 'one')}").act(Observation(game, first))
     with pytest.raises(UnitError, match="ended after 0 steps, and 'ann' may not be silent"):
         ReplayAgent("r", ()).act(Observation(Countdown(["ann", "bob"]), "ann"))
-
-
-def test_of_acts_at_once_each_has_its_own(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    sides = {name: RandomLegalAgent() for name in ("ann", "bob")}
-    simulate([EpisodePlan("one", lambda: Matching(["ann", "bob"]), sides)], log)
-    (one,) = read_log(log).values()
-    game = Matching(["ann", "bob"])
-    assert ReplayAgent.of(str(log)).act(Observation(game, "bob")) == one.steps[0][1].act
 
 
 def test_a_log_or_an_episode_that_is_not_there_is_named(tmp_path: Path) -> None:

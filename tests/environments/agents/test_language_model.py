@@ -1,7 +1,5 @@
 """A language model as an agent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +11,7 @@ from apportion.environments.agents.language_model import ATTEMPTS, PROMPTS, STYL
 from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.foundation.files import file_digest
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply, ChatRequest
@@ -33,20 +31,6 @@ def view(seed: int = 0) -> Observation:
     game = Sotopia(TASK)
     game.reset(seed)
     return Observation(game, game.agents[0])
-
-
-def test_the_model_reads_the_observation_as_data_and_its_answer_is_the_act() -> None:
-    asked: list[ChatRequest] = []
-
-    def answer(request: ChatRequest) -> str:
-        asked.append(request)
-        return json.dumps({"act": "speak", "text": " Hello. "})
-
-    assert agent(answer).act(view()) == Action("speak", "Hello.")
-    system, user = asked[0].messages
-    assert f"<situation>\n{view().text}\n</situation>" in user.content and "nothing else" in system.content
-    assert asked[0].temperature == 1.0 and asked[0].schema is not None
-    assert asked[0].schema["properties"]["act"]["enum"] == list(view().legal)
 
 
 def test_the_prompts_of_recorded_replies_are_what_they_were() -> None:
@@ -84,19 +68,6 @@ def test_a_draft_that_cannot_be_revised_stands_and_one_that_cannot_be_used_is_si
     assert act.kind == "none" and UNUSABLE in act.data
 
 
-def test_each_step_of_each_episode_has_a_reply_of_its_own_and_the_same_one_again() -> None:
-    one = agent(lambda request: "{}")
-    keys = {one.request(view(seed)).key() for seed in range(20)}
-    assert len(keys) == 20 and one.request(view(3)).key() in keys
-
-
-def test_a_thought_is_asked_for_and_dropped() -> None:
-    thinking = agent(lambda request: json.dumps({"thought": "hm", "act": "none", "text": ""}), "react")
-    assert thinking.act(view()) == Action("none")
-    schema = thinking.request(view()).schema
-    assert schema is not None and list(schema["properties"]) == ["thought", "act", "text"]
-
-
 @pytest.mark.parametrize(
     ("reply", "mistake"),
     [
@@ -127,14 +98,6 @@ def test_where_nobody_may_be_silent_the_episode_fails() -> None:
     game = Countdown(["ann", "bob"])
     with pytest.raises(NoUsableReplyError, match="no usable reply"):
         agent(lambda request: "no").act(Observation(game, "ann"))
-
-
-def test_a_server_that_fails_is_no_silence() -> None:
-    def fails(request: ChatRequest) -> ChatReply:
-        raise UnitError("the server is gone")
-
-    with pytest.raises(UnitError, match="gone"):
-        LanguageModelAgent("base@m", "base", SETTINGS, fails).act(view())
 
 
 def test_prompts_are_ours_or_one_s_own(tmp_path: Any) -> None:

@@ -1,7 +1,5 @@
 """All that leaves a game of hidden roles for one player: what tests of non-interference compare byte for byte."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,14 +11,9 @@ from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.text_rendering import DeductionRenderer
 from apportion.environments.environment import Action, Observation
 from apportion.environments.terminal.human_agent import HumanAgent
-from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
+from tests.environments.models import nobody
 from tests.environments.terminal.test_human_agent import Typist
-
-
-def nobody(request: ChatRequest) -> ChatReply:
-    raise AssertionError("nobody is asked")
-
 
 MODELS = [
     LanguageModelAgent(style, style, LLMSettings(model="m", temperature=1.0), nobody, form=FORM) for style in STYLES

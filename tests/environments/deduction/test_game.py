@@ -1,14 +1,12 @@
 """What all games of hidden roles share, on the smallest one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.agents.agent import UNREVISED, UNUSABLE
+from apportion.environments.agents.agent import UNUSABLE
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE, Event, Stage, utterance
 from apportion.environments.deduction.game import MOST_WORDS
@@ -92,12 +90,6 @@ def test_what_the_rules_do_not_allow_is_told_with_what_they_do(act: Action, why:
     with pytest.raises(InvalidActionError, match=why):
         game.step({name: act if name == "Player 1" else Action(VOTE, "", 0) for name in game.agents})
     assert not game.over
-
-
-def test_a_draft_that_stands_keeps_its_aim_beside_its_reason() -> None:
-    game = voting()
-    game.step({name: Action(VOTE, "", {"players": 0, UNREVISED: "late"}) for name in game.agents})
-    assert game.votes == (0, 0, 0)
 
 
 @pytest.mark.parametrize("hidden", ["\u200b", "\x00", "\u202e", "\xad", "\u3164\u2800", "\ufe0f"])

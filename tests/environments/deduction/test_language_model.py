@@ -1,7 +1,5 @@
 """Language models that play any of the games: what a reply means, drafts that are revised, and what cannot be used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -32,13 +30,6 @@ def agent(style: str, answer: Callable[[ChatRequest], Any]) -> LanguageModelAgen
 
 def vote(players: Any, **more: Any) -> dict[str, Any]:
     return {**more, "act": "vote", "players": players, "text": ""}
-
-
-@pytest.mark.parametrize(("players", "data"), [([2], 2), ([0], 0), (3, 3)])
-def test_a_vote_is_a_number(players: Any, data: int) -> None:
-    assert agent("base", lambda request: vote(players)).act(Observation(voting(), "Player 1")) == Action(
-        "vote", "", data
-    )
 
 
 @pytest.mark.parametrize("players", [None, [], [1], [9], [2, 3], ["Player 2"], [True], "2"])

@@ -6,7 +6,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.environments.deduction.games import GAMES, game_called
-from apportion.environments.deduction.league import LeagueChoice, is_league, larger_first, merged, read_matches
+from apportion.environments.deduction.league import LeagueChoice, is_league, merged, read_matches
 from apportion.environments.deduction.simulation import DeductionChoice
 from apportion.environments.episode_log import LOG, EpisodeLog, read_log
 from apportion.environments.simulation import write_corpus
@@ -99,10 +99,6 @@ def test_what_has_not_ended_is_named_and_what_cannot_be_is_refused(tmp_path: Pat
     (tmp_path / "other" / LOG).write_text("")
     with pytest.raises(InputError, match="holds nothing; a league is of"):
         read_matches(tmp_path / "other")
-
-
-def test_the_team_with_more_seats_comes_first() -> None:
-    assert larger_first({"a": "x", "b": "y"}, []) == ("x", "y")
 
 
 def test_nothing_to_play() -> None:

@@ -1,7 +1,5 @@
 """What one side of a negotiation is worth to it changes no byte of what the other is shown, asked or draws."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 
@@ -17,16 +15,12 @@ from apportion.environments.negotiation.llm_realization import LLMVerbalizedAgen
 from apportion.environments.negotiation.scripts import ConcedingAgent, FairAgent, GreedyAgent
 from apportion.environments.negotiation.scripts import RandomAgent as Drawn
 from apportion.environments.negotiation.text_rendering import NegotiationRenderer
-from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
+from tests.environments.models import nobody
 from tests.environments.negotiation.strategies import CONTEXTS
 
 SETTINGS = LLMSettings(model="m", temperature=1.0)
 SCRIPTS = (Drawn(), ConcedingAgent(), FairAgent(), GreedyAgent())
-
-
-def nobody(request: ChatRequest) -> ChatReply:
-    raise AssertionError("nobody is asked")
 
 
 def seen_by_alice(game: Negotiation) -> list[Any]:

@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,10 +18,7 @@ from apportion.environments.simulation import write_corpus
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply, ChatRequest
-
-
-def nobody(request: Any) -> Any:
-    raise AssertionError("scripts ask nobody")
+from tests.environments.models import nobody
 
 
 @pytest.fixture(scope="module")

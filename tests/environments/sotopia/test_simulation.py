@@ -9,25 +9,15 @@ from pathlib import Path
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.writer import claim
 from apportion.environments.episode_log import read_log
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import LOG, SimulationChoice, seated, simulate_sotopia
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import CACHE, ModelSpec
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 SMALL = SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, repeats=2, seed=3)
-
-
-def test_a_choice_is_played_and_becomes_a_corpus(tmp_path: Path) -> None:
-    report = simulate_sotopia(SMALL, tmp_path / "one")
-    assert report.notes[0].startswith("simulated") and report.problems == () and report.left_out == ()
-    assert len(read_log(tmp_path / "one" / LOG)) == len(list(seated(SMALL))) == 2 * 2 * 4 * 2
-    corpus = Corpus.open(tmp_path / "one")
-    assert {row["rater"] for row in corpus.tables["ratings"].to_pylist()} == {"environment"}
-    assert all("simulated" in row["source"] for row in corpus.tables["sessions"].to_pylist())
 
 
 def test_another_choice_does_not_go_there_but_when_asked_to(tmp_path: Path) -> None:
@@ -55,34 +45,12 @@ def test_stopped_before_there_are_tables_the_same_choice_goes_on_in_its_folder_a
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
-def test_a_folder_that_cannot_be_claimed_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="file: cannot be written"):
-        claim(tmp_path / "file", {})
-    with pytest.raises(InputError, match="file: cannot be written"):
-        simulate_sotopia(SMALL, tmp_path / "file")
-
-
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     simulate_sotopia(SMALL, tmp_path / "one")
     log = tmp_path / "one" / LOG
     log.write_bytes(log.read_bytes().replace(b'"step":2', b'"step":9', 1))
     with pytest.raises(InputError, match=r"episodes.jsonl: line \d+: no line of an episode log"):
         simulate_sotopia(SMALL, tmp_path / "one")
-
-
-def test_nothing_to_play_and_unknown_names_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no scenario 'used_bike': did you mean 'used_bicycle'"):
-        list(seated(SimulationChoice(scenarios=("used_bike",))))
-    with pytest.raises(InputError, match="there are used_bicycle"):
-        list(seated(SimulationChoice(scenarios=("xyz",))))
-    with pytest.raises(InputError, match="nothing to play"):
-        list(seated(SimulationChoice(repeats=0)))
-    with pytest.raises(InputError, match="nothing to play: 0 agents"):
-        list(seated(SimulationChoice(agents=())))
-    with pytest.raises(InputError, match="no agent 'nobody'"):
-        simulate_sotopia(SimulationChoice(agents=("nobody",)), tmp_path / "one")
-    assert not (tmp_path / "one").exists()
 
 
 @pytest.mark.parametrize("agents", [("conceding", "conceding"), ("base", "base@m")])

@@ -82,16 +82,6 @@ def test_figures_by_number_and_by_model() -> None:
         assert made([], Variants(intents={"a": 1}, instances={"a": 1}, models={"a": "m"}), SAMPLING).absent
 
 
-def test_each_model_has_its_own_opponent() -> None:
-    two = Variants(("middle", "weak"), models={"strong": "m", "weak": "m", "middle": "n"})
-    assert [two.opponent(TEAMS, agent) for agent in ("strong", "middle", "other", None)] == [
-        "weak",
-        "middle",
-        "middle",
-        "middle",
-    ]
-
-
 def test_who_does_not_play_is_named() -> None:
     with pytest.raises(InputError, match="nobody plays who is called 'strng': did you mean 'strong'"):
         Variants(rewards={"strng": "full"}).check({"strong", "weak"})

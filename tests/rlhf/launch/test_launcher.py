@@ -1,7 +1,5 @@
 """Several processes take the steps of one; they are started, watched and ended by `accelerate launch`."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

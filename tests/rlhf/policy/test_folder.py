@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -11,9 +9,10 @@ from safetensors.torch import load_file, save_file
 from apportion.foundation.errors import InputError
 from apportion.rlhf.policy.folder import check_policy, merge_policy, open_policy, read_window, write_window
 from apportion.rlhf.policy.loading import load_policy
-from apportion.rlhf.policy_settings import Placement
+from apportion.rlhf.policy.lora import attach_adapter
+from apportion.rlhf.policy_settings import LoraSettings, Placement
 from tests.rlhf.saved import save_aligned, save_model
-from tests.rlhf.toy import SMALL
+from tests.rlhf.toy import SMALL, small_policy
 
 ASKED = (SMALL.window, SMALL.placement)
 
@@ -186,3 +185,8 @@ def test_a_merge_that_fails_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         merge_policy(str(folder), tmp_path / "merged", SMALL.placement)
     assert [path.name for path in tmp_path.iterdir()] == ["policy"]
+
+
+def test_an_unknown_layer_is_named_with_those_there_are():
+    with pytest.raises(InputError, match=r"no linear layer 'c_attn'. It has: .*q_proj.*v_proj"):
+        attach_adapter(small_policy().model, LoraSettings(targets=("q_proj", "c_attn")))

@@ -1,7 +1,5 @@
 """A training that is stopped and goes on gives the same bytes as one that was not stopped."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """A language model as the other side: what it is asked, what it may say, and that a killed training hears the same."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import signal

@@ -19,6 +19,7 @@ from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.stackelberg.refiner import REFINER, PromptedRefiner, RefinedAgent, is_folder
+from tests.environments.models import nobody
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1")
 CHOSEN = ModelSpec(model="m", base_url="http://localhost:1/v1")
@@ -84,7 +85,7 @@ def test_silence_and_acts_are_not_refined():
     game = Sotopia(next(iter(tasks())))
     view = Observation(game, game.agents[0])
     for act in (Action("none"), Action("physical action", "waves"), Action("leave")):
-        agent = RefinedAgent("x", ScriptedAgent("s", lambda view, act=act: act), PromptedRefiner(MODEL, _nobody), True)
+        agent = RefinedAgent("x", ScriptedAgent("s", lambda view, act=act: act), PromptedRefiner(MODEL, nobody), True)
         assert agent.act(view) == act
 
 
@@ -102,7 +103,7 @@ def test_a_name_says_who_acts_and_who_refines(name, called, asks):
     asked = ROSTER.asked_by(name, CHOSEN)
     assert asked.called == called and asked.settings.model == asks
     assert ROSTER.called_as(name, CHOSEN) == called
-    agent = ROSTER.asking(name, asked, _nobody)
+    agent = ROSTER.asking(name, asked, nobody)
     assert agent.called == called and agent.paid and isinstance(agent, Asking)
     # The name in a log means the same again.
     again = ROSTER.asked_by(called, CHOSEN)
@@ -111,13 +112,13 @@ def test_a_name_says_who_acts_and_who_refines(name, called, asks):
 
 def test_a_price_counts_both_requests():
     asked = ROSTER.asked_by("react+refiner", CHOSEN)
-    agent = ROSTER.asking("react+refiner", asked, _nobody)
+    agent = ROSTER.asking("react+refiner", asked, nobody)
     assert agent.requests_an_act == 2 and agent.tokens_an_act > 0
     game = negotiation()
     assert agent.request(Observation(game, game.acting()[0])) == agent.agent.request(
         Observation(game, game.acting()[0])
     )
-    script = ROSTER.asking("fair+refiner", ROSTER.asked_by("fair+refiner", CHOSEN), _nobody)
+    script = ROSTER.asking("fair+refiner", ROSTER.asked_by("fair+refiner", CHOSEN), nobody)
     assert (
         script.requests_an_act == 1 and "refined words" in script.request(Observation(game, game.acting()[0])).subject
     )
@@ -146,7 +147,3 @@ def test_a_folder_without_a_refiner_is_told(tmp_path):
     with pytest.raises(InputError, match="no trained Refiner there"):
         ROSTER.scripted("fair+refiner@./nowhere")
     assert is_folder("~/x") and not is_folder("gpt-5") and not is_folder("")
-
-
-def _nobody(request):
-    raise AssertionError("nobody is asked")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from tests.environments.negotiation.bargaining.test_published import GOOD, OTHERS, folder
+from tests.environments.negotiation.bargaining.test_scenarios import GOOD, OTHERS, folder
 
 
 def run(*arguments: str) -> int:

@@ -1,7 +1,5 @@
 """Avalon as an environment: phases, what is said when, who hears what, and what the corpus has of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -57,20 +55,6 @@ def test_a_round_is_a_proposal_five_speeches_a_vote_and_a_quest() -> None:
     assert not any("let the quest" in text or "failed the quest" in text for text in said)
 
 
-def test_a_rejected_team_passes_the_lead_on_and_the_fifth_goes() -> None:
-    game = begun()
-    leader = game.game.leader
-    voted(game, 1, 2)
-    again = f"Player {(leader + 1) % 5 + 1} leads: team 2 of at most 5 for quest 1, with 2 players."
-    assert last_said(game) == f"2 of 5 votes are for the team: it does not go. {again}"
-    for _ in range(3):
-        voted(game)
-    assert game._stage().phase == "team"
-    voted(game)
-    assert last_said(game) == "0 of 5 votes are for the team: it goes, as the last one of this quest does."
-    assert game._stage().phase == "quest"
-
-
 def test_evil_wins_by_five_rejections_where_the_tabletop_game_is_played() -> None:
     game = begun(last_team=EVIL_WINS)
     for _ in range(5):
@@ -80,18 +64,6 @@ def test_evil_wins_by_five_rejections_where_the_tabletop_game_is_played() -> Non
     assert {name: row["win"] for name, row in game.outcome().items()} == dict(
         zip(FIVE, (0.0, 0.0, 1.0, 1.0, 0.0), strict=True)
     )
-
-
-def test_three_failed_quests_end_it() -> None:
-    game = begun()
-    while not game.over:
-        until(game, "team")
-        game.step({game.acting()[0]: Action("propose", "", game.choices(game.game.leader + 1)["propose"][-1])})
-        voted(game, 1, 2, 3, 4, 5)
-        game.step({name: Action("fail" if "fail" in game.legal(name) else "pass") for name in game.acting()})
-    assert last_said(game).endswith("So far 0 passed and 3 failed: evil wins.")
-    assert game.outcome()["Player 3"] == {"win": 1.0}
-    assert game.scales() == {"win": (0.0, 1.0)}
 
 
 @pytest.mark.parametrize(("target", "said", "good"), [(1, "is Merlin: evil wins", 0.0), (5, "is not Merlin", 1.0)])
@@ -151,12 +123,6 @@ def test_whoever_does_nothing_does_what_the_rules_name_and_it_is_counted() -> No
     # Three quests, each with its fifth team: 15 proposals, each with five speeches and five votes; seven cards.
     for phase, times in (("team", 15), ("discussion", 75), ("vote", 75), ("quest", 7), ("shot", 1)):
         assert [number for what, number in counted.items() if phase in what] == [times]
-
-
-def test_the_default_of_the_assassin_spares_the_minion() -> None:
-    game = until(begun(("merlin", "servant", "servant", "assassin", "minion")), "shot")
-    game.step({"Player 4": Action("none")})
-    assert game.game.ending == "merlin found"
 
 
 @settings(max_examples=40)

@@ -1,7 +1,5 @@
 """What a player reads, is asked and sees depends on nothing that it may not know: byte for byte, over every deal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import permutations
 from random import Random

@@ -1,28 +1,24 @@
 """What the rules of Avalon allow, and what follows from it."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from apportion.environments.deduction.avalon.game import GAME
 from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
-    EVIL_ROLES,
+    EVIL_WINS,
+    GOES,
     TABLETOP,
     Game,
     Options,
     RuleError,
 )
 from apportion.foundation.errors import InputError
-from tests.environments.deduction.avalon.exact import play_randomly
+from tests.environments.deduction.avalon.exact import reckoned, reduced, walked
 from tests.environments.deduction.avalon.peer import AvalonBench, ours, table_of
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
@@ -108,42 +104,6 @@ def test_games_that_there_are_not(changed: dict[str, Any], said: str) -> None:
         Options(**changed)
 
 
-@given(
-    seed=st.integers(0, 2**32),
-    deal=st.sampled_from(all_deals(Options().roles)),
-    leader=st.integers(0, 4),
-    options=st.sampled_from((Options(), TABLETOP)),
-    stop=st.integers(0, 60),
-)
-def test_any_game_ends_with_one_winner_and_a_copy_goes_its_own_way(
-    seed: int, deal: tuple[str, ...], leader: int, options: Options, stop: int
-) -> None:
-    class Counting(Random):
-        drawn = 0
-
-        def random(self) -> float:
-            self.drawn += 1
-            if self.drawn > stop:
-                raise StopIteration
-            return super().random()
-
-    game = Game(options, deal, leader)
-    try:
-        play_randomly(game, Counting(seed))
-    except StopIteration:
-        assert game.winner is None
-    assert game.passed <= 3 and game.failed <= 3 and game.rejected < 5
-    assert (game.winner is None) == (game.phase != "over")
-    copied = game.copy()
-    play_randomly(copied, Random(seed + 1))
-    assert copied.winner in ("good", "evil")
-    assert (copied.winner == "good") == (copied.ending == "merlin hidden")
-    assert copied.passed + copied.failed <= 5
-    if copied.winner == "good":
-        assert copied.passed == 3
-    assert all((role in EVIL_ROLES) == (seat in game.evil) for seat, role in enumerate(deal))
-
-
 @pytest.mark.parametrize("games", [2_500, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_games_go_as_the_table_of_avalonbenchs_results_says(games: int) -> None:
     table = json.loads(TABLE.read_text())
@@ -162,3 +122,25 @@ def test_one_quest_is_a_list_of_sizes_too() -> None:
     assert GAME.options_of(["sizes=2", "proposals=2"]) == Options(sizes=(2,), proposals=2)
     roles = GAME.options_of(["roles = merlin, servant, assassin", "sizes=1"]).roles
     assert roles == ("merlin", "servant", "assassin")
+
+
+SMALL = [
+    Options(reduced(players), sizes, last_team, proposals)
+    for players, sizes, proposals in ((3, (1, 2, 2), 1), (3, (1, 2, 2), 3), (3, (2, 2, 1, 2, 2), 2), (4, (2, 3, 2), 2))
+    for last_team in (GOES, EVIL_WINS)
+]
+
+
+@pytest.mark.parametrize("options", SMALL)
+def test_reduced_games_have_as_many_courses_of_each_ending_as_arithmetic_says(options: Options) -> None:
+    expected = reckoned(options)
+    for number, deal in enumerate(all_deals(options.roles)):
+        assert walked(options, deal, number % len(deal)) == expected
+
+
+@pytest.mark.parametrize("options", [Options(), TABLETOP])
+def test_the_whole_game_has_the_chances_that_arithmetic_says(options: Options) -> None:
+    expected = reckoned(options)
+    assert sum(expected[1].values()) == 1
+    for deal, leader in ((all_deals(options.roles)[7], 2),):
+        assert walked(options, deal, leader) == expected

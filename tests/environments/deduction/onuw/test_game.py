@@ -1,13 +1,11 @@
 """The game on the core: phases, what is heard, defaults, acts that are not allowed, outcomes, copies."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import SILENT
-from apportion.environments.deduction.events import MODERATOR, SPEAK
+from apportion.environments.deduction.events import MODERATOR
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.observation import lived
 from apportion.environments.deduction.onuw.rules import (
@@ -55,19 +53,6 @@ def test_a_game_from_the_night_to_the_end() -> None:
         ("Player 5", "[abstained]"),
         (MODERATOR, "Killed: Player 4 with the Werewolf. The village wins."),
     ]
-
-
-def test_rounds_have_followers_of_their_own() -> None:
-    game = at_dawn(DEAL, {}, Options(rounds=2))
-    stages = []
-    while game.facts("Player 1").stage.phase != "vote":
-        stages.append((str(game.facts("Player 1").stage), game.acting(), game.follower(len(game.steps))))
-        game.do(Action(SPEAK, "Hello."))
-    assert stages[4:6] == [
-        ("discussion 1", ("Player 5",), None),
-        ("discussion 2", ("Player 1",), "Player 2"),
-    ]
-    assert [game.follower(step) for step in (0, 5, 10, 11)] == [None, None, None, None]
 
 
 def test_who_reads_what_of_the_night() -> None:
@@ -149,12 +134,6 @@ def test_acts_of_the_night_that_are_not_allowed(name: str, act: Action, told: st
         game.check(name, act)
 
 
-def test_another_order_of_two_players_is_the_same_swap() -> None:
-    game = OneNight(ONE_ROUND, DEAL)
-    game.step({"Player 1": Action(SILENT), "Player 2": Action(SILENT), "Player 3": Action("swap", "", [4, 1])})
-    assert [event.data for event in game.facts("Player 3").events] == [(1, 4)]
-
-
 def test_deals_that_cannot_be_are_refused() -> None:
     with pytest.raises(InputError, match="the werewolf lies in the centre"):
         OneNight(deal=("seer", "robber", "troublemaker", "insomniac", "villager", "villager", "werewolf"))
@@ -180,18 +159,6 @@ def test_every_game_ends_with_one_team_s_win(seed: int, single_votes_kill: bool,
 
 
 TOLD_DEAL = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")
-
-
-def test_the_words_behind_each_command() -> None:
-    game, telling = OneNight(ONE_ROUND, TOLD_DEAL), DeductionRenderer(OneNight)
-    words = [
-        {name: one.words for name, one in telling.commands(Observation(game, seat)).items()} for seat in game.agents[:3]
-    ]
-    assert words == [
-        {"look": "NUMBER", "centre": "", "nothing": ""},
-        {"rob": "NUMBER", "nothing": ""},
-        {"swap": "NUMBERS", "nothing": ""},
-    ]
 
 
 def test_two_players_are_swapped_by_their_numbers_in_any_order() -> None:

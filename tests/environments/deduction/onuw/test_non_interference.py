@@ -3,8 +3,6 @@
 Which of them fit is enumerated by `oracle`, which knows nothing of the engine.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
@@ -22,7 +20,7 @@ from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming
 from apportion.environments.deduction.scripts import Random as Drawn
 from apportion.environments.environment import Action, Observation
 from tests.environments.deduction.onuw import oracle
-from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
+from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played
 from tests.environments.deduction.seen import seen_by
 
 SCRIPTS = (Drawn(), Claiming(), Bayesian())
@@ -136,17 +134,3 @@ def test_what_each_was_dealt_and_shown_reaches_nobody_else(monkeypatch: pytest.M
             rows = [text for who, _, text in game.backgrounds() if who in (None, name)]
             assert not any(canary in str(rows) for canary in others)
     assert shown > 12
-
-
-def test_no_role_of_others_stands_in_an_observation_before_the_end() -> None:
-    """Beside the rules and one's own card, an observation names no card but those that one was shown."""
-    cards = [card.title() for card in set(oracle.SEVEN)]
-    for number, (known, fitting) in enumerate(by_what_is_known(SOME).items()):
-        game = begun(*fitting[number % len(fitting)], 1)
-        talk(game)
-        view = Observation(game, f"Player {known[0]}")
-        text = view.text
-        for told in view.facts.told:
-            text = text.replace(told, "")
-        own = {card.title() for card in known[3]} | ({"Robber"} if known[1] == "robber" else set())
-        assert {card for card in cards if card in text} <= own

@@ -1,7 +1,5 @@
 """Werewolf as an environment: who speaks when, what is told to whom, and what cannot be played."""
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint
 from itertools import pairwise
 
@@ -113,18 +111,6 @@ def test_a_game_of_three_tells_its_own_rules() -> None:
     assert "3 players (one werewolf, one guardian, one villager)" in rules and "after day 2" in rules
     assert "the werewolf decides whom to kill" in rules and "another living player" in rules and "seer" not in rules
     assert "nobody is out" in Werewolf(Options(tie="nobody")).rules_in_words()
-
-
-def test_werewolves_who_are_not_found_in_time_have_won() -> None:
-    game = Werewolf(Options(most_days=1))
-    game.reset(0)
-    while not game.over:
-        game.step({name: Action("none") for name in game.acting()})
-    assert game.events[-2].text == "The werewolves have won: day 1 has passed." and not game.counted().keys() - {
-        f"nothing was done ({phase}, {kind}): the default act took its place"
-        for phase, kind in [("day", "vote"), ("day", "speak")]
-        + [("night", kind) for kind in ("propose", "kill", "check", "guard")]
-    }
 
 
 class Brought:

@@ -1,7 +1,5 @@
 """Who has which role changes no byte of what a player who cannot know it is shown, asked, told or draws."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -52,18 +52,6 @@ def session(words: str = "Hi", name: str = "Ann", goal: str = "Win", profile: st
     return Session("s", turns, backgrounds=known)
 
 
-def test_it_is_the_scenario_everybody_with_goal_and_profile_and_every_act() -> None:
-    lines = [json.loads(line) for line in ReadEpisode.of(session()).as_data().splitlines()]
-    assert lines == [
-        {"scenario": "A market"},
-        {"agent": "agent_1", "name": "Ann", "goal": "Win", "profile": "A baker."},
-        {"agent": "agent_2", "name": "Bob", "goal": "Leave"},
-        {"act": 1, "agent": "agent_1", "kind": "speak", "text": "Hi"},
-        {"act": 2, "agent": "agent_2", "kind": "physical action", "text": "waves"},
-        {"act": 3, "agent": "agent_1", "kind": "speak", "text": "Bye"},
-    ]
-
-
 @given(TEXT, TEXT.filter(lambda name: name != "Bob"), TEXT, TEXT)
 def test_nothing_that_anybody_wrote_ends_its_line_or_its_place(words: str, name: str, goal: str, known: str) -> None:
     text = ReadEpisode.of(session(words, name, goal, known)).as_data()

@@ -1,7 +1,5 @@
 """From a choice of judges to a corpus with their ratings."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """A language model as judge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -41,12 +39,6 @@ def test_the_choice_is_a_file_that_can_be_played(played: Path, tmp_path: Path) -
     for task in again.tasks:
         ours = by_name[(task.scenario.name, *(one.name for one in task.characters))]
         assert (task.scenario, task.characters) == (ours.scenario, ours.characters)
-
-
-def test_a_table_tells_the_rule_and_ties(played: Path) -> None:
-    text = hard_tasks(read(played), "random", "GOAL", 2).table().text()
-    assert "'rules' (rules; not SOTOPIA-EVAL)" in text and "simulated" in text and "of 6 tasks" in text
-    assert "others have the gap of the last" in text and "no paper's set" in text
 
 
 def test_tasks_without_a_log_are_found_in_a_task_space(played: Path, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Figure 9: Fleiss' kappa beside a computation by pairs, and shares by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Against scipy, and tables computed by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings

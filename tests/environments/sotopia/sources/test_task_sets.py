@@ -114,12 +114,6 @@ def test_a_sample_has_as_many_tasks_as_asked_for_in_their_order() -> None:
         sampled(space, 44)
 
 
-def test_the_overview_tells_what_rules_check() -> None:
-    kinds = {one["name"]: one["rules_check"] for one in overview(bundled_tasks.space())["scenarios"]}
-    assert kinds["used_bicycle"] == ["price"] and kinds["family_dinner"] == ["time"]
-    assert kinds["camp_supplies"] == ["split"] and kinds["surprise_party"] == ["secret"] and kinds["club_money"] == []
-
-
 def test_characters_use_the_types_of_the_paper() -> None:
     for one in bundled_tasks.characters():
         assert all(trait in one.big_five for trait in BIG_FIVE)

@@ -1,7 +1,5 @@
 """A person rates at a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
