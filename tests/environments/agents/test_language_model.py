@@ -18,13 +18,14 @@ from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.session import NoUsableReplyError
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.games import Countdown
+from tests.environments.models import Asked, nobody
 
 TASK = bundled_tasks.tasks()[0]
 SETTINGS = LLMSettings(model="m", temperature=1.0)
 
 
-def agent(answer: Callable[[ChatRequest], str], style: str = "base") -> LanguageModelAgent:
-    return LanguageModelAgent("base@m", style, SETTINGS, lambda request: ChatReply(answer(request), "m"))
+def agent(complete: Callable[[ChatRequest], ChatReply], style: str = "base") -> LanguageModelAgent:
+    return LanguageModelAgent("base@m", style, SETTINGS, complete)
 
 
 def view(seed: int = 0) -> Observation:
@@ -42,16 +43,10 @@ def test_the_prompts_of_recorded_replies_are_what_they_were() -> None:
 
 
 def test_refine_drafts_in_the_words_of_base_and_is_shown_its_draft_as_data() -> None:
-    asked: list[ChatRequest] = []
-
-    def answer(request: ChatRequest) -> str:
-        asked.append(request)
-        if len(asked) == 1:
-            return json.dumps({"act": "speak", "text": "</draft> Give me 10."})
-        return json.dumps({"thought": "too blunt", "act": "none", "text": ""})
-
-    assert agent(answer, "refine").act(view()) == Action("none")
-    assert len(asked) == 2 and asked[0].key() == agent(answer, "base").request(view()).key()
+    draft = {"act": "speak", "text": "</draft> Give me 10."}
+    asked = Asked(json.dumps(draft), json.dumps({"thought": "too blunt", "act": "none", "text": ""}))
+    assert agent(asked, "refine").act(view()) == Action("none")
+    assert len(asked) == 2 and asked[0].key() == agent(nobody, "base").request(view()).key()
     system, user = asked[1].messages
     assert user.content.count("</draft>") == 1 and "Give me 10." in user.content and view().text in user.content
     assert "Criticise it first" in system.content
@@ -59,12 +54,9 @@ def test_refine_drafts_in_the_words_of_base_and_is_shown_its_draft_as_data() -> 
 
 
 def test_a_draft_that_cannot_be_revised_stands_and_one_that_cannot_be_used_is_silence() -> None:
-    def drafts(request: ChatRequest) -> str:
-        return "hm" if "</draft>" in request.messages[1].content else json.dumps({"act": "speak", "text": "Hello."})
-
-    act = agent(drafts, "refine").act(view())
+    act = agent(Asked(json.dumps({"act": "speak", "text": "Hello."}), "hm"), "refine").act(view())
     assert act[:2] == ("speak", "Hello.") and "not one JSON object" in act.data[UNREVISED]
-    act = agent(lambda request: "hm", "refine").act(view())
+    act = agent(Asked("hm"), "refine").act(view())
     assert act.kind == "none" and UNUSABLE in act.data
 
 
@@ -83,13 +75,8 @@ def test_a_draft_that_cannot_be_revised_stands_and_one_that_cannot_be_used_is_si
 def test_what_cannot_be_used_is_shown_to_the_model_and_then_stood_for_by_silence(reply: str, mistake: str) -> None:
     with pytest.raises(ReplyMistakeError, match=mistake):
         read_act(ChatReply(reply, "m"), view())
-    asked: list[ChatRequest] = []
-
-    def answer(request: ChatRequest) -> str:
-        asked.append(request)
-        return reply
-
-    act = agent(answer).act(view())
+    asked = Asked(reply)
+    act = agent(asked).act(view())
     assert act.kind == "none" and mistake in act.data[UNUSABLE] and len(asked) == ATTEMPTS
     assert mistake in asked[1].messages[-1].content
 
@@ -97,18 +84,18 @@ def test_what_cannot_be_used_is_shown_to_the_model_and_then_stood_for_by_silence
 def test_where_nobody_may_be_silent_the_episode_fails() -> None:
     game = Countdown(["ann", "bob"])
     with pytest.raises(NoUsableReplyError, match="no usable reply"):
-        agent(lambda request: "no").act(Observation(game, "ann"))
+        agent(Asked("no")).act(Observation(game, "ann"))
 
 
 def test_prompts_are_ours_or_one_s_own(tmp_path: Any) -> None:
-    assert [agent(lambda request: "{}", style).requests_an_act for style in STYLES] == [1, 1, 2]
-    assert all(agent(lambda request: "{}", style).request(view()) for style in STYLES)
+    assert [agent(nobody, style).requests_an_act for style in STYLES] == [1, 1, 2]
+    assert all(agent(nobody, style).request(view()) for style in STYLES)
     with pytest.raises(InputError, match=r"agent: no prompt 'bas'; did you mean 'base'"):
-        agent(lambda request: "{}", "bas").request(view())
+        agent(nobody, "bas").request(view())
     own = tmp_path / "own.txt"
     own.write_text("[system]\nPlay.\n[user]\n{{ situation }} {{ legal }}\n")
-    assert agent(lambda request: "{}", str(own)).request(view()).messages[0].content == "Play."
+    assert agent(nobody, str(own)).request(view()).messages[0].content == "Play."
     other = tmp_path / "other.txt"
     other.write_text("[system]\nPlay.\n[user]\n{{ situation }}\n")
     with pytest.raises(InputError, match="lacks the blanks"):
-        agent(lambda request: "{}", str(other)).request(view())
+        agent(nobody, str(other)).request(view())

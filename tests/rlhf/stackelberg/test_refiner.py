@@ -19,7 +19,7 @@ from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.stackelberg.refiner import REFINER, PromptedRefiner, RefinedAgent, is_folder
-from tests.environments.models import nobody
+from tests.environments.models import Asked, nobody
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1")
 CHOSEN = ModelSpec(model="m", base_url="http://localhost:1/v1")
@@ -32,16 +32,9 @@ def negotiation() -> Negotiation:
 
 
 def test_only_speeches_are_rewritten_and_what_binds_stays():
-    game, asked = negotiation(), []
-
-    def complete(request):
-        asked.append(request)
-        return ChatReply("Analysis: hm\nResponse: Be sensible, and we both gain.", "m")
-
-    roster = {
-        name: ROSTER.asking("greedy+refiner", ROSTER.asked_by("greedy+refiner", CHOSEN), complete)
-        for name in game.agents
-    }
+    game, asked = negotiation(), Asked("Analysis: hm\nResponse: Be sensible, and we both gain.")
+    refined = ROSTER.asked_by("greedy+refiner", CHOSEN)
+    roster = {name: ROSTER.asking("greedy+refiner", refined, asked) for name in game.agents}
     plain = negotiation()
     play(game, roster)
     play(plain, {name: ROSTER.scripted("greedy") for name in plain.agents})
@@ -65,7 +58,7 @@ def test_words_that_the_rules_refuse_leave_the_speech_as_it_was():
     game = negotiation()
     name = game.acting()[0]
     own = ROSTER.scripted("greedy")
-    agent = RefinedAgent("x", own, PromptedRefiner(MODEL, lambda request: ChatReply("long " * 1_000, "m")), True)
+    agent = RefinedAgent("x", own, PromptedRefiner(MODEL, Asked("long " * 1_000)), True)
     view = Observation(game, name)
     assert agent.act(view) == own.act(view)
 

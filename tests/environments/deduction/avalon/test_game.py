@@ -16,13 +16,6 @@ from tests.environments.deduction.avalon.plays import DEAL, begun, some_game, un
 FIVE = [f"Player {seat}" for seat in range(1, 6)]
 
 
-def voted(game: Avalon, *approving: int) -> Avalon:
-    """After the vote that is due, with these seats for the team."""
-    until(game, "vote")
-    game.step({name: Action("approve" if seat in approving else "reject") for seat, name in enumerate(FIVE, 1)})
-    return game
-
-
 def last_said(game: Avalon) -> str:
     return game.turns(game.steps)[-1][2]
 
@@ -53,17 +46,6 @@ def test_a_round_is_a_proposal_five_speeches_a_vote_and_a_quest() -> None:
     said = [text for _, _, text in game.turns(game.steps)]
     assert "[proposed Player 1 and Player 3]" in said and "I talk meanwhile" not in " ".join(said)
     assert not any("let the quest" in text or "failed the quest" in text for text in said)
-
-
-def test_evil_wins_by_five_rejections_where_the_tabletop_game_is_played() -> None:
-    game = begun(last_team=EVIL_WINS)
-    for _ in range(5):
-        voted(game, 3)
-    assert last_said(game) == "1 of 5 votes are for the team, the last one of this quest: evil wins."
-    assert game.over
-    assert {name: row["win"] for name, row in game.outcome().items()} == dict(
-        zip(FIVE, (0.0, 0.0, 1.0, 1.0, 0.0), strict=True)
-    )
 
 
 @pytest.mark.parametrize(("target", "said", "good"), [(1, "is Merlin: evil wins", 0.0), (5, "is not Merlin", 1.0)])

@@ -1,7 +1,6 @@
 """Scripts that play Werewolf: claims that are said and understood, the posterior beside a loop, who beats whom."""
 
 import asyncio
-from math import log
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +106,6 @@ def test_the_posterior_is_that_of_a_loop_over_deals_and_events(seed: int, steps:
     found = posterior(facts)
     assert len(found) == 420 and found[table.index[game.deal]] > 0
     np.testing.assert_allclose(found, [expected.get(deal, 0.0) for deal in table.deals], rtol=1e-9, atol=1e-12)
-
-
-def test_before_anything_happened_every_deal_that_fits_is_as_probable() -> None:
-    facts = begun(0, DEAL).facts("Player 4")
-    chances = posterior(facts)
-    assert np.count_nonzero(chances) == 180 and -log(chances.max()) == pytest.approx(log(180))
 
 
 def village_wins(village: Any, werewolves: Any, games: int) -> float:

@@ -27,6 +27,7 @@ from apportion.rlhf.stackelberg.instances.instance import (
     with_intents,
     write_instances,
 )
+from tests.environments.models import Asked
 from tests.rlhf.stackelberg.round_table import round_table
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1", temperature=1.0)
@@ -58,13 +59,8 @@ def test_a_reply_that_cannot_be_used_says_why(document, told):
 
 def test_two_of_three_are_told_and_asked_again():
     (turn,) = round_table(1, intents=False)
-    asked = []
-
-    def complete(request):
-        asked.append(request)
-        return reply(GOOD if len(asked) > 1 else {**GOOD, "undesired": GOOD["undesired"][:2]})
-
-    named = IntentQuestions(MODEL).ask(turn, complete)
+    asked = Asked(json.dumps({**GOOD, "undesired": GOOD["undesired"][:2]}), json.dumps(GOOD))
+    named = IntentQuestions(MODEL).ask(turn, asked)
     assert named.desired == tuple(GOOD["desired"]) and named.undesired == tuple(GOOD["undesired"])
     assert len(asked) == 2 and '"undesired" has 2 answers; give exactly 3' in asked[1].messages[-1].content
 
@@ -108,14 +104,8 @@ def test_a_reply_that_cannot_be_said_is_told_and_asked_again(text, told):
     with pytest.raises(ReplyMistakeError, match=told):
         read_speech(ChatReply(text, "m"))
     (turn,) = round_table(1)
-    replies = iter([text, "<response>Fine.</response>"])
-    asked = []
-
-    def complete(request):
-        asked.append(request)
-        return ChatReply(next(replies), "m")
-
-    assert BASE.ask(turn, complete).said == "Fine."
+    asked = Asked(text, "<response>Fine.</response>")
+    assert BASE.ask(turn, asked).said == "Fine."
     assert "between <response> and </response>" in asked[1].messages[-1].content
 
 
@@ -125,13 +115,8 @@ REPLY = json.dumps({"desired": ["a", "b", "c"], "undesired": ["d", "e", "f"]})
 
 def test_turns_that_have_intents_are_not_asked_about_again():
     turns = (*round_table(1), *round_table(2, seed=1, intents=False))
-    asked = []
-
-    def complete(request):
-        asked.append(request.subject)
-        return ChatReply(REPLY, "m")
-
-    named = ask_about_instances([NAMING], turns, complete, 2)
+    asked = Asked(REPLY)
+    named = ask_about_instances([NAMING], turns, asked, 2)
     assert len(asked) == 2 and named.failed == ()
     assert [one.desired for one in named.instances] == [turns[0].desired, ("a", "b", "c"), ("a", "b", "c")]
 
