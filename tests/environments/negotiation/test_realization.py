@@ -130,5 +130,5 @@ def test_in_85_of_100_deals_of_the_test_rows_the_last_proposal_is_what_was_selec
 
 
 def test_the_shares_of_acts_are_within_two_points_of_what_others_have_read(parts):
-    found = shares(parts["train"])
+    found = shares(parts["train"][::2])
     assert {kind: 100 * share for kind, share in found.items()} == pytest.approx(SHARES, abs=2)

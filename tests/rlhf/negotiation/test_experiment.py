@@ -175,15 +175,15 @@ def test_another_training_in_the_folder_is_refused(supervised: Experiment) -> No
 @pytest.mark.parametrize("method", ["rl+sl", pytest.param("acquisition", marks=pytest.mark.slow)])
 def test_more_epochs_go_on_from_the_last_to_the_same_bytes(method: str, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    trained(whole, method=method, reinforce={"epochs": 2})
-    first = trained(parts, method=method, reinforce={"epochs": 1})
-    gone_on = trained(parts, method=method, reinforce={"epochs": 2})
+    trained(whole, method=method, reinforce={"epochs": 2, "games": 10})
+    first = trained(parts, method=method, reinforce={"epochs": 1, "games": 10})
+    gone_on = trained(parts, method=method, reinforce={"epochs": 2, "games": 10})
     assert gone_on.rows[: len(first.rows)] == first.rows
     assert bytes_of(parts) == bytes_of(whole)
-    trained(parts, method=method, reinforce={"epochs": 1})  # Fewer again: the agents of that epoch.
+    trained(parts, method=method, reinforce={"epochs": 1, "games": 10})  # Fewer again: the agents of that epoch.
     agent = next(iter(sorted((parts / "agents").iterdir())))
     assert bytes_of(agent) != bytes_of(whole / "agents" / agent.name)
-    trained(parts, method=method, reinforce={"epochs": 2})
+    trained(parts, method=method, reinforce={"epochs": 2, "games": 10})
     assert bytes_of(parts) == bytes_of(whole)
 
 

@@ -120,6 +120,7 @@ def test_a_damaged_card_is_no_training_to_go_on_with(trained, text):
         card.write_text(kept)
 
 
+@pytest.mark.slow
 def test_a_mistake_in_the_first_file_can_be_corrected_in_the_same_folder(tmp_path):
     path = training(tmp_path)
     right = path.read_text().replace("epochs = 2", "epochs = 1")
