@@ -49,7 +49,7 @@ PROMPTS = ("Is there a train?", "May I take a dog along?", "Where is it?")
 
 @pytest.fixture(autouse=True)
 def installed(monkeypatch):
-    point = EntryPoint("short", "tests.rlhf.test_plugins:SHORT", REWARDS.group)
+    point = EntryPoint("short", "tests.rlhf.test_algorithms:SHORT", REWARDS.group)
     monkeypatch.setattr(registry, "points_of", lambda group: {"short": point} if group == REWARDS.group else {})
 
 

@@ -12,7 +12,7 @@ from apportion.reward_model.settings import RewardModelSettings
 from apportion.rlhf.align import align
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.job import Job
-from tests.reward_model.network.test_preflight import save_bart
+from tests.reward_model.network.test_backbones import save_bart
 from tests.reward_model.tiny import ignore, planted, rewards_of, splits_of, values_of
 from tests.rlhf.toy import chats, small_policy, splits
 

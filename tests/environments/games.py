@@ -1,7 +1,5 @@
 """Small games for tests of what every environment shares."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from apportion.environments.environment import Action, Environment, Step

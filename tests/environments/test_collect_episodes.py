@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from apportion.corpus.builder import SkippedSession
-from apportion.environments.agents.agent import Agent, RandomLegalAgent, ScriptedAgent
-from apportion.environments.collect_episodes import EpisodePlan, play, simulate
-from apportion.environments.corpus_export import to_corpus
-from apportion.environments.environment import Action, Observation, Step
-from apportion.environments.episode_log import read_log
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import ENVIRONMENT
+from apportion.corpus.validate import validate
+from apportion.environments.agents.agent import UNREVISED, UNUSABLE, Agent, RandomLegalAgent, ScriptedAgent
+from apportion.environments.collect_episodes import CollectedEpisode, EpisodePlan, play, simulate
+from apportion.environments.corpus_export import source_of, to_corpus
+from apportion.environments.environment import Action, AgentAction, Observation, Step
+from apportion.environments.episode_log import EpisodeLog, check_same, read_log
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
@@ -36,12 +39,6 @@ def test_moves_are_told_before_they_are_done() -> None:
 def test_somebody_acts_for_everybody() -> None:
     with pytest.raises(InputError, match="nobody acts for 'bob'"):
         play(Countdown(["ann", "bob"]), {"ann": ScriptedAgent("one", lambda view: take(1))})
-
-
-def test_an_episode_that_never_ends_is_a_fault() -> None:
-    idle = ScriptedAgent("idle", lambda view: Action("pass"))
-    with pytest.raises(UnitError, match="not over after 50 steps"):
-        play(Countdown(["ann", "bob"]), {"ann": idle, "bob": idle}, most_steps=50)
 
 
 def test_an_act_that_is_not_allowed_is_not_told() -> None:
@@ -182,7 +179,7 @@ def killable(log: Path) -> None:
     simulate(bundled(ScriptedAgent("conceding", act, paid=True)), log, concurrency=3)
 
 
-@pytest.mark.parametrize("most", [5, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_the_corpus_is_the_same_and_no_act_but_those_in_flight_is_asked_twice(
     tmp_path: Path, most: int
 ) -> None:
@@ -212,3 +209,101 @@ def test_killed_at_any_moment_the_corpus_is_the_same_and_no_act_but_those_in_fli
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
+
+
+MOVES = (
+    AgentAction("ann", Action("speak", "half a pair \ud83d and </done>")),
+    AgentAction("bob", Action("vote", "", {"for": [1, 2]})),
+)
+
+
+def _written(path: Path) -> Path:
+    with EpisodeLog(path) as log:
+        log.begin("one", {"seed": 1})
+        log.begin("two", {"seed": 2})
+        log.moves("one", 0, MOVES, sync=True)
+        log.end("one", {"outcome": {"ann": {"points": None}}})
+    return path
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    episodes = read_log(_written(tmp_path / "log.jsonl"))
+    assert list(episodes) == ["one", "two"] and episodes["one"].steps == [MOVES]
+    assert episodes["one"].closing == {"outcome": {"ann": {"points": None}}} and episodes["two"].closing is None
+    assert read_log(tmp_path / "none.jsonl") == {}
+
+
+def test_a_line_that_a_kill_cut_off_is_dropped_and_mended(tmp_path: Path) -> None:
+    path = _written(tmp_path / "log.jsonl")
+    whole = path.read_bytes()
+    for cut in range(len(whole) - 1, len(whole) - 40, -1):
+        path.write_bytes(whole[:cut])
+        assert read_log(path)["one"].steps == [MOVES] and path.stat().st_size == cut
+        read_log(path, mend=True)
+        assert path.read_bytes().endswith(b"\n") and path.stat().st_size < cut + 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 5"),
+        ('{"episode": 3, "begin": {}}', "episode is not text"),
+        ('{"episode": "two", "begin": {}}', "begins twice"),
+        ('{"episode": "six", "step": 0, "acts": []}', "has not begun"),
+        ('{"episode": "one", "step": 1, "acts": []}', "has ended before"),
+        ('{"episode": "two", "step": 4, "acts": []}', "step 0 is expected"),
+        ('{"episode": "two", "step": 0, "acts": [["ann"]]}', "an act is"),
+        ('{"episode": "two"}', "step"),
+        ("[]", "no line of an episode log"),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = _written(tmp_path / "log.jsonl")
+    path.write_bytes(path.read_bytes() + line.encode() + b"\n")
+    with pytest.raises(InputError, match=message) as error:
+        read_log(path)
+    assert "line 5" in str(error.value) and "Delete the line" in str(error.value)
+
+
+def test_another_episode_of_the_same_name_is_refused(tmp_path: Path) -> None:
+    one = read_log(_written(tmp_path / "log.jsonl"))["one"]
+    check_same("one", one, {"seed": 1})
+    with pytest.raises(UnitError, match="episode 'one': seed is 7, and 1 in the log"):
+        check_same("one", one, {"seed": 7})
+
+
+def test_an_episode_becomes_a_session_that_the_corpus_checks(tmp_path: Path) -> None:
+    simulated = simulate(countdowns(4, ScriptedAgent("taker", lambda view: take(1))))
+    made = to_corpus(simulated)
+    assert made.notes == ("style is not known: no rating in 8 cases",)
+    assert set(made.tables["ratings"]["rater"].to_pylist()) == {ENVIRONMENT}
+    assert made.tables["sessions"]["source"][0].as_py() == ("simulated: countdown, agents taker and taker, judge rules")
+    backgrounds = made.tables["backgrounds"].to_pylist()[:2]
+    assert [(row["speaker"], row["kind"], row["text"]) for row in backgrounds] == [
+        (None, "rules", "take 1 to 3"),
+        ("ann", "goal", "win"),
+    ]
+    Corpus.of(tmp_path, made.tables).write(tmp_path / "corpus")
+    assert validate(Corpus.open(tmp_path / "corpus")) == []
+
+
+def test_what_nobody_hears_is_no_utterance() -> None:
+    simulated = simulate(
+        countdowns(1, ScriptedAgent("mixed", lambda view: take(1) if view.step % 2 else Action("pass")))
+    )
+    played = simulated.played[0]
+    assert isinstance(played, CollectedEpisode)
+    heard = to_corpus(simulated).tables["utterances"]
+    assert heard.num_rows == sum(move.act.kind == "take" for moves in played.environment.steps for move in moves)
+    assert source_of(played, "x").endswith("judge x")
+
+
+def test_what_stands_instead_of_a_model_s_words_is_counted() -> None:
+    says = {"ann": Action("take", "1", {UNREVISED: "no JSON"}), "bob": Action("take", "1", {UNUSABLE: "no JSON"})}
+    agents = {name: ScriptedAgent(name, lambda view, act=act: act) for name, act in says.items()}
+    plan = EpisodePlan("one", lambda: Countdown(["ann", "bob"]), agents, seed=1)
+    played = simulate([plan])
+    (steps,) = [one.environment.steps for one in played.played]
+    notes = to_corpus(played).notes
+    assert f"a model gave no usable revision: its draft stands in {len(steps[::2])} cases" in notes
+    assert f"a model gave no usable reply: a silent act in its place in {len(steps[1::2])} cases" in notes

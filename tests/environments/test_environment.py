@@ -1,6 +1,5 @@
 """What every environment shares."""
 
-import json
 from random import Random
 
 import pytest
@@ -11,22 +10,6 @@ from apportion.environments.environment import Action, AgentAction, InvalidActio
 from apportion.environments.rng import EpisodeRNG
 from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, Matching, take
-
-
-def test_the_same_seed_and_acts_give_the_same_episode() -> None:
-    one, other = Countdown(["ann", "bob"]), Countdown(["ann", "bob"])
-    for game in (one, other):
-        game.reset(5)
-        while not game.over:
-            game.do(take(2))
-    assert one.outcome() == other.outcome() and one.steps == other.steps
-    assert {Countdown(["ann", "bob"]).pile, *(_pile(seed) for seed in range(9))} != {one.pile}
-
-
-def _pile(seed: int) -> int:
-    game = Countdown(["ann", "bob"])
-    game.reset(seed)
-    return game.pile
 
 
 @given(st.integers(0, 50), st.lists(st.integers(1, 3), max_size=8), st.lists(st.integers(1, 3), max_size=8))
@@ -104,21 +87,6 @@ def test_a_view_tells_what_its_agent_knew_and_heard_and_what_words_would_do():
     assert bob.meant("3") == take(3) and ann.meant("3") == Action("", "3")
 
 
-JSON = st.recursive(st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3), max_leaves=5)
-
-
-@given(st.text(), st.text(), st.none() | JSON)
-def test_an_act_is_read_as_it_was_written(kind: str, text: str, data: object) -> None:
-    act = Action(kind, text, data)
-    assert Action.of(json.loads(json.dumps(act.record()))) == act
-
-
-@pytest.mark.parametrize("record", [None, [], ["speak"], ["speak", 1], ["a", "b", 1, 2], "speak"])
-def test_what_is_no_act_is_refused(record: object) -> None:
-    with pytest.raises(ValueError, match="an act is"):
-        Action.of(record)
-
-
 def test_everybody_whose_turn_it_is_acts_and_nobody_else() -> None:
     yes = Action("yes")
     assert in_order({"b": yes, "a": yes}, ("a", "b")) == (AgentAction("a", yes), AgentAction("b", yes))
@@ -143,11 +111,3 @@ def test_copies_draw_as_if_each_had_copied_the_state_at_once(events: list[object
             eager[other].setstate(state)
         else:
             assert lazy[str(event)].draws.random() == eager[str(event)].random()
-
-
-def test_the_generator_of_the_process_is_left_alone() -> None:
-    import random
-
-    before = random.getstate()
-    EpisodeRNG(1).draws.random()
-    assert random.getstate() == before

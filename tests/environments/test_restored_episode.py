@@ -1,7 +1,6 @@
 """A session at any of its acts, played on."""
 
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -12,13 +11,13 @@ from apportion.environments.agents.language_model import TOKENS_AN_ACT, Language
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Environment, InvalidActionError
 from apportion.environments.restored_episode import EpisodeLocation, MissingAgent, RestoredEpisode
-from apportion.environments.role_assignment import BY_RULES, EpisodeScore
-from apportion.environments.rollout_preview import NotCachedError, PredictedRequests, kept_alone
+from apportion.environments.role_assignment import BY_RULES
+from apportion.environments.rollout_preview import PredictedRequests, kept_alone
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import UnitError
-from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.games import Countdown, Matching, take
 
@@ -67,14 +66,6 @@ def test_a_history_has_the_kept_acts_with_their_replies_and_nothing_else(kept: s
     game, dropped = restored.history(target, coalition)
     assert game.steps == expected and dropped == 0
     assert restored.as_it_stands(target, coalition).scores == game.outcome()[target]
-
-
-def test_everything_kept_is_scored_as_it_ended_and_not_played_on() -> None:
-    whole, restored = social()
-    for target in whole.agents:
-        endings = restored.play_on(target, restored.turns_of(target), (1, 2, 3))
-        assert len(endings) == 3
-        assert {(e.acts, e.dropped, e.scores["GOAL"]) for e in endings} == {(0, 0, whole.outcome()[target]["GOAL"])}
 
 
 def test_the_same_seed_plays_on_the_same_and_others_otherwise() -> None:
@@ -135,18 +126,6 @@ def test_acts_at_once_go_together() -> None:
     assert restored.play_on("ann", {2}, (0,))[0].acts == 4
 
 
-def test_another_judge_scores_and_says_what_failed() -> None:
-    class Words:
-        called = "words"
-
-        def verdict(self, environment: Environment) -> EpisodeScore:
-            return EpisodeScore({name: {"GOAL": None} for name in environment.agents}, "no usable reply")
-
-    whole, restored = social()
-    ending = replace(restored, judge=Words()).as_it_stands(whole.agents[0], ())
-    assert (ending.scores, ending.problem) == ({"GOAL": None}, "no usable reply")
-
-
 def test_who_is_nobody_in_it_and_turns_of_others_are_told() -> None:
     whole, restored = social()
     with pytest.raises(UnitError, match="session s1: nobody is called 'nobody'; there are"):
@@ -171,16 +150,6 @@ def test_steps_that_the_rules_do_not_allow_are_told_when_it_is_opened() -> None:
     wrong = (*whole.steps[:1], *whole.steps[:1])
     with pytest.raises(InvalidActionError, match="out of turn"):
         RestoredEpisode("s1", restored.begun, wrong, {})
-
-
-def test_all_coalitions_of_a_session_are_played_on_by_themselves() -> None:
-    """Nothing of one play is left for the next: any order gives the same."""
-    whole, restored = social(Conceding(3))
-    target = whole.agents[0]
-    own = restored.turns_of(target)[:4]
-    coalitions = [kept for size in range(len(own) + 1) for kept in combinations(own, size)]
-    once = {kept: restored.play_on(target, kept, (0, 1)) for kept in coalitions}
-    assert once == {kept: restored.play_on(target, kept, (0, 1)) for kept in reversed(coalitions)}
 
 
 SPOKEN = '{"act": "speak", "text": "So it goes."}'
@@ -240,10 +209,3 @@ def test_a_session_s_own_acts_say_how_long_prompts_are_and_how_often_one_is_aske
         assert sorted(texts, key=len) == texts
     other = restored.begun.agents[1]
     assert not any(restored.prompts(other)) and restored.judged() == [] and restored.judge is BY_RULES
-
-
-def test_what_is_not_kept_is_raised_with_its_request() -> None:
-    request = ChatRequest("m", (ChatMessage("user", "?"),))
-    with pytest.raises(NotCachedError) as raised:
-        kept_alone(lambda request: None)(request)
-    assert raised.value.request is request

@@ -1,7 +1,6 @@
 """What some of a target's acts are worth, played on."""
 
 import math
-import os
 import threading
 import time
 from dataclasses import replace
@@ -9,7 +8,6 @@ from itertools import combinations
 
 import pytest
 
-import apportion.environments.concurrent_rollouts as side_by_side_module
 from apportion.environments.agents.agent import RandomLegalAgent, ScriptedAgent
 from apportion.environments.concurrent_rollouts import mapped, side_by_side
 from apportion.environments.environment import Action
@@ -242,33 +240,6 @@ def test_what_ends_all_is_raised_once_what_has_begun_is_done_and_the_rest_left_a
     assert 0 < len(ended) < 10
     time.sleep(0.3)
     assert len(ended) < 10
-
-
-def test_nothing_to_do_is_done() -> None:
-    assert side_by_side(lambda given: given, [], 4, first=float) == []
-
-
-def test_what_is_to_begin_first_does_whichever_call_it_came_by() -> None:
-    begun, held, free = [], threading.Event(), threading.Event()
-
-    def hold(number):
-        held.set()
-        free.wait(10)
-
-    holding = threading.Thread(target=side_by_side, args=(hold, [0], 1, float))
-    holding.start()
-    held.wait(10)
-    calls = [
-        threading.Thread(target=side_by_side, args=(begun.append, numbers, 1, float)) for numbers in ((5, 1), (3, 2))
-    ]
-    for number, call in enumerate(calls, start=1):
-        call.start()
-        while side_by_side_module._threads(1, os.getpid())._waiting.qsize() < 2 * number:
-            time.sleep(0.001)
-    free.set()
-    for call in (holding, *calls):
-        call.join(10)
-    assert begun == [1, 2, 3, 5]
 
 
 def test_those_who_come_first_at_once_share_their_threads() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,10 +38,6 @@ def test_windows_of_episodes_lie_one_after_the_other() -> None:
     assert windows.turns == (1, 4, 1)
     assert windows.offsets == (0, 2, 3)
     assert windows.pairs[2] == ("A: one\n", "two")
-
-
-def test_no_episodes_give_no_windows() -> None:
-    assert history_windows([], 3).offsets == (0,)
 
 
 def test_a_line_break_in_an_utterance_cannot_pass_for_another_speaker() -> None:
@@ -127,13 +121,6 @@ def test_the_oldest_turns_go_before_what_was_known() -> None:
     assert whole.endswith("w6 w7 w8 w9 </s> yes </s>") and "w5" not in whole
     assert "<unk> : w1" in whole and len(encoded.window.ids) == 12
     assert encoded.window.segments == (0,) * (len(encoded.window.ids) - 2) + (1, 1)
-
-
-def test_what_was_known_is_cut_where_it_would_fill_the_window() -> None:
-    history = f"scenario: {'w1 ' * 50}\nown goal: w2\nA: w3\n"
-    (encoded,) = PairTokenizer(tokenizer(), 32).encode([(history, "yes")])
-    whole = text(encoded.window.ids)
-    assert "w2" in whole and "A : w3" in whole and 3 < whole.count("w1") < 15
 
 
 def test_many_long_backgrounds_are_cut_alike_and_at_once() -> None:

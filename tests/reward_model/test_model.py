@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +25,6 @@ def random_head(settings: RewardModelSettings, width: int = 32, **scale: float) 
         torch.manual_seed(1)
         model.head[-1].weight.normal_()
     return model
-
-
-def test_a_new_model_predicts_the_mean(bert: Path) -> None:
-    model = RewardModel.new(small(bert), 32, 0, mean=0.7, scale=2.0)
-    assert model.score_windows([("", "yes"), ("A: no\n", "good")]) == pytest.approx([0.7, 0.7])
 
 
 def test_the_scale_is_applied_to_the_output(bert: Path) -> None:
@@ -79,12 +72,6 @@ def test_several_users_are_told_apart_by_their_names_which_are_not_read(bert: Pa
     assert scored("ann", "ann") == scored(None, None) != scored("ann", "eve")
 
 
-def test_empty_and_very_long_replies_are_scored(bert: Path) -> None:
-    model = random_head(small(bert))
-    scores = model.score_episode(episode("s", [("bot", ""), ("user", "w1 " * 500), ("bot", "w2 " * 500)]))
-    assert np.isfinite(scores).all()
-
-
 def test_scoring_switches_dropout_off(bert: Path) -> None:
     model = random_head(small(bert, dropout=0.9)).train()
     assert model.score(MESSAGES) == model.score(MESSAGES)
@@ -101,14 +88,6 @@ def test_scoring_switches_dropout_off(bert: Path) -> None:
 def test_messages_that_cannot_be_read_are_named(message: dict[str, str], problem: str, bert: Path) -> None:
     with pytest.raises(InputError, match=problem):
         random_head(small(bert)).score([{"role": "user", "content": "hi"}, message])
-
-
-def test_a_frozen_backbone_has_no_weights_of_its_own_in_the_model(bert: Path) -> None:
-    frozen = random_head(small(bert))
-    frozen.score(MESSAGES)
-    assert all(name.startswith("head.") for name in frozen.state_dict())
-    trained = random_head(small(bert, freeze_backbone=False))
-    assert any(name.startswith("trained_backbone.encoder.") for name in trained.state_dict())
 
 
 def test_a_frozen_backbone_of_another_size_is_refused(bert: Path) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given
@@ -14,17 +12,6 @@ from apportion.reward_model.learning.training import train
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import ignore, planted, save_tiny, signal_embeddings, small, values_of
-
-
-def test_defaults_train_the_head_of_the_embedded_model() -> None:
-    settings = RewardModelSettings()
-    assert (settings.backbone, settings.freeze_backbone, settings.history_turns) == ("minilm", True, 3)
-
-
-def test_an_objective_is_one_of_three() -> None:
-    assert RewardModelSettings().objective == "distilled"
-    with pytest.raises(ValidationError, match="Input should be 'distilled', 'direct' or 'both'"):
-        RewardModelSettings.model_validate({"objective": "rrd"})
 
 
 @pytest.mark.parametrize("wrong", [{"max_tokens": 4}, {"dropout": 1.0}, {"epochs": 0}, {"lr": 0.0}, {"bacbone": "x"}])

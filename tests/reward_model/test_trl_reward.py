@@ -1,7 +1,5 @@
 """The adapter for TRL's GRPO: against the installed TRL, and by the documented call."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +33,6 @@ def test_messages_are_scored_as_the_model_scores_the_whole_dialogue(model: Rewar
     found = reward(prompts=prompts, completions=completions, completion_ids=[[1], [2]], trainer_state=None, topic=["x"])
     assert found == pytest.approx(expected, rel=1e-6)
     assert len(set(expected)) == 2 and reward([], []) == []
-
-
-def test_several_users_are_told_apart_by_their_names(model: RewardModel) -> None:
-    prompt = [{"role": "user", "name": name, "content": "hotel ?"} for name in ("ann", "eve")]
-    (reward,) = GRPOReward(model)([prompt], [said("yes good")])
-    assert reward == pytest.approx(model.score([*prompt, *said("yes good")])[-1], rel=1e-6)
-    assert reward != GRPOReward(model)([[{**message, "name": "ann"} for message in prompt]], [said("yes good")])[0]
 
 
 def test_one_pass_models_are_taken_too(tmp_path: Path) -> None:

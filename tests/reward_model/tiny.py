@@ -1,7 +1,5 @@
 """Very small models with random weights, and episodes with a planted signal, for the tests of this folder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

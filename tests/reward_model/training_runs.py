@@ -1,7 +1,5 @@
 """One training for the tests of resume and of several processes, in this process or in one that is killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """A Hugging Face Hub on this machine that knows no model, and one that is gated."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A real alignment in a process of its own, killed after each of its steps."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 from typing import Any

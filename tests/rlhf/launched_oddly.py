@@ -1,7 +1,5 @@
 """What `rlhf.launch.worker` does, but for a mishap; started by test_trainer_processes.py as MISHAP STEP FOLDER."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

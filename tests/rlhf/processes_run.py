@@ -1,7 +1,5 @@
 """Run by two processes in test_parent.py: PPO on replies that are the same however many processes share them."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

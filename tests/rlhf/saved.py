@@ -1,7 +1,5 @@
 """Policies on disk, as `apportion run --only align` and others leave them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """What is told of an alignment that cannot be carried out, before anything is done."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

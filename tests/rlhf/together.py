@@ -1,7 +1,5 @@
 """Policies that two processes of this machine align together, as tests start them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

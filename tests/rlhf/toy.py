@@ -1,7 +1,5 @@
 """Small dialogues, a small policy and rewards that are known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Run by two processes in test_trainer_processes.py: TRL's trainers on data that is the same however many share it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Run by two processes in test_sharding.py: what a sharded policy holds, says and learns, beside a whole one."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

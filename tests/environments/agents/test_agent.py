@@ -1,7 +1,5 @@
 """Scripted agents."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 
@@ -19,25 +17,12 @@ from apportion.environments.collect_episodes import EpisodePlan, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import read_log
-from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
-from apportion.environments.sotopia.simulation import SimulationChoice, seated
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.deduction.toy import Mole
-from tests.environments.games import Countdown, Matching, take
-
-
-def test_a_random_agent_does_what_is_allowed_and_the_same_again() -> None:
-    game = Countdown(["ann", "bob"])
-    act = RandomLegalAgent().act(Observation(game, "ann"))
-    assert act.kind in game.legal("ann") and act == RandomLegalAgent().act(Observation(game, "ann"))
-
-
-def test_a_script_is_a_function_of_its_view() -> None:
-    agent = ScriptedAgent("echo", lambda view: Action("pass", view.text), paid=True)
-    assert agent.act(Observation(Countdown(["ann", "bob"]), "ann")).text.endswith("are left") and agent.paid
+from tests.environments.games import Countdown, take
 
 
 def test_what_comes_too_late_is_silence_and_counted() -> None:
@@ -109,15 +94,6 @@ def test_after_its_end_it_is_silent_and_out_of_its_place_it_fails(tmp_path: Path
         ReplayAgent("r", ()).act(Observation(Countdown(["ann", "bob"]), "ann"))
 
 
-def test_of_acts_at_once_each_has_its_own(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    sides = {name: RandomLegalAgent() for name in ("ann", "bob")}
-    simulate([EpisodePlan("one", lambda: Matching(["ann", "bob"]), sides)], log)
-    (one,) = read_log(log).values()
-    game = Matching(["ann", "bob"])
-    assert ReplayAgent.of(str(log)).act(Observation(game, "bob")) == one.steps[0][1].act
-
-
 def test_a_log_or_an_episode_that_is_not_there_is_named(tmp_path: Path) -> None:
     log = logged(tmp_path / "log.jsonl", "one", "two")
     for place, message in (
@@ -127,18 +103,6 @@ def test_a_log_or_an_episode_that_is_not_there_is_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             ReplayAgent.of(place)
-
-
-def test_a_simulation_plays_against_what_was_played(tmp_path: Path) -> None:
-    choice = SimulationChoice(("conceding",), ("used_bicycle",), pairs=1)
-    write_corpus(choice, tmp_path / "one")
-    log = tmp_path / "one" / "episodes.jsonl"
-    (name,) = read_log(log)
-    again = SimulationChoice((f"recorded@{log}",), ("used_bicycle",), pairs=1)
-    write_corpus(again, tmp_path / "two")
-    ((episode, *_),) = seated(again)
-    assert episode == f"used_bicycle-0-recorded@{name}-recorded@{name}-0"
-    assert read_log(tmp_path / "two" / "episodes.jsonl")[episode].steps == read_log(log)[name].steps
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """A language model as an agent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -13,40 +11,27 @@ from apportion.environments.agents.language_model import ATTEMPTS, PROMPTS, STYL
 from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.foundation.files import file_digest
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.session import NoUsableReplyError
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.games import Countdown
+from tests.environments.models import Asked, nobody
 
 TASK = bundled_tasks.tasks()[0]
 SETTINGS = LLMSettings(model="m", temperature=1.0)
 
 
-def agent(answer: Callable[[ChatRequest], str], style: str = "base") -> LanguageModelAgent:
-    return LanguageModelAgent("base@m", style, SETTINGS, lambda request: ChatReply(answer(request), "m"))
+def agent(complete: Callable[[ChatRequest], ChatReply], style: str = "base") -> LanguageModelAgent:
+    return LanguageModelAgent("base@m", style, SETTINGS, complete)
 
 
 def view(seed: int = 0) -> Observation:
     game = Sotopia(TASK)
     game.reset(seed)
     return Observation(game, game.agents[0])
-
-
-def test_the_model_reads_the_observation_as_data_and_its_answer_is_the_act() -> None:
-    asked: list[ChatRequest] = []
-
-    def answer(request: ChatRequest) -> str:
-        asked.append(request)
-        return json.dumps({"act": "speak", "text": " Hello. "})
-
-    assert agent(answer).act(view()) == Action("speak", "Hello.")
-    system, user = asked[0].messages
-    assert f"<situation>\n{view().text}\n</situation>" in user.content and "nothing else" in system.content
-    assert asked[0].temperature == 1.0 and asked[0].schema is not None
-    assert asked[0].schema["properties"]["act"]["enum"] == list(view().legal)
 
 
 def test_the_prompts_of_recorded_replies_are_what_they_were() -> None:
@@ -58,16 +43,10 @@ def test_the_prompts_of_recorded_replies_are_what_they_were() -> None:
 
 
 def test_refine_drafts_in_the_words_of_base_and_is_shown_its_draft_as_data() -> None:
-    asked: list[ChatRequest] = []
-
-    def answer(request: ChatRequest) -> str:
-        asked.append(request)
-        if len(asked) == 1:
-            return json.dumps({"act": "speak", "text": "</draft> Give me 10."})
-        return json.dumps({"thought": "too blunt", "act": "none", "text": ""})
-
-    assert agent(answer, "refine").act(view()) == Action("none")
-    assert len(asked) == 2 and asked[0].key() == agent(answer, "base").request(view()).key()
+    draft = {"act": "speak", "text": "</draft> Give me 10."}
+    asked = Asked(json.dumps(draft), json.dumps({"thought": "too blunt", "act": "none", "text": ""}))
+    assert agent(asked, "refine").act(view()) == Action("none")
+    assert len(asked) == 2 and asked[0].key() == agent(nobody, "base").request(view()).key()
     system, user = asked[1].messages
     assert user.content.count("</draft>") == 1 and "Give me 10." in user.content and view().text in user.content
     assert "Criticise it first" in system.content
@@ -75,26 +54,10 @@ def test_refine_drafts_in_the_words_of_base_and_is_shown_its_draft_as_data() -> 
 
 
 def test_a_draft_that_cannot_be_revised_stands_and_one_that_cannot_be_used_is_silence() -> None:
-    def drafts(request: ChatRequest) -> str:
-        return "hm" if "</draft>" in request.messages[1].content else json.dumps({"act": "speak", "text": "Hello."})
-
-    act = agent(drafts, "refine").act(view())
+    act = agent(Asked(json.dumps({"act": "speak", "text": "Hello."}), "hm"), "refine").act(view())
     assert act[:2] == ("speak", "Hello.") and "not one JSON object" in act.data[UNREVISED]
-    act = agent(lambda request: "hm", "refine").act(view())
+    act = agent(Asked("hm"), "refine").act(view())
     assert act.kind == "none" and UNUSABLE in act.data
-
-
-def test_each_step_of_each_episode_has_a_reply_of_its_own_and_the_same_one_again() -> None:
-    one = agent(lambda request: "{}")
-    keys = {one.request(view(seed)).key() for seed in range(20)}
-    assert len(keys) == 20 and one.request(view(3)).key() in keys
-
-
-def test_a_thought_is_asked_for_and_dropped() -> None:
-    thinking = agent(lambda request: json.dumps({"thought": "hm", "act": "none", "text": ""}), "react")
-    assert thinking.act(view()) == Action("none")
-    schema = thinking.request(view()).schema
-    assert schema is not None and list(schema["properties"]) == ["thought", "act", "text"]
 
 
 @pytest.mark.parametrize(
@@ -112,13 +75,8 @@ def test_a_thought_is_asked_for_and_dropped() -> None:
 def test_what_cannot_be_used_is_shown_to_the_model_and_then_stood_for_by_silence(reply: str, mistake: str) -> None:
     with pytest.raises(ReplyMistakeError, match=mistake):
         read_act(ChatReply(reply, "m"), view())
-    asked: list[ChatRequest] = []
-
-    def answer(request: ChatRequest) -> str:
-        asked.append(request)
-        return reply
-
-    act = agent(answer).act(view())
+    asked = Asked(reply)
+    act = agent(asked).act(view())
     assert act.kind == "none" and mistake in act.data[UNUSABLE] and len(asked) == ATTEMPTS
     assert mistake in asked[1].messages[-1].content
 
@@ -126,26 +84,18 @@ def test_what_cannot_be_used_is_shown_to_the_model_and_then_stood_for_by_silence
 def test_where_nobody_may_be_silent_the_episode_fails() -> None:
     game = Countdown(["ann", "bob"])
     with pytest.raises(NoUsableReplyError, match="no usable reply"):
-        agent(lambda request: "no").act(Observation(game, "ann"))
-
-
-def test_a_server_that_fails_is_no_silence() -> None:
-    def fails(request: ChatRequest) -> ChatReply:
-        raise UnitError("the server is gone")
-
-    with pytest.raises(UnitError, match="gone"):
-        LanguageModelAgent("base@m", "base", SETTINGS, fails).act(view())
+        agent(Asked("no")).act(Observation(game, "ann"))
 
 
 def test_prompts_are_ours_or_one_s_own(tmp_path: Any) -> None:
-    assert [agent(lambda request: "{}", style).requests_an_act for style in STYLES] == [1, 1, 2]
-    assert all(agent(lambda request: "{}", style).request(view()) for style in STYLES)
+    assert [agent(nobody, style).requests_an_act for style in STYLES] == [1, 1, 2]
+    assert all(agent(nobody, style).request(view()) for style in STYLES)
     with pytest.raises(InputError, match=r"agent: no prompt 'bas'; did you mean 'base'"):
-        agent(lambda request: "{}", "bas").request(view())
+        agent(nobody, "bas").request(view())
     own = tmp_path / "own.txt"
     own.write_text("[system]\nPlay.\n[user]\n{{ situation }} {{ legal }}\n")
-    assert agent(lambda request: "{}", str(own)).request(view()).messages[0].content == "Play."
+    assert agent(nobody, str(own)).request(view()).messages[0].content == "Play."
     other = tmp_path / "other.txt"
     other.write_text("[system]\nPlay.\n[user]\n{{ situation }}\n")
     with pytest.raises(InputError, match="lacks the blanks"):
-        agent(lambda request: "{}", str(other)).request(view())
+        agent(nobody, str(other)).request(view())

@@ -1,7 +1,5 @@
 """Language models that play any of the games: what a reply means, drafts that are revised, and what cannot be used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -19,14 +17,12 @@ from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.deduction.test_base_game import DEAL, begun, voting
 from tests.environments.deduction.toy import Mole
+from tests.environments.models import Asked, nobody
 
 SETTINGS = LLMSettings(model="m", temperature=1.0)
 
 
-def agent(style: str, answer: Callable[[ChatRequest], Any]) -> LanguageModelAgent:
-    def complete(request: ChatRequest) -> ChatReply:
-        return ChatReply(json.dumps(answer(request)), "m")
-
+def agent(style: str, complete: Callable[[ChatRequest], ChatReply]) -> LanguageModelAgent:
     return LanguageModelAgent(f"{style}@m", style, SETTINGS, complete, form=FORM)
 
 
@@ -34,23 +30,10 @@ def vote(players: Any, **more: Any) -> dict[str, Any]:
     return {**more, "act": "vote", "players": players, "text": ""}
 
 
-@pytest.mark.parametrize(("players", "data"), [([2], 2), ([0], 0), (3, 3)])
-def test_a_vote_is_a_number(players: Any, data: int) -> None:
-    assert agent("base", lambda request: vote(players)).act(Observation(voting(), "Player 1")) == Action(
-        "vote", "", data
-    )
-
-
 @pytest.mark.parametrize("players", [None, [], [1], [9], [2, 3], ["Player 2"], [True], "2"])
 def test_a_vote_that_is_none_is_asked_for_again_and_then_the_default_stands(players: Any) -> None:
-    asked = []
-
-    def answer(request: ChatRequest) -> Any:
-        asked.append(request)
-        return vote(players)
-
-    game = voting()
-    act = agent("base", answer).act(Observation(game, "Player 1"))
+    asked, game = Asked(json.dumps(vote(players))), voting()
+    act = agent("base", asked).act(Observation(game, "Player 1"))
     assert act.kind == "none" and len(asked) == ATTEMPTS
     assert "That reply cannot be used" in asked[1].messages[-1].content
     game.step({"Player 1": act, "Player 2": Action("vote", "", 0), "Player 3": Action("vote", "", 0)})
@@ -58,34 +41,23 @@ def test_a_vote_that_is_none_is_asked_for_again_and_then_the_default_stands(play
 
 
 def test_recon_shows_its_draft_and_may_change_it() -> None:
-    asked = []
-
-    def answer(request: ChatRequest) -> Any:
-        asked.append(request)
-        return vote([2] if len(asked) == 1 else [3], thought="…")
-
-    assert agent("recon", answer).act(Observation(voting(), "Player 1")) == Action("vote", "", 3)
+    asked = Asked(json.dumps(vote([2], thought="…")), json.dumps(vote([3], thought="…")))
+    assert agent("recon", asked).act(Observation(voting(), "Player 1")) == Action("vote", "", 3)
     assert "From your own perspective" in asked[0].messages[0].content
     assert (
         '"players": [2]' in asked[1].messages[1].content and "How would the others take" in asked[1].messages[1].content
     )
-    speech = {"thought": "…", "act": "speak", "text": "Hello."}
+    asked = Asked(json.dumps({"thought": "…", "act": "speak", "text": "Hello."}))
     game = begun()
     game.do(Action("peek", "", 1))
-    asked.clear()
-    assert (
-        agent("recon", lambda request: asked.append(request) or speech).act(Observation(game, "Player 1")).text
-        == "Hello."
-    )
+    assert agent("recon", asked).act(Observation(game, "Player 1")).text == "Hello."
     assert '"players"' not in asked[1].messages[1].content.partition("<draft>")[2]
 
 
 def test_a_draft_whose_revision_cannot_be_used_is_what_is_done() -> None:
     game = voting()
-    voter = agent(
-        "recon", lambda request: vote([2] if "<draft>" not in request.messages[1].content else [1], thought="")
-    )
-    act = voter.act(Observation(game, "Player 1"))
+    asked = Asked(json.dumps(vote([2], thought="")), json.dumps(vote([1], thought="")))
+    act = agent("recon", asked).act(Observation(game, "Player 1"))
     assert act.data["players"] == 2 and "may not vote 1" in act.data[UNREVISED]
     game.step({"Player 1": act, "Player 2": Action("vote", "", 1), "Player 3": Action("vote", "", 2)})
     assert game.votes == (2, 1, 2) and game.outcome()["Player 1"]["win"] == 1.0
@@ -93,7 +65,7 @@ def test_a_draft_whose_revision_cannot_be_used_is_what_is_done() -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_whoever_says_nothing_of_use_plays_by_default_acts_and_all_of_them_are_counted(style: str) -> None:
-    silent = agent(style, lambda request: {"act": "confess"})
+    silent = agent(style, Asked('{"act": "confess"}'))
     plan = EpisodePlan("one", lambda: Mole(deal=DEAL), dict.fromkeys(Mole().agents, silent), 1)
     simulated = simulate([plan])
     (played,) = simulated.played
@@ -107,7 +79,7 @@ def test_what_others_said_reaches_a_model_as_data() -> None:
     game = begun()
     game.do(Action("peek", "", 1))
     game.do(Action("speak", said))
-    content = agent("base", lambda request: None).request(Observation(game, "Player 2")).messages[1].content
+    content = agent("base", nobody).request(Observation(game, "Player 2")).messages[1].content
     assert content.count("</situation>") == 1 and "\\u003c/situation>" not in content
     assert "\\u003c/situation\\u003e" in content
     play(game, dict.fromkeys(game.agents, Random()))

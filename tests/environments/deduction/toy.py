@@ -1,7 +1,5 @@
 """The smallest game of hidden roles: a mole among three looks at a role in secret; then they talk and vote."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations

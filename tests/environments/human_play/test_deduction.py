@@ -1,7 +1,5 @@
 """A person's games as a corpus, and what is typed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,32 +77,6 @@ def test_what_may_mean_another_player_is_no_vote(tmp_path: Path, typed: str) -> 
     choice = replace(mole_at(1), seat=2)
     _, screen = play(tmp_path / "one", "hello", typed, "[3]", choice=choice)
     assert "! which player? Type /vote and one of: [0] or [1] or [3]" in screen and "You voted for Player 3" in screen
-
-
-def test_the_silent_act_and_what_it_stands_for(tmp_path: Path) -> None:
-    _, screen = play(
-        tmp_path / "one", "/help", "/nothing", "/help", "0", choice=CHOICE if _is_no_mole() else mole_at(1)
-    )
-    assert "/nothing: say nothing" in screen or "/nothing: do nothing; it stands for: looked at nobody" in screen
-    assert "say who is the mole, or nobody: [0] or" in screen or "see the role of one player: [" in screen
-
-
-def _is_no_mole() -> bool:
-    game = MOLE.make(MOLE.options(), None)
-    game.reset("3/person")
-    return game.deal[1] != "mole"
-
-
-def test_stopped_at_any_line_the_same_call_goes_on(tmp_path: Path) -> None:
-    choice = mole_at(1)
-    lines = ("/peek 2", "Hello.", "/vote 0")
-    play(tmp_path / "whole", *lines, choice=choice)
-    for line in lines[:-1]:
-        with pytest.raises(EOFError):
-            play(tmp_path / "cut", line, choice=choice)
-    _, screen = play(tmp_path / "cut", lines[-1], choice=choice)
-    assert "You looked at Player 2." in screen and "You: Hello." in screen
-    assert (tmp_path / "cut" / LOG).read_bytes() == (tmp_path / "whole" / LOG).read_bytes()
 
 
 def test_who_cannot_play_is_told(tmp_path: Path) -> None:

@@ -1,22 +1,13 @@
 """A person's negotiations as a corpus."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.agents.agent import ScriptedAgent
-from apportion.environments.environment import Action, Observation
-from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.human_play.episode import PersonPlayed
 from apportion.environments.human_play.negotiation import PersonNegotiates
-from apportion.environments.negotiation.agents import AGENTS
-from apportion.environments.negotiation.contexts import contexts_of
-from apportion.environments.negotiation.observation import SELECT
 from apportion.environments.negotiation.simulation import SIMULATOR
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.terminal.test_human_agent import Typist
@@ -51,43 +42,6 @@ def test_a_game_is_a_session_as_any_other(tmp_path: Path) -> None:
     again, _ = play(tmp_path / "one")
     assert again.again
     assert again.scores == played.scores
-
-
-def test_stopped_at_any_line_the_same_call_goes_on_and_asks_for_nothing_twice(tmp_path: Path) -> None:
-    lines = (f"/propose {everything()}", f"/insist {everything()}", "/agree", "/take")
-    play(tmp_path / "whole", *lines)
-    for count, line in enumerate(lines[:-1]):
-        with pytest.raises(EOFError):
-            play(tmp_path / "cut", line)
-        (logged,) = read_log(tmp_path / "cut" / LOG).values()
-        assert sum(move.agent == "Alice" for moves in logged.steps for move in moves) == count + 1
-    play(tmp_path / "cut", lines[-1])
-    assert (tmp_path / "cut" / LOG).read_bytes() == (tmp_path / "whole" / LOG).read_bytes()
-
-
-def test_nothing_of_the_other_s_values_is_on_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What its values change is what a partner does: this one does the same, whatever they are."""
-    context = CHOICE.context
-    others = [one for one in contexts_of(context.counts) if one.values[0] == context.values[0] and one != context]
-    monkeypatch.setitem(cast(dict[str, str], AGENTS.ours), "still", f"{__name__}:STILL")
-    screens = []
-    for number, one in enumerate((context, *others[:5])):
-        file = tmp_path / f"{number}.txt"
-        halves = [" ".join(f"{n} {v}" for n, v in zip(one.counts, own, strict=True)) for own in one.values]
-        file.write_text("\n".join(halves))
-        choice = replace(CHOICE, partner="still", contexts=file)
-        screens.append(play(tmp_path / str(number), "/propose 0 0 0", "/end", "/take 0 0 0", choice=choice)[1])
-    assert len(others) > 5
-    assert len(set(screens)) == 1
-
-
-def _still(view: Observation) -> Action:
-    if SELECT in view.legal:
-        return Action(SELECT, "", [0, 0, 0])
-    return Action("disagree") if "disagree" in view.legal else Action("propose", "", [0, 0, 0])
-
-
-STILL = ScriptedAgent("still", _still)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The 4,086 published contexts, for tests; skipped where the shared folder is not."""
 
-from __future__ import annotations
-
 import os
 from functools import lru_cache
 from pathlib import Path

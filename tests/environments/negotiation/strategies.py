@@ -1,7 +1,5 @@
 """Contexts and games as hypothesis draws them."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from apportion.environments.negotiation.contexts import Context, contexts_of, pools

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -84,12 +82,6 @@ def test_a_log_is_played_again_and_a_clone_goes_alone(context: Context, seed: in
     assert before == (half.observe("Alice"), half.observe("Bob"))
 
 
-def test_who_starts_is_drawn_by_the_seed() -> None:
-    starters = [begun(seed=seed).starter for seed in range(400)]
-    assert starters == [begun(seed=seed).starter for seed in range(400)]
-    assert 150 < sum(starters) < 250
-
-
 def test_what_counts_is_the_act_and_its_words_stand_beside_it() -> None:
     game = begun()
     name = game.acting()[0]
@@ -134,14 +126,12 @@ def test_both_select_at_once_and_unseen() -> None:
     ("done", "problem"),
     [
         (Action("agree"), "may not 'agree'"),
-        (Action("insist", "", [1, 1, 0]), "may not 'insist'"),
         (Action("propose"), "propose with split None"),
         (Action("propose", "", [2, 0, 0]), r"proposes \[2, 0, 0\] of \[1, 3, 1\] .*no item more than there is"),
         (Action("propose", "", [9, 0, 0]), "each 0 to 4"),
         (Action("propose", "", "all"), "each 0 to 4"),
         (Action("propose", "", [True, 0, 0]), "each 0 to 4"),
         (Action("propose", "", {"book": 1}), "each 0 to 4"),
-        (Action("propose", "", [[1], 0, 0]), "each 0 to 4"),
         (Action("propose", "a" * (MOST_WORDS + 1), [1, 0, 0]), "2,001 characters at once"),
         (Action("select", "", [1, 0, 0]), "may not 'select'"),
     ],

@@ -1,12 +1,8 @@
 """What one side of a negotiation is worth to it changes no byte of what the other is shown, asked or draws."""
 
-from __future__ import annotations
-
-import logging
 from random import Random
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,16 +15,12 @@ from apportion.environments.negotiation.llm_realization import LLMVerbalizedAgen
 from apportion.environments.negotiation.scripts import ConcedingAgent, FairAgent, GreedyAgent
 from apportion.environments.negotiation.scripts import RandomAgent as Drawn
 from apportion.environments.negotiation.text_rendering import NegotiationRenderer
-from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
+from tests.environments.models import nobody
 from tests.environments.negotiation.strategies import CONTEXTS
 
 SETTINGS = LLMSettings(model="m", temperature=1.0)
 SCRIPTS = (Drawn(), ConcedingAgent(), FairAgent(), GreedyAgent())
-
-
-def nobody(request: ChatRequest) -> ChatReply:
-    raise AssertionError("nobody is asked")
 
 
 def seen_by_alice(game: Negotiation) -> list[Any]:
@@ -59,13 +51,3 @@ def test_another_s_values_change_no_byte(context: Context, seed: int, draw: int)
         for game in games:
             game.step(acts)
         assert seen_by_alice(games[0]) == seen_by_alice(games[1])
-
-
-def test_nothing_of_a_game_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG):
-        for seed in range(20):
-            game = Negotiation(Context((1, 3, 1), ((3, 1, 4), (7, 1, 0))))
-            game.reset(seed)
-            while not game.over:
-                game.step({name: ConcedingAgent().act(Observation(game, name)) for name in game.acting()})
-    assert not caplog.records

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -35,11 +33,7 @@ def test_a_choice_is_played_and_becomes_a_corpus(tmp_path: Path) -> None:
                     assert (row["score"], row["rater"], row["annotator"]) == (value, "environment", "rules")
                     assert (row["low"], row["high"]) == {"points": (0, 10), "advantage": (-10, 10)}[dimension]
     assert {row["name"] for row in ratings.values()} == {"points", "advantage"}
-
-
-def test_what_is_private_stands_only_in_its_agent_s_background(tmp_path: Path) -> None:
-    write_corpus(SMALL, tmp_path / "one")
-    rows = Corpus.open(tmp_path / "one").tables["backgrounds"].to_pylist()
+    rows = corpus.tables["backgrounds"].to_pylist()
     assert {(row["speaker"], row["kind"]) for row in rows} == {(None, "rules"), ("Alice", "goal"), ("Bob", "goal")}
     assert not [row for row in rows if row["speaker"] is None and "a book is worth" in row["text"]]
 

@@ -1,11 +1,6 @@
-from __future__ import annotations
-
 import json
 import re
-from itertools import combinations
-from math import factorial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,16 +13,12 @@ from apportion.environments.negotiation.simulation import SIMULATOR, Negotiation
 from apportion.environments.registry import identity_of
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.role_assignment import RoleAssignment
-from apportion.environments.rollout import Rollouts, RolloutUtility
 from apportion.environments.rollout_preview import PredictedRequests, kept_alone
 from apportion.environments.simulation import write_corpus
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply, ChatRequest
-
-
-def nobody(request: Any) -> Any:
-    raise AssertionError("scripts ask nobody")
+from tests.environments.models import nobody
 
 
 @pytest.fixture(scope="module")
@@ -64,34 +55,6 @@ def test_selections_are_made_anew_where_something_was_left_out(folder: Path) -> 
                 placed, _ = reopened.history(name, kept)
                 assert isinstance(placed, Negotiation)
                 assert placed.game.taken == [-1, -1]
-
-
-def test_exact_values_of_points_sum_to_what_the_whole_game_adds(folder: Path) -> None:
-    """Eq. 4 of SAVOIR by its definition, over every coalition of an agent's acts, and efficiency."""
-    checked = 0
-    for session in sessions(folder)[:6]:
-        reopened = SIMULATOR.open(session, folder, nobody)
-        for name in reopened.begun.agents:
-            turns = reopened.turns_of(name)
-            worth = Rollouts(reopened, name, turns, RolloutUtility({"points": 1.0}), rollouts=1)
-            value = {s: worth.played_on(s)[0] for s in every_coalition(len(turns))}
-            shares = [shapley(value, player, len(turns)) for player in range(len(turns))]
-            assert sum(shares) == pytest.approx(value[frozenset(range(len(turns)))] - value[frozenset()])
-            checked += 1
-    assert checked == 12
-
-
-def every_coalition(n: int) -> list[frozenset[int]]:
-    return [frozenset(members) for size in range(n + 1) for members in combinations(range(n), size)]
-
-
-def shapley(value: dict[frozenset[int], float], player: int, n: int) -> float:
-    total = 0.0
-    for coalition in value:
-        if player not in coalition:
-            weight = factorial(len(coalition)) * factorial(n - len(coalition) - 1) / factorial(n)
-            total += weight * (value[coalition | {player}] - value[coalition])
-    return total
 
 
 def test_what_decides_how_it_plays_on_is_its_identity(folder: Path, tmp_path: Path) -> None:

@@ -69,14 +69,6 @@ def test_an_act_that_is_not_allowed_is_named_and_nothing_is_done(act: int) -> No
     assert games.lengths.tolist() == [0, 0]
 
 
-def test_one_cannot_agree_to_what_the_other_has_just_refused() -> None:
-    games = VectorizedGames(Pools.of([CONTEXT]), np.array([0]))
-    for act in (0, DISAGREE):
-        games.do(np.array([act]))
-    with pytest.raises(BatchError, match="250 is not allowed"):
-        games.do(np.array([AGREE]))
-
-
 def test_nothing_is_taken_before_the_end_nor_off_the_pool() -> None:
     games = VectorizedGames(Pools.of([CONTEXT]), np.array([0]))
     with pytest.raises(BatchError, match="not over after 0 acts"):

@@ -4,36 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.agents.language_model import LanguageModelAgent
-from apportion.environments.sotopia.agents import AGENTS, ROSTER, asked_by, scripted
+from apportion.environments.sotopia.agents import asked_by, scripted
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 from tests.llm_client.openai_server import OpenAIServer, serving
-
-NAMES = [name for name in AGENTS.names() if not hasattr(AGENTS.find(name), "of")]
-
-
-def test_each_name_has_an_agent_that_is_called_so(tmp_path: Path) -> None:
-    with ROSTER.agents_of(NAMES, ModelSpec(), tmp_path / "cache.sqlite") as agents:
-        assert all(agent.called == name and not agent.paid for name, agent in agents.items())
-    assert not (tmp_path / "cache.sqlite").exists()
-
-
-def test_language_models_are_called_by_prompt_and_model(tmp_path: Path) -> None:
-    with serving(OpenAIServer()) as server:
-        chosen = ModelSpec("small", base_url=server.url)
-        with ROSTER.agents_of(["base", "react@large", "conceding"], chosen, tmp_path / "cache.sqlite") as agents:
-            assert [agent.called for agent in agents.values()] == ["base@small", "react@large", "conceding"]
-            large = agents["react@large"]
-            assert isinstance(large, LanguageModelAgent) and large.paid and large.settings.temperature == 1.0
-
-
-def test_an_unknown_name_is_told_with_the_nearest(tmp_path: Path) -> None:
-    with (
-        pytest.raises(InputError, match=r"'concedin'; did you mean 'conceding'.*Language models: base, react, refine"),
-        ROSTER.agents_of(["concedin"], ModelSpec(), tmp_path / "c"),
-    ):
-        raise AssertionError
 
 
 @pytest.mark.parametrize(
@@ -52,7 +26,6 @@ def test_a_language_model_needs_a_model(name: str, message: str) -> None:
     ("name", "message"),
     [
         ("recorded", "agent 'recorded' needs what it is made of behind an @"),
-        ("recorded@", "agent 'recorded@' needs what it is made of"),
         ("recorded@nowhere.jsonl", "'nowhere.jsonl' is no file"),
         ("random@1", "'random' takes nothing behind an @; write random"),
         ("rando@1", "no agent 'rando'; did you mean 'random'"),

@@ -11,9 +11,7 @@ from apportion.environments.sotopia.goal_checks import (
     OneNumber,
     Split,
     Terms,
-    accepted,
     agreement,
-    gave_away,
     offered,
 )
 from apportion.foundation.errors import InputError
@@ -54,11 +52,6 @@ def test_an_offer_is_read_or_is_none(deal: OneNumber | Split, text: str, offer: 
     assert offered(deal, Action("speak", text)) is None
 
 
-def test_what_an_agreement_brings() -> None:
-    assert PRICE.worth(70.0, 0, 1) == 0.25 and PRICE.worth(70.0, 1, 0) == 0.75 and PRICE.worth(120.0, 1, 0) == -0.5
-    assert SPLIT.worth((2, 0), 0, 0) == 0.4 and SPLIT.worth((2, 0), 1, 0) == 0.2 and SPLIT.worth((2, 0), 0, 1) == 0.6
-
-
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["offer: 70", "offer: 80", "accept", "hm"])), max_size=14))
 def test_everybody_else_accepts_the_last_offer_or_there_is_none(script: list[tuple[int, str]]) -> None:
     acts = [(seat, deed(text)) for seat, text in script]
@@ -70,17 +63,6 @@ def test_everybody_else_accepts_the_last_offer_or_there_is_none(script: list[tup
             if {0, 1, 2} - {script[last][0]} <= who:
                 expected = Agreement(float(script[last][1][-2:]), script[last][0])
     assert agreement(PRICE, 3, acts) == expected
-
-
-def test_speech_binds_nobody() -> None:
-    acts = [(0, Action("speak", "offer: 100")), (1, Action("speak", "accept")), (1, deed("accept"))]
-    assert agreement(PRICE, 2, acts) is None and accepted(deed(" Accept! ")) and not accepted(Action("speak", "accept"))
-
-
-def test_a_secret_is_given_away_in_whatever_act_and_by_its_keeper_alone() -> None:
-    acts = [(0, Action("speak", "At the  Boat\nHouse?")), (1, Action("non-verbal communication", "waves"))]
-    assert gave_away(("boat house",), 0, acts) and not gave_away(("boat house",), 1, acts)
-    assert not gave_away((), 0, acts)
 
 
 def test_a_side_knows_nothing_of_the_other_s() -> None:

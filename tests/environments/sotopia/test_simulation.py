@@ -9,40 +9,16 @@ from pathlib import Path
 import pytest
 
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.writer import claim
 from apportion.environments.episode_log import read_log
 from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import LOG, SimulationChoice, seated
-from apportion.environments.sotopia.sources import bundled_tasks
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import CACHE, ModelSpec
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 SMALL = SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, repeats=2, seed=3)
-
-
-def test_a_choice_is_played_and_becomes_a_corpus(tmp_path: Path) -> None:
-    report = write_corpus(SMALL, tmp_path / "one")
-    assert report.notes[0].startswith("simulated") and report.problems == () and report.left_out == ()
-    assert len(read_log(tmp_path / "one" / LOG)) == len(list(seated(SMALL))) == 2 * 2 * 4 * 2
-    corpus = Corpus.open(tmp_path / "one")
-    assert {row["rater"] for row in corpus.tables["ratings"].to_pylist()} == {"environment"}
-    assert all("simulated" in row["source"] for row in corpus.tables["sessions"].to_pylist())
-
-
-def test_the_same_seed_gives_the_same_bytes_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        write_corpus(SMALL, tmp_path / name)
-    files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    before = {name: (tmp_path / "one" / name).read_bytes() for name in files}
-    report = "import_report.json"
-    assert {n: b for n, b in before.items() if n != report} == {
-        name: (tmp_path / "two" / name).read_bytes() for name in files if name != report
-    }
-    write_corpus(SMALL, tmp_path / "one")
-    assert before == {name: (tmp_path / "one" / name).read_bytes() for name in files}
 
 
 def test_another_choice_does_not_go_there_but_when_asked_to(tmp_path: Path) -> None:
@@ -70,34 +46,12 @@ def test_stopped_before_there_are_tables_the_same_choice_goes_on_in_its_folder_a
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
-def test_a_folder_that_cannot_be_claimed_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="file: cannot be written"):
-        claim(tmp_path / "file", {})
-    with pytest.raises(InputError, match="file: cannot be written"):
-        write_corpus(SMALL, tmp_path / "file")
-
-
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     write_corpus(SMALL, tmp_path / "one")
     log = tmp_path / "one" / LOG
     log.write_bytes(log.read_bytes().replace(b'"step":2', b'"step":9', 1))
     with pytest.raises(InputError, match=r"episodes.jsonl: line \d+: no line of an episode log"):
         write_corpus(SMALL, tmp_path / "one")
-
-
-def test_nothing_to_play_and_unknown_names_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no scenario 'used_bike': did you mean 'used_bicycle'"):
-        list(seated(SimulationChoice(scenarios=("used_bike",))))
-    with pytest.raises(InputError, match="there are used_bicycle"):
-        list(seated(SimulationChoice(scenarios=("xyz",))))
-    with pytest.raises(InputError, match="nothing to play"):
-        list(seated(SimulationChoice(repeats=0)))
-    with pytest.raises(InputError, match="nothing to play: 0 agents"):
-        list(seated(SimulationChoice(agents=())))
-    with pytest.raises(InputError, match="no agent 'nobody'"):
-        write_corpus(SimulationChoice(agents=("nobody",)), tmp_path / "one")
-    assert not (tmp_path / "one").exists()
 
 
 @pytest.mark.parametrize("agents", [("conceding", "conceding"), ("base", "base@m")])
@@ -143,22 +97,6 @@ def test_a_language_model_plays_and_is_paid_for_each_reply_once(tmp_path: Path) 
     assert {row["source"] for row in corpus.tables["sessions"].to_pylist()} == {
         "simulated: sotopia, agents base@m and base@m, judge rules"
     }
-
-
-def test_a_canary_of_one_agent_is_in_no_request_of_the_other(tmp_path: Path) -> None:
-    """Goal, profile and secret of each seat, as the model of the other seat is asked."""
-    with serving(OpenAIServer(answer=talks)) as server:
-        chosen = ModelSpec("m", base_url=server.url)
-        write_corpus(SimulationChoice(("base",), pairs=1, rules=Rules(most_acts=6), chosen=chosen), tmp_path / "one")
-    for task in bundled_tasks.tasks(pairs=1):
-        goals = [json.dumps(task.scenario.goal(seat)) for seat in (0, 1)]
-        secrets = [one.secret for one in task.characters]
-        for body in server.requests:
-            text = body["messages"][1]["content"]
-            if json.dumps(task.scenario.context) in text:
-                own = [seat for seat in (0, 1) if f"Your goal: {goals[seat]}" in text]
-                assert len(own) == 1
-                assert goals[1 - own[0]] not in text and secrets[1 - own[0]] not in text
 
 
 def test_matches_draw_every_seat_from_the_pool_and_take_the_tasks_by_turns(tmp_path: Path) -> None:

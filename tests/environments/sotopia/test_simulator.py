@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +10,7 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
 from apportion.environments.collect_episodes import play
-from apportion.environments.environment import Environment
 from apportion.environments.registry import identity_of, maker_of, open_session
-from apportion.environments.role_assignment import EpisodeScore
 from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
 from apportion.environments.sotopia.simulation import LOG, SimulationChoice
@@ -23,16 +21,13 @@ from apportion.environments.sotopia.sources.task_file import written
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
+from tests.environments.models import nobody
 from tests.environments.sotopia.test_simulation import talks
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 CHOICE = SimulationChoice(
     ("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, rules=Rules("paper", 14), seed=3
 )
-
-
-def nobody(request):
-    raise AssertionError("nobody is asked")
 
 
 @pytest.fixture(scope="module")
@@ -86,19 +81,6 @@ def test_others_play_on_where_they_are_named(folder: Path) -> None:
         SIMULATOR.restore(session, folder, nobody, agents={target: "nobody"})
     with pytest.raises(UnitError, match="nobody is called 'Nobody'"):
         SIMULATOR.restore(session, folder, nobody, agents={"Nobody": "random"})
-
-
-def test_another_judge_can_be_handed_in(folder: Path) -> None:
-    @dataclass(frozen=True)
-    class Seven:
-        called: str = "seven"
-
-        def verdict(self, environment: Environment) -> EpisodeScore:
-            return EpisodeScore({name: {"REL": 5.0, "GOAL": 7.0} for name in environment.agents})
-
-    session = sessions(folder)[0]
-    restored = SIMULATOR.restore(session, folder, nobody, judge=Seven())
-    assert restored.as_it_stands(session.turns[0].speaker, ()).scores == {"REL": 5.0, "GOAL": 7.0}
 
 
 def test_language_models_play_on_by_what_the_run_lends(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Non-interference: what is hidden from an agent changes no byte that it reads, and what it may see is there."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -19,31 +17,23 @@ from apportion.environments.sotopia.goal_checks import OneNumber, Terms
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.published import read_published
 from apportion.environments.sotopia.tasks import (
-    ALL_BUT_SECRETS,
     FIELDS,
     VISIBLE,
-    Character,
     Relationship,
     Task,
     Visibility,
-    seen,
 )
 from apportion.environments.sotopia.text_rendering import SotopiaRenderer
 from apportion.environments.terminal.console import Screen
 from apportion.environments.terminal.human_agent import HumanAgent
-from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
+from tests.environments.models import nobody
 from tests.shared import shared
-
-
-def unasked(request: ChatRequest) -> ChatReply:
-    raise AssertionError("nobody is asked")
-
 
 RULES: tuple[Visibility, ...] = ("paper", "released")
 CANARY = "CANARYBIRD"
 DRAFT = Action("speak", "Well ...")
-MODELS = [LanguageModelAgent(f"{style}@m", style, LLMSettings(model="m"), unasked) for style in STYLES]
+MODELS = [LanguageModelAgent(f"{style}@m", style, LLMSettings(model="m"), nobody) for style in STYLES]
 
 
 @cache
@@ -114,9 +104,10 @@ def check(task: Task, rule: Visibility) -> None:
                     assert read_by(with_field(task, other, field, changed(field)), rule, seat) != text, field
 
 
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rule", RULES)
-def test_our_own_tasks(rule: Visibility) -> None:
-    for task in bundled_tasks.tasks():
+def test_our_own_tasks(rule: Visibility, every: int) -> None:
+    for task in bundled_tasks.tasks()[::every]:
         check(task, rule)
 
 
@@ -131,8 +122,7 @@ def test_every_fiftieth_published_task(rule: Visibility) -> None:
 def test_three_agents_who_know_each_other_differently(rule: Visibility) -> None:
     characters = bundled_tasks.characters()[:3]
     scenario = replace(bundled_tasks.scenarios()[8], goals=("first", "second", "third"))
-    kinds = (Relationship.STRANGER, Relationship.ACQUAINTANCE, Relationship.KNOW_BY_NAME, Relationship.FAMILY)
-    for kind in kinds:
+    for kind in (Relationship.ACQUAINTANCE, Relationship.KNOW_BY_NAME):
         pairs = {frozenset((characters[0].name, characters[1].name)): kind}
         check(Task(scenario, characters, pairs), rule)
 
@@ -157,19 +147,6 @@ def test_no_text_ends_its_place(text: str, field: str, rule: Visibility, relatio
     assert [line.split(":")[0] for line in lines if line.startswith("#")] == [
         line.split(":")[0] for line in plain if line.startswith("#")
     ]
-
-
-def test_what_the_rules_of_the_paper_and_of_the_released_code_show() -> None:
-    for rule in RULES:
-        for kind in (Relationship.FRIEND, Relationship.ROMANTIC, Relationship.FAMILY):
-            assert VISIBLE[rule][kind] == ALL_BUT_SECRETS
-        assert VISIBLE[rule][Relationship.STRANGER] == ()
-        assert not any("secret" in fields for fields in VISIBLE[rule].values())
-    assert seen(Character("Ann"), Relationship.KNOW_BY_NAME, "released") == {"name": "Ann"}
-    assert seen(Character("Ann"), Relationship.KNOW_BY_NAME, "paper") == {}
-    assert {"age"} < set(VISIBLE["released"][Relationship.ACQUAINTANCE]) - set(
-        VISIBLE["paper"][Relationship.ACQUAINTANCE]
-    )
 
 
 def test_a_stranger_s_name_is_hidden_too() -> None:

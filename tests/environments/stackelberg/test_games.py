@@ -8,7 +8,7 @@ from apportion.environments.negotiation.bargaining.simulation import BargainingC
 from apportion.environments.report_tables.table import AnnotatedCell, Value
 from apportion.environments.simulation import write_corpus
 from apportion.environments.stackelberg.curves import figure_4, figure_5, figure_10
-from apportion.environments.stackelberg.games import Variants, file_name, table_1, table_2, table_4, table_5, table_7
+from apportion.environments.stackelberg.games import Variants, table_1, table_2, table_4, table_5, table_7
 from apportion.environments.tournament.results import Result, read_results
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.foundation.errors import InputError
@@ -82,25 +82,11 @@ def test_figures_by_number_and_by_model() -> None:
         assert made([], Variants(intents={"a": 1}, instances={"a": 1}, models={"a": "m"}), SAMPLING).absent
 
 
-def test_each_model_has_its_own_opponent() -> None:
-    two = Variants(("middle", "weak"), models={"strong": "m", "weak": "m", "middle": "n"})
-    assert [two.opponent(TEAMS, agent) for agent in ("strong", "middle", "other", None)] == [
-        "weak",
-        "middle",
-        "middle",
-        "middle",
-    ]
-
-
 def test_who_does_not_play_is_named() -> None:
     with pytest.raises(InputError, match="nobody plays who is called 'strng': did you mean 'strong'"):
         Variants(rewards={"strng": "full"}).check({"strong", "weak"})
     with pytest.raises(InputError, match="nobody plays"):
         Variants(("x",)).check(())
-
-
-def test_names_of_files() -> None:
-    assert file_name("../A b") == "a_b"
 
 
 def test_a_figure_that_cannot_be_is_told() -> None:

@@ -1,10 +1,12 @@
 """A person as an agent."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import play
@@ -12,7 +14,17 @@ from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.text_rendering import SotopiaRenderer
-from apportion.environments.terminal.console import LineError, Screen
+from apportion.environments.terminal import console
+from apportion.environments.terminal.console import (
+    CUT_AT,
+    INDENT,
+    LineError,
+    Screen,
+    block,
+    paragraphs,
+    printable,
+    terminal,
+)
 from apportion.environments.terminal.human_agent import (
     AGAIN,
     HELP,
@@ -25,6 +37,7 @@ from apportion.environments.terminal.human_agent import (
     listed,
     read_line,
 )
+from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, take
 
 
@@ -183,12 +196,10 @@ def test_a_line_is_an_act_or_a_wish(line: str, meant: object) -> None:
     ("line", "plain", "message"),
     [
         ("", "say", "nothing was typed, and nothing done; /help lists"),
-        (" \t ", "say", "nothing was typed"),
         ("a\x1b[Db", "say", r"no text \('.x1b'\); type it again"),
         ("\ud800", "say", "no text"),
         ("/gp", "say", "no command /gp: did you mean 'go'"),
         ("/xyz", "say", "no command /xyz: there are /say, /vote, /go, /help, /again, /stop"),
-        ("/", "say", "no command /"),
         ("/go home", "say", "/go takes no words; say them in a line of their own"),
         ("/go home", None, "/go takes no words; leave them out"),
         ("/say", "say", "/say needs words: /say TEXT"),
@@ -204,3 +215,71 @@ def test_what_can_be_typed_is_listed() -> None:
     rows = listed(COMMANDS, "say")
     assert rows[0] == ("any words", "the same as /say; words that begin with / are written with //")
     assert ("/vote [NAME]", "vote") in rows and listed(COMMANDS, None)[0] == ("/say TEXT", "say it")
+
+
+def typed(line: str) -> Callable[[str], str]:
+    return lambda prompt: line
+
+
+def test_what_one_waits_for_goes_when_something_else_is_shown() -> None:
+    shown: list[str] = []
+    live = Screen(typed("x"), shown.append, live=True)
+    live.wait("(wait)")
+    live.show("Ann: ", "Hi")
+    live.wait("(wait)")
+    assert live.ask("> ") == "x" and "".join(shown) == "(wait)\r\x1b[KAnn: Hi\n(wait)\r\x1b[K"
+    shown.clear()
+    Screen(typed("x"), shown.append).wait("(wait)")
+    assert shown == []
+
+
+def test_a_line_that_the_terminal_may_have_cut_is_refused_and_an_edited_one_is_not() -> None:
+    longest = "é" * (CUT_AT // 2) + "a"
+    with pytest.raises(LineError, match="fills the 4,095 bytes"):
+        Screen(typed(longest), print, edited=False).ask("> ")
+    assert Screen(typed(longest[:-1]), print, edited=False).ask("> ") and Screen(typed(longest), print).ask("> ")
+
+
+def test_a_line_that_is_no_text_is_refused() -> None:
+    def ask(prompt: str) -> str:
+        return b"\xff".decode()
+
+    with pytest.raises(LineError, match="no UTF-8"):
+        Screen(ask, print).ask("> ")
+
+
+def test_without_a_terminal_nobody_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", StringIO("hello"))
+    with pytest.raises(InputError, match="the standard input is none"):
+        terminal()
+
+
+def test_letters_that_the_terminal_lacks_are_spelled_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(out, encoding="ascii"))
+    console._write("caf\u00e9")
+    assert out.getvalue() == b"caf\\xe9"
+
+
+NASTY = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp\x00\ud800\x7f"
+
+
+def test_what_drives_a_terminal_is_spelled_out() -> None:
+    assert printable(NASTY) == "\\x1b[2J\\x1b]0;title\\x07\\x9b31m\\u202egnp\\x00\\ud800\\x7f"
+    assert printable("caf\u00e9 \U0001f469\u200d\U0001f52c \u0643") == "caf\u00e9 \U0001f469\u200d\U0001f52c \u0643"
+
+
+@given(st.text(st.characters(), max_size=200))
+def test_whatever_is_said_a_terminal_shows_it(text: str) -> None:
+    shown = printable(text)
+    assert all(letter.isprintable() or letter in "\u200c\u200d" for letter in shown)
+    assert printable(shown) == shown
+
+
+@given(st.text(max_size=300), st.integers(8, 60))
+def test_no_words_stand_where_our_lines_begin(text: str, width: int) -> None:
+    first, *others = block("Ann: ", text, width).split("\n")
+    assert first.startswith("Ann:") and all(line.startswith(INDENT) for line in others)
+    assert all(len(line) <= width for line in (first, *others))
+    shown = "".join("".join(line.split()) for line in (first, *others))
+    assert shown == "Ann:" + "".join("".join(line.split()) for line in paragraphs(text))

@@ -1,9 +1,10 @@
 """The table of a tournament."""
 
 import json
-import math
+import re
 from itertools import product
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -11,10 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from apportion.corpus.builder import CorpusRows
+from apportion.corpus.corpus import Corpus
+from apportion.environments.episode_log import LOG
+from apportion.environments.report_tables.chart import chart
+from apportion.environments.report_tables.table import Value
+from apportion.environments.simulation import write_corpus
+from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.environments.tournament.page import page, summary, write_table
-from apportion.environments.tournament.results import Result, Results
+from apportion.environments.tournament.results import Result, Results, read_results
 from apportion.environments.tournament.standings import Mean, mean_over_tasks, paired_test, standings
 from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.estimate import Missing
 
 AGENTS = ("a", "b", "c")
 
@@ -96,20 +105,6 @@ def test_missing_scores_are_in_no_figure_and_counted() -> None:
     assert "| b | – | – | – | 0 |" in page(standings(nobody), "t")
 
 
-def test_three_seats_are_three_columns() -> None:
-    results = tuple(
-        Result(f"{task}{seating}", str(task), seating, tuple({"win": float(agent == "a")} for agent in seating))
-        for task in range(3)
-        for seating in product("ab", repeat=3)
-    )
-    (table,) = standings(Results("rules", results)).dimensions
-    assert [mean.value for mean in table.agents[0].seats] == [1, 1, 1] and len(table.seatings) == 8
-    assert table.pairs[0].test.difference.value == 1
-    assert "| agent | first seat | second seat | third seat | all seats | tasks |" in page(
-        standings(Results("rules", results)), "t"
-    )
-
-
 def test_it_is_plain_json_and_its_page_holds_every_figure_and_no_markup_of_names() -> None:
     names = ("base@m", "x|<b>\n# y")
     rng = np.random.default_rng(1)
@@ -157,13 +152,6 @@ def test_one_task_and_equal_values_have_no_width() -> None:
     assert mean_over_tasks([3.0, 3.0, 3.0]) == Mean(3.0, 3.0, 3.0, 3)
 
 
-def test_the_t_test_by_hand() -> None:
-    """Differences 1, 2, 3, 0: mean 1.5, sd 1.29, t = 1.5 / (1.29 / 2) = 2.32; p of 3 degrees of freedom."""
-    test = paired_test([2, 4, 6, 1], [1, 2, 3, 1])
-    assert test.t == pytest.approx(1.5 / (math.sqrt(5 / 3) / 2)) and test.tasks == 4
-    assert test.p == pytest.approx(2 * stats.t.sf(test.t, 3)) and test.difference.value == 1.5
-
-
 def test_what_cannot_be_tested_is_not() -> None:
     assert paired_test([1.0], [2.0]).p is None
     equal = paired_test([1.1, 2.1, 3.1], [1.0, 2.0, 3.0])
@@ -183,3 +171,81 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match="cannot be written"):
         write_table(tmp_path / "file", TABLE, "one")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("results") / "play"
+    write_corpus(SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, seed=3), out)
+    return out
+
+
+def test_the_log_has_every_score_of_the_rules(folder: Path) -> None:
+    found = read_results(folder)
+    assert found.agents == ("conceding", "random") and len(found.tasks) == 4 and found.unscored == ()
+    assert len(found.results) == 16 and found.judge == "rules"
+    assert set(found.dimensions) == {"GOAL", "SEC", "FIN"}
+    rated = {(r["session_id"], r["target"], r["name"]): r["score"] for r in Corpus.open(folder).ratings.to_pylist()}
+    seats = {json.loads(line)["episode"]: json.loads(line)["begin"]["agents"]
+             for line in (folder / LOG).read_text().splitlines() if "begin" in json.loads(line)}  # fmt: skip
+    for result in found.results:
+        for (name, called), agent, scores in zip(seats[result.episode], result.seating, result.scores, strict=True):
+            assert called == agent
+            for dimension, score in scores.items():  # Who never acted has no rating, and a score in the log.
+                assert rated.get((result.episode, name, dimension), score) == score
+
+
+def test_a_judge_s_ratings_are_read_where_asked_for(folder: Path, tmp_path: Path) -> None:
+    corpus = Corpus.open(folder)
+    rows = CorpusRows()
+    first = corpus.session(corpus.session_ids()[0])
+    for speaker, score in zip(sorted({turn.speaker for turn in first.turns}), (5.0, 7.0), strict=False):
+        rows.rating(first.session_id, ("environment", speaker), "GOAL", score, (0.0, 10.0), annotator="paper@m")
+    Corpus.of(tmp_path, {**corpus.tables, "ratings": rows.tables()["ratings"]}).write(tmp_path)
+    (tmp_path / LOG).write_bytes((folder / LOG).read_bytes())
+    found = read_results(tmp_path, "paper@m")
+    assert [result.episode for result in found.results] == [first.session_id] and len(found.unscored) == 15
+    assert {score for one in found.results[0].scores for score in one.values()} <= {5.0, 7.0}
+    with pytest.raises(InputError, match=r"no ratings by 'paper@n'; did you mean 'paper@m'"):
+        read_results(tmp_path, "paper@n")
+
+
+def test_a_folder_without_a_log_or_without_an_end_is_told(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no episodes\.jsonl, which says who sat where"):
+        read_results(tmp_path)
+    lines = (folder / LOG).read_text().splitlines(keepends=True)
+    (tmp_path / LOG).write_text("".join(lines[:2]))
+    with pytest.raises(InputError, match="no episode has ended"):
+        read_results(tmp_path)
+    (tmp_path / LOG).write_text("nonsense\n")
+    with pytest.raises(InputError, match="line 1: no line of an episode log"):
+        read_results(tmp_path)
+
+
+LINES = {
+    "village <b>": [Value(40.0, 30.0, 50.0, 10, 10), Value(60.0, None, None, 10, 10), None],
+    "werewolves": [None, Missing("never"), Value(250.0, 90.0, 260.0, 10, 10)],
+}
+
+
+def drawn(joined=True):
+    return chart("A title", ["1", "2\x1b[2J", "3"], LINES, "K", (0.0, 100.0), joined=joined)
+
+
+def test_every_figure_is_a_dot_with_whiskers_where_it_has_an_interval() -> None:
+    picture = ElementTree.fromstring(drawn())
+    space = "{http://www.w3.org/2000/svg}"
+    circles = picture.findall(f"{space}circle")
+    assert len(circles) == 3 + 2  # Three figures, and one for each name below.
+    whiskers = [path for path in picture.findall(f"{space}path") if path.get("stroke-width") == "2"]
+    assert len(whiskers) == 2 and len(picture.findall(f"{space}polyline")) == 1
+    heights = [float(circle.get("cy")) for circle in circles if circle.get("cy") != circles[-1].get("cy")]
+    assert min(heights) >= 48  # Beyond the scale is drawn at its end.
+    assert not ElementTree.fromstring(drawn(joined=False)).findall(f"{space}polyline")
+
+
+def test_names_do_no_harm() -> None:
+    text = drawn()
+    assert "<b>" not in text and "\x1b" not in text and "village &lt;b&gt;" in text
+    assert re.search(r">100</text>", text) and ">K</text>" in text
+    assert ">0.20</text>" in chart("t", ["a"], {}, "l", (0.0, 1.0))

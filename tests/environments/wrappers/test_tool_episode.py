@@ -2,6 +2,9 @@
 
 import json
 import math
+import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -191,3 +194,21 @@ def test_trl_s_grpo_plays_social_episodes_and_learns_from_their_scores(tmp_path:
     assert logged[-1]["rewards/ToolEpisode/mean"] == pytest.approx(sum(rewards) / 4, abs=1e-4)
     assert all(episode._game.steps for episode in played[-4:])
     assert not model.lm_head.weight.equal(before)
+
+
+def test_no_trainer_and_no_extra_is_imported_before_it_is_used() -> None:
+    script = (
+        "import sys, apportion.environments.wrappers.tool_episode; "
+        "print(sorted({'torch', 'trl', 'transformers', 'gymnasium', 'pettingzoo'} & set(sys.modules)))"
+    )
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_without_the_extra_it_is_told_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "apportion.environments.wrappers.aec", raising=False)
+    for name in ("gymnasium", "pettingzoo"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=r"Install it with `pip install 'apportion\[pettingzoo\]'`"):
+        import_module("apportion.environments.wrappers.aec")

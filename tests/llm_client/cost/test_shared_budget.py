@@ -9,7 +9,7 @@ from apportion.llm_client.cache import leases, reservations
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.errors import BudgetError
 from apportion.llm_client.request import ChatReply
-from tests.llm_client.cost.test_budget import MOST_USD, USD_A_REPLY, ask_many, client, prices, request, used
+from tests.llm_client.cost.test_spending_limit import MOST_USD, USD_A_REPLY, ask_many, client, prices, request, used
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 __all__ = ["prices"]

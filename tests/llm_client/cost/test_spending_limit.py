@@ -219,7 +219,7 @@ from pathlib import Path
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import BudgetError
 from apportion.llm_client.settings import LLMSettings
-from tests.llm_client.cost.test_budget import request
+from tests.llm_client.cost.test_spending_limit import request
 
 url, folder, budget = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
 settings = LLMSettings(base_url=url, model="m", max_tokens=10, max_retries=0, concurrency=8)

@@ -1,7 +1,5 @@
 """Several processes that share each batch take the steps of one, and a failure in one of them ends all."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

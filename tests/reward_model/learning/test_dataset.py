@@ -1,10 +1,10 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.learning.dataset import (
@@ -13,8 +13,8 @@ from apportion.reward_model.learning.dataset import (
     TokenizedTurns,
     read_turns,
     rows_of_split,
-    turn_values,
 )
+from apportion.reward_model.learning.objective import Batch, TurnMSE
 from tests.reward_model.tiny import planted, signal_embeddings, small, splits_of
 
 
@@ -75,10 +75,37 @@ def test_rows_of_a_split_and_sessions_in_none() -> None:
     assert rows_of_split(windows, table, "policy") == []
 
 
-def test_values_become_a_table_of_rewards() -> None:
-    episodes = planted(2)
-    windows = read_turns(episodes, signal_embeddings(episodes), small()).history_windows
-    table = turn_values(windows, "raw_reward", [float(i) for i in range(len(windows.turns))], "rrd", 3)
-    assert table.column("raw_reward").to_pylist() == list(range(len(windows.turns)))
-    assert table.column("reward").null_count == len(table)
-    assert set(table.column("seed").to_pylist()) == {3}
+def test_sums_and_counts_follow_the_offsets() -> None:
+    batch = Batch(torch.tensor([0, 1, 3]), torch.tensor([4.0, 2.0]))
+    assert batch.counts.tolist() == [1.0, 2.0]
+    assert batch.episode.tolist() == [0, 1, 1]
+    assert batch.sums(torch.tensor([1.0, 2.0, 3.0])).tolist() == [1.0, 5.0]
+
+
+@given(st.lists(st.lists(st.floats(-10, 10), min_size=1, max_size=6), min_size=1, max_size=6))
+def test_sums_equal_each_episodes_own(episodes: list[list[float]]) -> None:
+    offsets = torch.tensor([0, *torch.tensor([len(e) for e in episodes]).cumsum(0).tolist()])
+    batch = Batch(offsets, batch_lengths(episodes))
+    flat = torch.tensor([x for e in episodes for x in e], dtype=torch.float64)
+    torch.testing.assert_close(batch.sums(flat), torch.tensor([sum(e) for e in episodes], dtype=torch.float64))
+
+
+def batch_lengths(episodes: list[list[float]]) -> torch.Tensor:
+    return torch.tensor([float(len(e)) for e in episodes])
+
+
+def test_equation_5_by_hand() -> None:
+    batch = Batch(torch.tensor([0, 2, 3]), torch.tensor([2.0, 1.0]), turn_rewards=torch.tensor([1.0, 0.0, -1.0]))
+    terms = TurnMSE().loss(torch.tensor([0.5, 0.0, 1.0]), batch)
+    assert terms.tolist() == [0.25, 0.0, 4.0]
+
+
+def test_every_turn_is_learnt_from() -> None:
+    objective = TurnMSE()
+    assert objective.sample(3, torch.Generator()).tolist() == [0, 1, 2]
+    assert not objective.hyper_parameters
+
+
+def test_a_batch_without_turn_rewards_is_refused() -> None:
+    with pytest.raises(ValueError, match="turn rewards"):
+        TurnMSE().loss(torch.zeros(1), Batch(torch.tensor([0, 1]), torch.ones(1)))

@@ -1,13 +1,13 @@
-from __future__ import annotations
-
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import huggingface_hub.constants
 import numpy as np
 import pytest
 import torch
-from transformers import AutoConfig, AutoModel, BartForConditionalGeneration
+from transformers import AutoConfig, AutoModel, BartForConditionalGeneration, BartModel
 
 from apportion.foundation.errors import InputError
 from apportion.reward_model.model import RewardModel
@@ -19,9 +19,10 @@ from apportion.reward_model.network.backbones import (
     pack,
     reading_backbone,
 )
+from apportion.reward_model.network.preflight import check_backbone
 from apportion.reward_model.network.texts import embed_texts
 from apportion.reward_model.settings import RewardModelSettings
-from tests.reward_model.tiny import CAUSAL, CONFIGS, save_tiny, tokenizer
+from tests.reward_model.tiny import CAUSAL, CONFIGS, save_tiny, small, tokenizer
 
 PAIRS = [("A: hotel ?\n", "yes good"), ("", "no"), ("A: train ?\nB: at nine\nA: good ?\n", "bad bad bad .")]
 
@@ -46,11 +47,6 @@ def test_an_embedding_is_the_mean_over_the_window_beside_the_mean_over_the_reply
                     input_ids=torch.tensor([text.ids]), token_type_ids=torch.tensor([text.segments])
                 ).last_hidden_state[0]
                 torch.testing.assert_close(half, states.mean(dim=0), rtol=1e-5, atol=1e-6)
-
-
-def test_the_second_half_does_not_depend_on_the_history(bert: Path) -> None:
-    one, two = load_backbone(str(bert), 32).embed([("A: hotel ?\n", "yes"), ("A: no\n", "yes")])
-    assert torch.equal(one[16:], two[16:]) and not torch.equal(one[:16], two[:16])
 
 
 def test_order_is_kept_over_many_batches_and_gradients_flow(bert: Path) -> None:
@@ -84,16 +80,6 @@ def test_a_model_without_a_stack_of_layers_is_named(bert: Path) -> None:
     backbone.encoder = torch.nn.Linear(1, 1)
     with pytest.raises(InputError, match=r"trained_layers = 1: a Linear has no stack.*gradient_checkpointing to false"):
         backbone.train_upper(1)
-
-
-def test_no_windows_give_an_empty_embedding(bert: Path) -> None:
-    assert load_backbone(str(bert), 32).embed([]).shape == (0, 32)
-
-
-def test_of_bart_the_encoder_alone_is_kept(tmp_path: Path) -> None:
-    backbone = load_backbone(str(save_tiny(tmp_path, "bart")), 32)
-    assert type(backbone.encoder).__name__ == "BartEncoder"
-    assert not any("decoder" in name for name, _ in backbone.named_parameters())
 
 
 def test_the_embedded_model_is_loaded_once_and_reads_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,11 +152,6 @@ def test_more_tokens_than_positions_are_refused(kind: str, tmp_path: Path) -> No
         load_backbone(folder, 65)
 
 
-def test_a_saved_architecture_that_is_damaged_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be loaded"):
-        backbone_of_folder(tmp_path, 32)
-
-
 def test_a_tokenizer_without_a_fast_version_is_refused(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformers.PreTrainedTokenizerFast.is_fast", False)
     with pytest.raises(InputError, match="has no fast version"):
@@ -186,13 +167,6 @@ def test_a_model_that_is_no_text_model_is_refused(bert: Path, monkeypatch: pytes
 
     with pytest.raises(InputError, match="no single hidden size"):
         _built("picture", Model(), None, 32, "windowed")
-
-
-@pytest.mark.parametrize("kind", CAUSAL)
-def test_causal_models_can_be_read_in_one_pass(kind: str, tmp_path: Path) -> None:
-    backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32, "one_pass")
-    assert (backbone.scoring, backbone.width) == ("one_pass", 16)
-    assert load_backbone(str(tmp_path), 32).width == 32
 
 
 @pytest.mark.parametrize("kind", sorted(set(CONFIGS) - set(CAUSAL)))
@@ -273,7 +247,53 @@ def test_the_papers_backbones_are_loaded_by_name_as_summarizers_are_saved(cache:
     assert sums[NAMES[0]] != pytest.approx(sums[NAMES[1]])
 
 
-@pytest.mark.usefixtures("cache")
-def test_a_name_that_the_hub_does_not_give_is_named() -> None:
-    with pytest.raises(InputError, match=f"backbone '{NAMES[0]}'"):
-        load_backbone(NAMES[0], 32)
+ROOT = Path(__file__).resolve().parents[3]
+PAPER = RewardModelSettings(preset="paper")
+BUNDLED = """
+import sys
+from apportion.reward_model.network.preflight import check_backbone
+from apportion.reward_model.settings import RewardModelSettings
+from apportion.rlhf.preflight import check_alignment
+from apportion.rlhf.settings import AlignSettings
+check_backbone(RewardModelSettings())
+check_alignment(AlignSettings())
+print(sorted({"torch", "transformers", "peft"} & set(sys.modules)))
+"""
+
+
+def save_bart(folder: Path) -> Path:
+    """A very small BART with random weights and as many positions as the real one."""
+    config = CONFIGS["bart"]()
+    config.max_position_embeddings = 1024
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        BartModel(config).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return folder
+
+
+def test_a_backbone_that_can_be_had_passes_without_its_weights(tmp_path, monkeypatch):
+    check_backbone(RewardModelSettings())
+    monkeypatch.setattr(torch.nn.Module, "load_state_dict", None)  # No weights are read.
+    check_backbone(RewardModelSettings(preset="paper", backbone=str(save_bart(tmp_path))))
+
+
+def test_a_backbone_that_cannot_be_had_is_told_without_its_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(InputError, match=r"backbone 'facebook/bart-large' cannot be loaded .* 'minilm', a folder"):
+        check_backbone(PAPER)
+    pickled = save_tiny(tmp_path / "pickled", "bert")
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    with pytest.raises(InputError, match="no weights as safetensors"):
+        check_backbone(small(pickled))
+    with pytest.raises(InputError, match=r"max_tokens = 1024: the backbone .* reads up to 64 tokens"):
+        check_backbone(RewardModelSettings(preset="paper", backbone=str(save_tiny(tmp_path / "short", "bart"))))
+    if not torch.cuda.is_available():
+        with pytest.raises(InputError, match="torch sees no CUDA device"):
+            check_backbone(RewardModelSettings(device="cuda"))
+
+
+def test_bundled_models_are_checked_without_seconds_of_imports():
+    done = subprocess.run([sys.executable, "-c", BUNDLED], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr

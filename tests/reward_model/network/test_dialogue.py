@@ -1,6 +1,3 @@
-from __future__ import annotations
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,12 +39,6 @@ def test_a_tokenizer_that_has_no_token_for_a_turn_still_gives_one() -> None:
     assert DialogueTokenizer(bare, 8).encode([("B", "")]).blocks[0].ids == (1, 2)
 
 
-def test_no_turn_and_no_target_give_no_block() -> None:
-    made = DialogueTokenizer(tokenizer(special=False), 16)
-    for said in ([], [("A", "w1 " * 40), ("A", "yes")]):
-        assert (made.encode(said).blocks, made.encode(said).scored) == ((), 0)
-
-
 @given(st.lists(st.integers(1, 20), max_size=60), st.integers(20, 60))
 def test_every_turn_is_scored_once_in_a_span_that_fits_and_has_half_of_it_as_history(
     lengths: list[int], room: int
@@ -72,8 +63,3 @@ def test_blocks_hold_at_most_the_tokens_that_the_model_reads_at_once(said: list[
     assert (
         sum(len(block.ends) for block in encoded.blocks) == encoded.scored == sum(letter == "B" for letter, _ in said)
     )
-
-
-@pytest.mark.parametrize("room", [3, 100])
-def test_a_dialogue_of_many_turns_takes_time_in_proportion(room: int) -> None:
-    assert sum(part.end - part.scored for part in turn_ranges([3] * 20_000, room)) == 20_000

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,16 +16,6 @@ def test_a_pair_is_in_the_models_own_format() -> None:
     assert text(encoded.window) == "<s> A : hotel ? </s> yes good </s>"
     assert encoded.window.segments == (0, 0, 0, 0, 0, 0, 1, 1, 1)
     assert text(encoded.reply) == "<s> </s> yes good </s>"
-
-
-def test_the_oldest_history_goes_first() -> None:
-    (encoded,) = PairTokenizer(tokenizer(), 8).encode([("w1 w2 w3 w4 w5", "yes good")])
-    assert text(encoded.window) == "<s> w3 w4 w5 </s> yes good </s>"
-
-
-def test_a_reply_that_is_too_long_keeps_its_start() -> None:
-    (encoded,) = PairTokenizer(tokenizer(), 8).encode([("w9", "w1 w2 w3 w4 w5 w6 w7")])
-    assert text(encoded.window) == "<s> </s> w1 w2 w3 w4 w5 </s>"
 
 
 def test_the_tokenizers_own_padding_and_truncation_are_switched_off() -> None:

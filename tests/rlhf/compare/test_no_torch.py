@@ -1,7 +1,5 @@
 """What shows responses to people, and asks a language model about them, loads no torch."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

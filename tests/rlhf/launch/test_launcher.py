@@ -1,7 +1,5 @@
 """Several processes take the steps of one; they are started, watched and ended by `accelerate launch`."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -28,7 +26,7 @@ from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.job import Asking
 from tests.made_once import made_once
 from tests.rlhf.processes_run import SETTINGS, run, trained
-from tests.rlhf.together import ROOT, aligned_in_two_goes, aligned_together, job, launched
+from tests.rlhf.together import aligned_in_two_goes, aligned_together, job, launched
 from tests.rlhf.toy import SMALL, quiet
 
 
@@ -57,13 +55,6 @@ def test_the_shipped_configs_are_what_accelerate_reads(name: str, kind: str) -> 
         assert config.fsdp_config["fsdp_version"] == 2
     if kind == "DEEPSPEED":
         assert config.deepspeed_config["zero_stage"] == 3
-
-
-def test_the_configs_are_in_the_wheel() -> None:
-    import tomllib
-
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert "*.yaml" in project["tool"]["setuptools"]["package-data"]["*"]
 
 
 def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -278,8 +269,6 @@ def test_ones_own_may_be_yaml_or_json(tmp_path: Path) -> None:
         ("distributed_type: FSDP\nnum_processes: 2\nturbo: true\n", r"cannot read it: .*unknown keys \(\['turbo'\]\)"),
         ("num_processes: 2\n", "cannot read it: .*`distributed_type` must be specified"),
         ("distributed_type: WARP\nnum_processes: 2\n", "cannot read it: .*WARP"),
-        ("", "cannot read it"),
-        ("- 1\n- 2\n", "cannot read it"),
         ("a: [", "cannot read it"),
         ("distributed_type: 'NO'\nnum_processes: 1\n", "distributed_type is NO, and one of MULTI_GPU, MULTI_CPU, FSDP"),
         ("distributed_type: FSDP\nnum_machines: 2\nnum_processes: 2\n", "num_machines is 2; .* on this machine"),

@@ -1,18 +1,25 @@
 import hashlib
 import json
 import random
+import shutil
 import signal
 import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.expert_queries import Queue, UnansweredError
 from apportion.environments.negotiation.expert_queries.queue import Answer
 from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import locked
+from apportion.rlhf.negotiation.checkpoint import Tensors, TrainingCheckpoint, number
+from apportion.rlhf.negotiation.config import read_settings, train_negotiators
 from apportion.rlhf.negotiation.datasets import drawn_contexts, material_of
 from apportion.rlhf.negotiation.experiment import Experiment
 from apportion.rlhf.negotiation.reinforce import ReinforceTraining
@@ -45,6 +52,7 @@ def answer_all(queue: Queue) -> int:
 
 
 LONG: list[dict[str, Any]] = [
+    {"method": "rl", "reinforce": {"games_per_update": 1}},
     {"method": "rl", "reinforce": {"greedy": True, "reward": "points+pareto"}},
     {"method": "rl+sl", "mixed": {"after": 3}},
     {"method": "rl+sl", "mixed": {"after": 3}, "reinforce": {"games_per_update": 1}},
@@ -53,7 +61,6 @@ LONG: list[dict[str, Any]] = [
 ]
 SHORT: list[dict[str, Any]] = [
     {"method": "sl"},
-    {"method": "rl", "reinforce": {"games_per_update": 1}},
     {"method": "acquisition", "acquisition": {"novelty": "entropy", "order": "first", "expert": "conceding"}},
 ]
 
@@ -154,28 +161,33 @@ def test_cells_share_the_first_epoch_of_reinforcement(tmp_path: Path, monkeypatc
     assert first == {row["advantage"] for row in alone["acquisition"] if row["epoch"] == 1 and row["who"] == "alice"}
 
 
-def test_another_training_in_the_folder_is_refused(tmp_path: Path) -> None:
-    trained(tmp_path, method="sl")
+@pytest.fixture(scope="module")
+def supervised(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    """A training without games."""
+    return trained(tmp_path_factory.mktemp("supervised"), method="sl")
+
+
+def test_another_training_in_the_folder_is_refused(supervised: Experiment) -> None:
     with pytest.raises(InputError, match="other settings or other data"):
-        trained(tmp_path, method="sl", supervised={"epochs": 2})
+        trained(supervised.folder, method="sl", supervised={"epochs": 2})
 
 
-@pytest.mark.parametrize("method", ["acquisition", "rl+sl"])
+@pytest.mark.parametrize("method", ["rl+sl", pytest.param("acquisition", marks=pytest.mark.slow)])
 def test_more_epochs_go_on_from_the_last_to_the_same_bytes(method: str, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    trained(whole, method=method, reinforce={"epochs": 2})
-    first = trained(parts, method=method, reinforce={"epochs": 1})
-    gone_on = trained(parts, method=method, reinforce={"epochs": 2})
+    trained(whole, method=method, reinforce={"epochs": 2, "games": 10})
+    first = trained(parts, method=method, reinforce={"epochs": 1, "games": 10})
+    gone_on = trained(parts, method=method, reinforce={"epochs": 2, "games": 10})
     assert gone_on.rows[: len(first.rows)] == first.rows
     assert bytes_of(parts) == bytes_of(whole)
-    trained(parts, method=method, reinforce={"epochs": 1})  # Fewer again: the agents of that epoch.
+    trained(parts, method=method, reinforce={"epochs": 1, "games": 10})  # Fewer again: the agents of that epoch.
     agent = next(iter(sorted((parts / "agents").iterdir())))
     assert bytes_of(agent) != bytes_of(whole / "agents" / agent.name)
-    trained(parts, method=method, reinforce={"epochs": 2})
+    trained(parts, method=method, reinforce={"epochs": 2, "games": 10})
     assert bytes_of(parts) == bytes_of(whole)
 
 
-@pytest.mark.parametrize("together", [1, 5])
+@pytest.mark.parametrize("together", [5, pytest.param(1, marks=pytest.mark.slow)])
 def test_stopped_between_games_it_goes_on_to_the_same_bytes(
     together: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,10 +248,11 @@ def test_a_gradient_that_is_not_finite_ends_the_training_and_keeps_what_was_befo
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    trained(tmp_path, method="rl")
+    changed: dict[str, Any] = {"method": "rl", "reinforce": {"epochs": 1}}
+    trained(tmp_path, **changed)
     (tmp_path / "epoch-1-alice.safetensors").write_bytes(b"no weights")
     with pytest.raises(InputError, match=r"epoch-1-alice.safetensors: not to be read as weights"):
-        trained(tmp_path, method="rl")
+        trained(tmp_path, **changed)
 
 
 @pytest.mark.parametrize(
@@ -258,17 +271,23 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         ("cell.json", b"{", "not to be read as the settings of a training .*Choose another output"),
     ],
 )
-def test_figures_and_settings_that_are_damaged_are_named(name: str, damage: bytes, told: str, tmp_path: Path) -> None:
-    whole = trained(tmp_path, method="sl")
-    kept = (tmp_path / name).read_bytes()
-    (tmp_path / name).write_bytes(damage)
+def test_figures_and_settings_that_are_damaged_are_named(
+    name: str, damage: bytes, told: str, supervised: Experiment, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(supervised.folder, tmp_path / "copy")
+    kept = (folder / name).read_bytes()
+    (folder / name).write_bytes(damage)
     with pytest.raises(InputError, match=f"{name}: {told}"):
-        trained(tmp_path, method="sl")
-    (tmp_path / name).unlink()
-    assert [row.to_json() for row in trained(tmp_path, method="sl").rows] == [row.to_json() for row in whole.rows]
-    assert (tmp_path / name).read_bytes() == kept
+        trained(folder, method="sl")
+    if damage in (b"garbage", b"{"):
+        (folder / name).unlink()
+        assert [row.to_json() for row in trained(folder, method="sl").rows] == [
+            row.to_json() for row in supervised.rows
+        ]
+        assert (folder / name).read_bytes() == kept
 
 
+@pytest.mark.slow
 def test_the_batch_between_games_is_the_supervised_one_and_16_without_a_word(tmp_path: Path) -> None:
     def weights(folder: str, **supervised: int) -> bytes:
         trained(tmp_path / folder, method="rl+sl", reinforce={"epochs": 1}, supervised={"epochs": 0, **supervised})
@@ -276,3 +295,118 @@ def test_the_batch_between_games_is_the_supervised_one_and_16_without_a_word(tmp
 
     assert weights("default") == weights("sixteen", batch=16)
     assert weights("default") != weights("four", batch=4)
+
+
+@dataclass
+class Counting:
+    """Does nothing, ``step`` at once; stopped after ``most``."""
+
+    step: int
+    total: int
+    most: int = 10**9
+    done: int = 0
+    begun: list[int] = field(default_factory=list)
+
+    def run(self) -> Iterator[int]:
+        self.begun.append(self.done)
+        while self.done < self.total:
+            if self.done >= self.most:
+                raise KeyboardInterrupt
+            self.done = min(self.total, self.done + self.step)
+            yield self.done
+
+    def state(self) -> Tensors:
+        return {"done": number(self.done)}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        self.done = int(state["done"])
+
+
+@pytest.mark.parametrize(
+    ("step", "kept"), [(1, [4, 8, 12, 16, 20]), (3, [6, 9, 12, 18, 20]), (7, [7, 14, 20]), (4, [4, 8, 12, 16, 20])]
+)
+def test_a_checkpoint_is_kept_whenever_so_many_are_done_whatever_an_update_is(
+    step: int, kept: list[int], tmp_path: Path
+) -> None:
+    told: list[int] = []
+    found = TrainingCheckpoint(tmp_path, 4, lambda done, total, text: told.append(done)).trained(
+        "one", Counting(step, 20)
+    )
+    assert told[:-1] == kept and int(found["done"]) == told[-1] == 20
+    assert [path.name for path in tmp_path.iterdir()] == ["one.safetensors"]
+
+
+def test_what_was_killed_between_its_last_file_and_the_end_of_its_checkpoint_leaves_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink = Path.unlink
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        if path.name == "one.partial.safetensors":
+            raise KeyboardInterrupt
+        unlink(path, missing_ok)
+
+    kept = TrainingCheckpoint(tmp_path, 4, lambda done, total, text: None)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            kept.trained("one", Counting(1, 20))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.partial.safetensors", "one.safetensors"]
+    again = Counting(1, 20)
+    assert int(kept.trained("one", again)["done"]) == 20 and again.begun == []
+    assert [path.name for path in tmp_path.iterdir()] == ["one.safetensors"]
+
+
+def test_an_empty_file_is_a_training_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "agent.toml"
+    path.write_text("")
+    found = read_settings(path)
+    assert (found.method, found.output) == ("rl", tmp_path / "negotiator")
+    path.write_text('output = "out"\n[data]\ndialogues = "human"\n')
+    assert read_settings(path).data.dialogues == tmp_path / "human"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("method = ", "not valid TOML"),
+        ('method = "ppo"', "method = 'ppo'"),
+        ("[reinforce]\ngames = 0", "reinforce.games = 0"),
+        ("[reinforce]\ngame = 1", "reinforce.game: unknown key"),
+        ('[acquisition]\nexpert = "nobody"', "no such expert"),
+        ('method = "sl"\n[data]\nscratch = true', 'method = "sl" learns from dialogues; data.scratch = true has none'),
+        (
+            'method = "sl"\n[supervised]\nepochs = 0',
+            'supervised.epochs = 0: method = "sl" would learn nothing; make it 1',
+        ),
+        ('method = "rl+sl"\n[data]\nscratch = true', "learns from dialogues; data.scratch"),
+    ],
+)
+def test_what_cannot_be_used_is_named(text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "agent.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=told):
+        read_settings(path)
+
+
+def test_two_trainings_do_not_share_an_output(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path / ".lock", "", InputError),
+        pytest.raises(InputError, match="another process trains there"),
+    ):
+        train_negotiators(settings(output=tmp_path), lambda done, total, text: None)
+
+
+@pytest.mark.parametrize("inside", ["", "agents"])
+def test_an_output_that_is_a_file_or_in_one_is_refused(inside: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"notes\.txt: a file, where output = .* choose another output"):
+        train_negotiators(settings(output=tmp_path / "notes.txt" / inside), lambda done, total, text: None)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_an_output_that_cannot_be_made_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"/proc/self/none/here: the folder cannot be made \(No such file or directory\)"
+    ):
+        train_negotiators(settings(output=Path("/proc/self/none/here")), lambda done, total, text: None)

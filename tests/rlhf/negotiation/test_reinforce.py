@@ -2,30 +2,17 @@ import numpy as np
 import pytest
 import torch
 
-from apportion.environments.negotiation.action_encoding import AGREE, END, split_code
+from apportion.environments.negotiation.action_encoding import END, split_code
 from apportion.environments.negotiation.vectorized import ParetoOptima, Pools, ScriptPlayer, VectorizedGames
-from apportion.rlhf.negotiation.data.dialogues import OTHERS, OWN
 from apportion.rlhf.negotiation.model.losses import policy_loss
 from apportion.rlhf.negotiation.model.network import Weights, act_logits, acting, encode, masked_logprobs
 from apportion.rlhf.negotiation.model.player import NetworkPlayer
-from apportion.rlhf.negotiation.reinforce import Rewards, act_returns, advantages, rewards_of
+from apportion.rlhf.negotiation.reinforce import act_returns, rewards_of
 from apportion.rlhf.negotiation.self_play import Played, play, seen
-from tests.rlhf.negotiation.small import CONTEXT, dialogue, weights
+from tests.rlhf.negotiation.small import CONTEXT, weights
 
 FIRST = split_code((1, 1, 0))
 TEMPERATURE = 0.7
-
-
-def test_equation_2_by_hand() -> None:
-    given = dialogue([FIRST, AGREE, END], [OWN, OTHERS, OWN])
-    paid = act_returns(given, np.array([[4.0]]), 0.5)
-    assert paid.tolist() == [[[4.0 * 0.5**2, 0.0, 4.0]]]
-    so_far = Rewards.none(1)
-    first = advantages(np.array([[6.0]]), so_far, normalised=False)
-    second = advantages(np.array([[2.0]]), so_far, normalised=False)
-    third = advantages(np.array([[7.0]]), so_far, normalised=True)
-    assert (first[0, 0], second[0, 0]) == (0.0, 2.0 - 4.0)
-    assert third[0, 0] == pytest.approx((7.0 - 5.0) / np.std([6.0, 2.0, 7.0]))
 
 
 def test_a_pareto_optimal_deal_is_paid_besides_points() -> None:

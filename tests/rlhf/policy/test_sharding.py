@@ -1,7 +1,5 @@
 """Frozen weights sharded by DeepSpeed: what its config may say, and what two processes make of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -10,8 +10,6 @@ Two updates of three inner epochs and two minibatches each: rollouts, log-probab
 advantages, returns, and for each of the twelve minibatches its losses and the gradients of all trained weights.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

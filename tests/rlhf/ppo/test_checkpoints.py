@@ -1,7 +1,5 @@
 """A training that is stopped and goes on gives the same bytes as one that was not stopped."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -19,7 +17,7 @@ from tests.rlhf.test_alignment import digest
 from tests.rlhf.test_alignment import run as align_small
 from tests.rlhf.toy import small_policy
 
-STEPS = 5
+STEPS = 3
 
 
 class Stop(Exception):  # noqa: N818
@@ -56,10 +54,17 @@ EVERYTHING = {
 }
 
 
-@pytest.mark.parametrize("changes", [{}, EVERYTHING], ids=["defaults", "everything"])
-def test_stopped_after_any_step_the_end_is_the_same(tmp_path, changes):
-    undisturbed = align(tmp_path / "a", None, **changes)
-    stopped = stop_and_go_on(tmp_path / "b", (1, 2, STEPS), **changes)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What a training that nobody stops leaves."""
+    folder = tmp_path_factory.mktemp("whole") / "policy"
+    align(folder, None)
+    return digest(folder)
+
+
+def test_stopped_after_any_step_the_end_is_the_same(tmp_path):
+    undisturbed = align(tmp_path / "a", None, **EVERYTHING)
+    stopped = stop_and_go_on(tmp_path / "b", (1, STEPS), **EVERYTHING)
     assert [table.to_pydict() for table in undisturbed] == [table.to_pydict() for table in stopped]
     assert digest(tmp_path / "a") == digest(tmp_path / "b" / "policy")
 
@@ -70,26 +75,25 @@ def test_a_named_policy_goes_on_too(tmp_path):
     policy.tokenizer.save_pretrained(tmp_path / "model")
     named = {"policy": str(tmp_path / "model"), "lr": 1e-2}
     align(tmp_path / "a", None, **named)
-    stop_and_go_on(tmp_path / "b", (3,), **named)
+    stop_and_go_on(tmp_path / "b", (2,), **named)
     assert digest(tmp_path / "a") == digest(tmp_path / "b" / "policy")
     assert not (tmp_path / "b" / "kept" / "base").exists()
 
 
-def test_a_stop_before_the_first_step_starts_anew(tmp_path):
-    align(tmp_path / "a", None)
+def test_a_stop_before_the_first_step_starts_anew(tmp_path, whole):
     with pytest.raises(Stop):
         align(tmp_path / "b", tmp_path / "kept", 1)
     for folder in (tmp_path / "kept").glob("step-*"):
         shutil.rmtree(folder)
     (tmp_path / "kept" / "tmp.half").mkdir()
     align(tmp_path / "b", tmp_path / "kept")
-    assert digest(tmp_path / "a") == digest(tmp_path / "b")
+    assert whole == digest(tmp_path / "b")
     assert not (tmp_path / "kept" / "tmp.half").exists()
 
 
 def test_two_checkpoints_are_kept_and_each_is_a_policy(tmp_path):
     with pytest.raises(Stop):
-        align(tmp_path / "out", tmp_path / "kept", 4)
+        align(tmp_path / "out", tmp_path / "kept", 4, steps=5)
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["base", "step-000003", "step-000004"]
     from transformers import AutoModelForCausalLM
 
@@ -99,28 +103,35 @@ def test_two_checkpoints_are_kept_and_each_is_a_policy(tmp_path):
     assert json.loads((tmp_path / "kept" / "step-000004" / "state.json").read_text())["good"] == 3
 
 
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """The checkpoints of a training that was stopped after its second step."""
+    folder = tmp_path_factory.mktemp("stopped")
+    with pytest.raises(Stop):
+        align(folder / "out", folder / "kept", 2)
+    return folder / "kept"
+
+
 @pytest.mark.parametrize("damage", ["state.json", "trainer.pt", "value_head.safetensors", "adapter_model.safetensors"])
-def test_a_damaged_checkpoint_is_named_with_what_to_do(tmp_path, damage):
-    with pytest.raises(Stop):
-        align(tmp_path / "out", tmp_path / "kept", 2)
-    (tmp_path / "kept" / "step-000002" / damage).write_bytes(b"\x80\x04 half")
+def test_a_damaged_checkpoint_is_named_with_what_to_do(tmp_path, damage, stopped, whole):
+    kept = shutil.copytree(stopped, tmp_path / "kept")
+    (kept / "step-000002" / damage).write_bytes(b"\x80\x04 half")
     with pytest.raises(UnitError, match=r"checkpoint .*step-000002 cannot be read .* Delete this folder to go on"):
-        align(tmp_path / "out", tmp_path / "kept")
-    shutil.rmtree(tmp_path / "kept" / "step-000002")
-    align(tmp_path / "out", tmp_path / "kept")
-    align(tmp_path / "a", None)
-    assert digest(tmp_path / "a") == digest(tmp_path / "out")
+        align(tmp_path / "out", kept)
+    if damage == "state.json":
+        shutil.rmtree(kept / "step-000002")
+        align(tmp_path / "out", kept)
+        assert digest(tmp_path / "out") == whole
 
 
-def test_a_checkpoint_runs_no_code(tmp_path):
-    with pytest.raises(Stop):
-        align(tmp_path / "out", tmp_path / "kept", 1)
+def test_a_checkpoint_runs_no_code(tmp_path, stopped):
+    kept = shutil.copytree(stopped, tmp_path / "kept")
 
     class Evil:
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "evil"),)
 
-    torch.save({"optimizer": Evil()}, tmp_path / "kept" / "step-000001" / "trainer.pt")
+    torch.save({"optimizer": Evil()}, kept / "step-000002" / "trainer.pt")
     with pytest.raises(UnitError, match="cannot be read"):
         align(tmp_path / "out", tmp_path / "kept")
     assert not (tmp_path / "evil").exists()
@@ -134,7 +145,7 @@ def test_a_reward_that_is_no_number_keeps_and_names_the_last_good_checkpoint(tmp
         return [math.nan if len(calls) == 4 else float(len(reply)) for reply in replies]
 
     with pytest.raises(UnitError, match=r"step 4: the reward model gave nan.*checkpoint, of 2 steps, .*step-000002"):
-        align(tmp_path / "out", tmp_path / "kept", reward=reward)
+        align(tmp_path / "out", tmp_path / "kept", reward=reward, steps=4)
     assert (tmp_path / "kept" / "step-000002" / "adapter_model.safetensors").is_file()
     assert not (tmp_path / "out").exists()
 

@@ -6,8 +6,6 @@ values come from a second model; a reply that ends early has one more state afte
 a value; whitening divides by the unbiased variance; gradients are not clipped.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

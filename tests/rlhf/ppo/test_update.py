@@ -1,6 +1,5 @@
-from __future__ import annotations
-
 import math
+from functools import cache
 
 import pytest
 import torch
@@ -38,7 +37,8 @@ def test_a_loss_that_is_no_finite_number_names_the_step():
         ppo.step(7)
 
 
-def updated(seed: int = 0, **changes) -> list[torch.Tensor]:
+@cache
+def updated(**changes) -> list[torch.Tensor]:
     """The trained weights after one step without dropout."""
     policy = small_policy()
     torch.manual_seed(0)
@@ -52,7 +52,7 @@ def updated(seed: int = 0, **changes) -> list[torch.Tensor]:
         }
     )
     ppo = PPO(policy, attach_adapter(policy.model, settings.lora), contexts(policy), by_length, settings)
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     ppo.step(1)
     return [weight.detach().clone() for weight in ppo.update.trained]
 
@@ -68,10 +68,6 @@ def test_what_saves_memory_changes_nothing_but_rounding(saver):
     for one, other in zip(plain, saved, strict=True):
         # Adam takes the sign of tiny gradients: rounding may turn a few of them.
         assert float(((one - other).abs() > 1e-4).float().mean()) < 0.02
-
-
-def test_checkpointing_is_on_where_it_is_asked_for():
-    assert trainer(by_length, gradient_checkpointing=True).actor.model.get_base_model().is_gradient_checkpointing
 
 
 WAYS = [{}, {"micro_batch_size": 1}, {"gradient_checkpointing": True}, {"group_by_length": True}, {"max_turns": 2}]
@@ -111,11 +107,11 @@ def test_the_pretraining_term_holds_the_policy_at_what_people_said():
         policy = small_policy()
         torch.manual_seed(0)
         settings = SMALL.model_copy(
-            update={"lora": LoraSettings(r=4, alpha=8), "lr": 1e-2, "pretrain_coefficient": coefficient, "steps": 20}
+            update={"lora": LoraSettings(r=4, alpha=8), "lr": 2e-2, "pretrain_coefficient": coefficient, "steps": 20}
         )
         model = attach_adapter(policy.model, settings.lora)
         ppo = PPO(policy, model, contexts(policy), no_reward, settings, dialogues=said)
-        for step in range(1, 11):
+        for step in range(1, 6):
             metrics = ppo.step(step)
         assert ("pretrain_loss" in metrics) == bool(coefficient)
         ppo.actor.eval()

@@ -1,7 +1,5 @@
 """An environment as the other side: what the policy hears, what it is paid by, and how it ends."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

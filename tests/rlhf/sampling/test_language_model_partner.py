@@ -1,7 +1,5 @@
 """A language model as the other side: what it is asked, what it may say, and that a killed training hears the same."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import signal
@@ -83,19 +81,6 @@ def test_many_dialogues_are_asked_about_at_once_and_equal_ones_once(tmp_path):
         # Six dialogues in two wordings: the sessions say the same, so that their requests are equal.
         assert len(server.requests) == 2
         partner.close()
-
-
-def test_a_new_process_says_the_earlier_answers_again_from_the_cache(tmp_path):
-    talk, number = episode("talk", TALK), itertools.count()
-    with serving(OpenAIServer(answer=lambda body: say(f"answer {next(number)}"))) as server:
-        said = []
-        for _ in range(2):
-            asker = asker_of(settings(server), Asking(cache=tmp_path / "cache"))
-            partner = LanguageModelPartner([talk], three, asker, settings(server))
-            context = context_of(talk)
-            said.append((partner.answer(context, ["x", "y"]), partner.history(context, ["x", "y"])))
-            partner.close()
-        assert said[0] == said[1] and len(server.requests) == 2
 
 
 def test_null_ends_the_dialogue():

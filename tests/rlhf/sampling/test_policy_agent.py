@@ -1,7 +1,5 @@
 """A policy as an agent: what it reads of its seat, what its words do, and that it draws the same again."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

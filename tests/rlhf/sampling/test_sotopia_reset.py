@@ -1,7 +1,5 @@
 """Which social episodes a policy plays, in whose seat, and who has the other one."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

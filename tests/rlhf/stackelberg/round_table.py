@@ -4,8 +4,6 @@ Player 1 accuses player 3, player 2 answers. A seer wants a reason, a guardian w
 wants both; who is not moved turns the accusation round. The leader does not know the follower's role.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 from apportion.rlhf.stackelberg.instances.instance import Instance

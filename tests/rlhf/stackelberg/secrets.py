@@ -1,7 +1,5 @@
 """Games in which each seat knows something that no other may learn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from apportion.environments.collect_episodes import play

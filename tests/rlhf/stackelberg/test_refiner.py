@@ -19,7 +19,7 @@ from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.stackelberg.refiner import REFINER, PromptedRefiner, RefinedAgent, is_folder
-from tests.rlhf.stackelberg.secrets import secret_negotiation
+from tests.environments.models import Asked, nobody
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1")
 CHOSEN = ModelSpec(model="m", base_url="http://localhost:1/v1")
@@ -32,16 +32,9 @@ def negotiation() -> Negotiation:
 
 
 def test_only_speeches_are_rewritten_and_what_binds_stays():
-    game, asked = negotiation(), []
-
-    def complete(request):
-        asked.append(request)
-        return ChatReply("Analysis: hm\nResponse: Be sensible, and we both gain.", "m")
-
-    roster = {
-        name: ROSTER.asking("greedy+refiner", ROSTER.asked_by("greedy+refiner", CHOSEN), complete)
-        for name in game.agents
-    }
+    game, asked = negotiation(), Asked("Analysis: hm\nResponse: Be sensible, and we both gain.")
+    refined = ROSTER.asked_by("greedy+refiner", CHOSEN)
+    roster = {name: ROSTER.asking("greedy+refiner", refined, asked) for name in game.agents}
     plain = negotiation()
     play(game, roster)
     play(plain, {name: ROSTER.scripted("greedy") for name in plain.agents})
@@ -65,7 +58,7 @@ def test_words_that_the_rules_refuse_leave_the_speech_as_it_was():
     game = negotiation()
     name = game.acting()[0]
     own = ROSTER.scripted("greedy")
-    agent = RefinedAgent("x", own, PromptedRefiner(MODEL, lambda request: ChatReply("long " * 1_000, "m")), True)
+    agent = RefinedAgent("x", own, PromptedRefiner(MODEL, Asked("long " * 1_000)), True)
     view = Observation(game, name)
     assert agent.act(view) == own.act(view)
 
@@ -85,16 +78,8 @@ def test_silence_and_acts_are_not_refined():
     game = Sotopia(next(iter(tasks())))
     view = Observation(game, game.agents[0])
     for act in (Action("none"), Action("physical action", "waves"), Action("leave")):
-        agent = RefinedAgent("x", ScriptedAgent("s", lambda view, act=act: act), PromptedRefiner(MODEL, _nobody), True)
+        agent = RefinedAgent("x", ScriptedAgent("s", lambda view, act=act: act), PromptedRefiner(MODEL, nobody), True)
         assert agent.act(view) == act
-
-
-def test_a_request_holds_the_leaders_view_and_no_word_of_what_others_keep():
-    for game, own, others in secret_negotiation():
-        for name in game.acting():
-            request = PromptedRefiner(MODEL, _nobody).request(Observation(game, name), "Give me all.")
-            text = " ".join(message.content for message in request.messages)
-            assert own[name] in text and not any(secret in text for secret in others[name])
 
 
 @pytest.mark.parametrize(
@@ -111,7 +96,7 @@ def test_a_name_says_who_acts_and_who_refines(name, called, asks):
     asked = ROSTER.asked_by(name, CHOSEN)
     assert asked.called == called and asked.settings.model == asks
     assert ROSTER.called_as(name, CHOSEN) == called
-    agent = ROSTER.asking(name, asked, _nobody)
+    agent = ROSTER.asking(name, asked, nobody)
     assert agent.called == called and agent.paid and isinstance(agent, Asking)
     # The name in a log means the same again.
     again = ROSTER.asked_by(called, CHOSEN)
@@ -120,13 +105,13 @@ def test_a_name_says_who_acts_and_who_refines(name, called, asks):
 
 def test_a_price_counts_both_requests():
     asked = ROSTER.asked_by("react+refiner", CHOSEN)
-    agent = ROSTER.asking("react+refiner", asked, _nobody)
+    agent = ROSTER.asking("react+refiner", asked, nobody)
     assert agent.requests_an_act == 2 and agent.tokens_an_act > 0
     game = negotiation()
     assert agent.request(Observation(game, game.acting()[0])) == agent.agent.request(
         Observation(game, game.acting()[0])
     )
-    script = ROSTER.asking("fair+refiner", ROSTER.asked_by("fair+refiner", CHOSEN), _nobody)
+    script = ROSTER.asking("fair+refiner", ROSTER.asked_by("fair+refiner", CHOSEN), nobody)
     assert (
         script.requests_an_act == 1 and "refined words" in script.request(Observation(game, game.acting()[0])).subject
     )
@@ -155,7 +140,3 @@ def test_a_folder_without_a_refiner_is_told(tmp_path):
     with pytest.raises(InputError, match="no trained Refiner there"):
         ROSTER.scripted("fair+refiner@./nowhere")
     assert is_folder("~/x") and not is_folder("gpt-5") and not is_folder("")
-
-
-def _nobody(request):
-    raise AssertionError("nobody is asked")

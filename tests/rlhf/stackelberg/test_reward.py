@@ -1,5 +1,3 @@
-import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -151,10 +149,3 @@ def test_a_prompt_that_is_too_long_names_the_turn():
     (turn,) = round_table(1)
     with pytest.raises(TooLongError, match=r"turn 'round table/game 0-0#0': .* Raise measurer.context_tokens"):
         refiner_reward([turn], Short(), settings()).of(turn, ["Hello."])
-
-
-def test_candidates_that_are_all_equal_have_equal_rewards():
-    (turn,) = round_table(1)
-    reward = refiner_reward([replace(turn)], ByWords(), settings())
-    scores = reward(contexts([turn.name] * 8), [""] * 8, ["Response: the same"] * 8)
-    assert len(set(scores)) == 1 and math.isfinite(scores[0])

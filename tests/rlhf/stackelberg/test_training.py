@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apportion.cli import main
 from apportion.decompose.influence.scorer import LogprobResult
@@ -20,10 +22,12 @@ from apportion.rlhf.stackelberg import training as module
 from apportion.rlhf.stackelberg.persuasion_eval.table import PersuasionQuery, persuade
 from apportion.rlhf.stackelberg.refiner import TrainedRefiner
 from apportion.rlhf.stackelberg.settings import RefineSettings
-from apportion.rlhf.stackelberg.training import epoch_folders, read_settings, train_refiner
+from apportion.rlhf.stackelberg.training import EpochKeeper, epoch_folders, read_settings, train_refiner
+from apportion.rlhf.stackelberg.validation import session_of, split
 from tests.decompose.influence.probability_server import ProbabilityServer
 from tests.forked import Tell, ended, forked
 from tests.llm_client.openai_server import serving
+from tests.rlhf.stackelberg.round_table import round_table
 from tests.rlhf.stackelberg.tiny import training
 
 
@@ -116,9 +120,10 @@ def test_a_damaged_card_is_no_training_to_go_on_with(trained, text):
         card.write_text(kept)
 
 
+@pytest.mark.slow
 def test_a_mistake_in_the_first_file_can_be_corrected_in_the_same_folder(tmp_path):
     path = training(tmp_path)
-    right = path.read_text()
+    right = path.read_text().replace("epochs = 2", "epochs = 1")
     path.write_text(right.replace('model = "measurer"', 'model = "./nowhere"'))
     with pytest.raises(InputError, match="no such folder"):
         train_refiner(read_settings(path))
@@ -138,7 +143,9 @@ class Indifferent:
 def test_candidates_that_are_worth_the_same_teach_nothing_and_give_no_nan(tmp_path, monkeypatch):
     monkeypatch.setattr("apportion.rlhf.stackelberg.reward.load_scorer", lambda settings, cache=None: Indifferent())
     monkeypatch.setattr(module, "load_scorer", lambda settings, cache=None: Indifferent())
-    trained = train_refiner(read_settings(training(tmp_path)))
+    path = training(tmp_path)
+    path.write_text(path.read_text().replace("epochs = 2", "epochs = 1"))
+    trained = train_refiner(read_settings(path))
     assert all(np.isfinite(value) for value in trained.last.values())
     assert trained.last["kl"] == pytest.approx(0, abs=1e-5) and trained.last["reward"] == 0
 
@@ -215,3 +222,59 @@ def test_killed_and_gone_on_with_it_is_the_same_adapter(tmp_path):
 
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@given(st.integers(4, 40), st.floats(0, 0.99), st.integers(0, 5))
+def test_whole_sessions_are_held_out_and_something_is_left_to_learn_from(count, share, seed):
+    turns = round_table(count)
+    learned, unseen = split(turns, share, seed)
+    assert sorted(one.name for one in (*learned, *unseen)) == sorted(one.name for one in turns) and learned
+    assert not {session_of(one) for one in learned} & {session_of(one) for one in unseen}
+    assert (learned, unseen) == split(turns, share, seed)
+    assert not unseen if share == 0 or count <= 4 else unseen
+
+
+def checkpoint(root, step):
+    folder = root / f"step-{step:06d}"
+    folder.mkdir(parents=True)
+    for name in ("adapter_model.safetensors", "adapter_config.json"):
+        (folder / name).write_text(f"{name} of {step}")
+    return folder
+
+
+def test_the_last_step_of_each_epoch_is_kept_once(tmp_path):
+    keeper = EpochKeeper(tmp_path / "checkpoints", tmp_path / "out", 3)
+    keeper.keep()  # Nothing is there yet.
+    reported = []
+    progress = keeper.watched(lambda *told: reported.append(told))
+    for step in range(1, 8):
+        checkpoint(tmp_path / "checkpoints", step)
+        progress(step, 7, "x")
+    assert [path.name for path in epoch_folders(tmp_path / "out")] == ["1", "2"] and len(reported) == 7
+    kept = tmp_path / "out" / "epochs" / "2" / "adapter_model.safetensors"
+    assert kept.read_text() == "adapter_model.safetensors of 6"
+    kept.write_text("another")
+    keeper.keep()
+    assert kept.read_text() == "another"
+
+
+def test_what_else_a_policy_needs_stands_beside_each_epoch(tmp_path):
+    keeper = EpochKeeper(tmp_path / "checkpoints", tmp_path / "out", 1)
+    checkpoint(tmp_path / "checkpoints", 1)
+    keeper.keep()
+    (tmp_path / "out" / "epochs" / "tmp.left").mkdir()
+    for name in ("tokenizer.json", "window.json", "adapter_config.json"):
+        (tmp_path / "out" / name).write_text("whole")
+    (tmp_path / "out" / "base").mkdir()
+    (folder,) = keeper.finish()
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *("adapter_config.json", "adapter_model.safetensors", "base", "tokenizer.json", "window.json")
+    ]
+    assert (folder / "adapter_config.json").read_text() == "adapter_config.json of 1" and (folder / "base").is_dir()
+    assert not (tmp_path / "out" / "epochs" / "tmp.left").exists()
+
+
+@pytest.mark.parametrize("name", ["x", "1a", "tmp.1"])
+def test_only_numbered_folders_are_epochs(tmp_path, name):
+    (tmp_path / "epochs" / name).mkdir(parents=True)
+    assert epoch_folders(tmp_path) == []

@@ -1,7 +1,5 @@
 """A training of a Refiner that takes seconds, and a Measurer warmed up on the scripted game."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from apportion.rlhf.settings import AlignSettings

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 
@@ -7,7 +5,7 @@ import pytest
 from trl import GRPOConfig, RLOOConfig
 
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.settings import PAPER, AlignSettings
+from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.running import (
     StepCallback,
     group_arguments,
@@ -37,13 +35,6 @@ def test_a_step_is_one_batch_of_replies_and_all_updates_from_it(tmp_path, algori
     assert not found.report_to and found.disable_tqdm and not found.push_to_hub and not found.bf16
 
 
-def test_the_papers_settings_reach_the_trainer(tmp_path):
-    chosen = AlignSettings.model_validate({"preset": "paper", "algorithm": "grpo"})
-    found = group_arguments(GRPOConfig, Run(chosen, 0), tmp_path)
-    assert (found.generation_batch_size, found.epsilon, found.beta, found.learning_rate) == (24, 0.2, 0.2, 1.4e-5)
-    assert PAPER.batch_size % PAPER.num_generations == 0
-
-
 @pytest.mark.parametrize(
     ("chosen", "schedule"),
     [
@@ -57,14 +48,6 @@ def test_the_papers_settings_reach_the_trainer(tmp_path):
 def test_the_learning_rate_s_rise_and_fall_are_handed_on(tmp_path, chosen, schedule):
     found = group_arguments(GRPOConfig, Run(settings(**chosen), 0), tmp_path)
     assert (found.lr_scheduler_type.value, found.warmup_steps) == schedule
-
-
-def test_savoirs_settings_reach_the_trainer(tmp_path):
-    chosen = AlignSettings.model_validate({"preset": "savoir"})
-    found = group_arguments(GRPOConfig, Run(chosen, 0), tmp_path)
-    assert (found.max_steps, found.generation_batch_size, found.num_generations) == (2000, 64, 8)
-    assert found.per_device_train_batch_size * found.gradient_accumulation_steps == 8
-    assert (found.learning_rate, found.warmup_steps, found.beta, found.temperature) == (5e-7, 500, 0.05, 0.7)
 
 
 def test_generation_by_vllm_is_handed_on(tmp_path):

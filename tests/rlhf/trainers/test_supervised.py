@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -80,7 +78,7 @@ def test_a_template_that_rewrites_answered_prompts_is_refused():
 def test_the_loss_is_of_the_targets_tokens_alone_and_falls():
     policy = small_policy()
     examples = supervised_examples(policy, contexts(policy), chats(4), SFT.max_new_tokens)
-    settings = SFT.model_copy(update={"steps": 30, "batch_size": len(examples), "mini_batch_size": len(examples) // 2})
+    settings = SFT.model_copy(update={"steps": 12, "batch_size": len(examples), "mini_batch_size": len(examples) // 2})
     settings = settings.model_copy(update={"lora": SFT.lora.model_copy(update={"dropout": 0.0})})
     with torch.no_grad():
         losses, entropies = [], []
@@ -92,11 +90,11 @@ def test_the_loss_is_of_the_targets_tokens_alone_and_falls():
             entropies += [-float((logp[place - 1].exp() * logp[place - 1]).sum()) for place in kept]
     told = Run(settings, 0)
     train_supervised(TrainingData(policy, contexts(policy), NoReward(), None, chats(4)), told)
-    first, last = told.metrics.at(1)["loss"], told.metrics.at(30)["loss"]
+    first, last = told.metrics.at(1)["loss"], told.metrics.at(12)["loss"]
     # Two micro-batches a step: tokens weigh alike all the same.
     assert first == pytest.approx(math.fsum(losses) / len(losses), rel=1e-4)
     assert told.metrics.at(1)["entropy"] == pytest.approx(math.fsum(entropies) / len(entropies), rel=1e-2)
-    assert last < 0.7 * first
+    assert last < 0.8 * first
 
 
 def test_nothing_said_is_nothing_to_learn():

@@ -1,7 +1,5 @@
 """TRL's trainers in several processes take the steps of one."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterator
@@ -11,7 +9,6 @@ from typing import Any
 import psutil
 import pytest
 import torch
-from accelerate.utils import parse_flag_from_env
 from safetensors.torch import load_file
 
 from apportion.foundation.distributed import Processes
@@ -99,17 +96,6 @@ def test_the_moments_of_the_scores_are_those_of_all_processes() -> None:
     assert reward.score_norm.moments == pytest.approx((5, mean, 16.0))
     assert rewards == pytest.approx([0.0, 2.0 / deviation])
     assert reward.turns == [[value] for value in rewards]
-
-
-def test_accelerate_is_told_nothing_of_fsdp(monkeypatch: pytest.MonkeyPatch) -> None:
-    theirs, ours = sharding.FLAGS["fsdp"]
-    monkeypatch.setenv(theirs, "true")
-    monkeypatch.setenv(ours, "false")
-    sharding.claim_accelerate_flags()
-    assert not parse_flag_from_env(theirs) and sharding.sharding_asked(Second([])) == "fsdp"
-    monkeypatch.setenv(ours, "false")
-    sharding.claim_accelerate_flags()
-    assert sharding.sharding_asked(Second([])) is None
 
 
 def test_of_sharded_weights_only_ppo_has_to_be_told_of_its_minibatch() -> None:

@@ -1,10 +1,16 @@
-from __future__ import annotations
+import statistics
+from itertools import islice
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers.utils import logging
 
 from apportion.rlhf.settings import AlarmSettings
 from apportion.rlhf.training.alarms import Alarms, repetition, sameness
+from apportion.rlhf.training.reward import ScoreNorm
+from apportion.rlhf.training.rng_state import ShuffledOrder, quiet_transformers
 
 CALM = {"kl": 0.0, "response_tokens": 12.0, "repetition": 0.1, "sameness": 0.3, "entropy": 2.0}
 HACKS = [
@@ -39,13 +45,6 @@ def test_the_demo_metrics_at_their_limits_are_calm():
     assert not any(alarms.check(metrics) for metrics in (CALM, edge, {**edge, "response_tokens": 3.0}))
 
 
-def test_several_reasons_are_all_told():
-    alarms = Alarms(AlarmSettings(patience=1))
-    alarms.check(CALM)
-    found = alarms.check({**CALM, "kl": 99.0, "entropy": 0.0}) or ""
-    assert "KL blow-up" in found and "; entropy collapse" in found
-
-
 def test_repetition_counts_pairs_that_a_reply_says_again():
     replies = torch.tensor([[1, 2, 1, 2, 1], [1, 2, 3, 4, 9], [7, 7, 7, 7, 9], [5, 0, 0, 0, 0]])
     mask = torch.tensor([[True] * 5, [True] * 5, [True] * 4 + [False], [True] + [False] * 4])
@@ -74,3 +73,50 @@ def test_sameness_is_the_share_that_a_reply_to_another_context_has_too():
     alike = torch.tensor([[5, 5], [5, 6], [5, 7]])
     first = torch.tensor([[True, False]] * 3)
     assert sameness(alike, first, [0, 1, 2]) == 1.0
+
+
+BATCHES = st.lists(st.lists(st.floats(-100, 100), min_size=1, max_size=8), min_size=1, max_size=6)
+
+
+@given(BATCHES)
+def test_moments_grown_by_batches_are_those_of_all_scores(batches):
+    norm = ScoreNorm()
+    for batch in batches:
+        norm.update(batch)
+    everything = [score for batch in batches for score in batch]
+    assert norm.mean == pytest.approx(statistics.fmean(everything), abs=1e-9)
+    assert norm.deviation == pytest.approx(statistics.pstdev(everything), abs=1e-6)
+
+
+def test_scores_come_out_in_deviations_from_the_mean():
+    norm = ScoreNorm()
+    norm.update([1.0, 3.0])
+    assert norm([1.0, 2.0, 5.0]) == [-1.0, 0.0, 3.0]
+
+
+def test_scores_that_never_differ_become_zero():
+    norm = ScoreNorm()
+    assert norm.deviation == 0.0
+    norm.update([0.1] * 3)
+    assert norm([0.1]) == [0.0]
+
+
+def test_bars_and_warnings_are_off_inside_and_as_before_outside_even_after_an_error():
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    with pytest.raises(ZeroDivisionError), quiet_transformers():
+        assert logging.get_verbosity() == logging.ERROR and not logging.is_progress_bar_enabled()
+        raise ZeroDivisionError
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
+
+
+@given(st.integers(1, 9), st.integers(0, 30))
+def test_each_comes_once_a_round_and_what_is_left_can_be_taken_up_again(count, taken):
+    torch.manual_seed(0)
+    order = ShuffledOrder(count)
+    seen = list(islice(order, taken))
+    for start in range(0, taken - count + 1, count):
+        assert sorted(seen[start : start + count]) == list(range(count))
+    rng, again = torch.get_rng_state(), ShuffledOrder(count, order.left)
+    rest = list(islice(order, 20))
+    torch.set_rng_state(rng)
+    assert list(islice(again, 20)) == rest

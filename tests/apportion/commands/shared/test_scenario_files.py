@@ -3,7 +3,7 @@ import json
 import pytest
 
 from tests.apportion.called import called
-from tests.environments.negotiation.bargaining.test_published import GOOD, OTHERS, folder
+from tests.environments.negotiation.bargaining.test_scenarios import GOOD, OTHERS, folder
 
 
 def test_products_become_bargains_that_are_played(tmp_path, capsys):

@@ -1,7 +1,5 @@
 """What random play comes to, exactly: by walking through every state of the engine, and by arithmetic without it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -56,40 +54,9 @@ def targets(players: int, assassin: int) -> tuple[int, ...]:
     return tuple(seat for seat in range(players) if seat != assassin)
 
 
-def random_game(options: Options, draws: Random) -> Game:
-    """A game dealt and played to its end at random.
-
-    Parameters
-    ----------
-    options : Options
-        What is played.
-    draws : Random
-        What is drawn from; the same state gives the same game.
-    """
-    game = dealt(options, draws)
-    play_randomly(game, draws)
-    return game
-
-
 def dealt(options: Options, draws: Random) -> Game:
     """A game at its beginning, with a deal and a first leader at random."""
     return Game(options, _one_of(all_deals(options.roles), draws), int(draws.random() * len(options.roles)))
-
-
-def play_randomly(game: Game, draws: Random) -> None:
-    """Play a game on to its end."""
-    players = len(game.deal)
-    while True:
-        if game.phase == TEAM:
-            game.propose(_one_of(teams(players, game.size), draws))
-        elif game.phase == VOTE:
-            game.vote(_one_of(ballots(players), draws))
-        elif game.phase == QUEST:
-            game.quest(_one_of(hands(game.team, game.evil), draws))
-        elif game.phase == SHOT:
-            game.shoot(_one_of(targets(players, game.assassin), draws))
-        else:
-            return
 
 
 def _one_of(things: tuple[Thing, ...], draws: Random) -> Thing:

@@ -9,8 +9,6 @@ The file read is ``avalonbench_dev/avalon/engine.py`` (numpy, pydantic). It impo
 not beside it; an empty class stands in.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io

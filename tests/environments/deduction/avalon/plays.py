@@ -1,7 +1,5 @@
 """Games to test with: at random, silences among the acts, or as far as some phase."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

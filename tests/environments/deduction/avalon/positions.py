@@ -1,7 +1,5 @@
 """Positions in games of scripts, each of a deal of its own, in which a language model decides once."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from apportion.environments.agents.language_model import LanguageModelAgent

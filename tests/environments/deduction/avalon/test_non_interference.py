@@ -1,7 +1,5 @@
 """What a player reads, is asked and sees depends on nothing that it may not know: byte for byte, over every deal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import permutations
 from random import Random
@@ -11,50 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.environments.agents.language_model import LanguageModelAgent
 from apportion.environments.deduction.avalon.game import Avalon
 from apportion.environments.deduction.avalon.scripts import Bayesian, Claims
 from apportion.environments.deduction.events import Aim, Event
-from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.scripts import Random as Drawing
-from apportion.environments.deduction.text_rendering import DeductionRenderer
-from apportion.environments.environment import Action, Observation, Step
-from apportion.environments.terminal.console import Screen
-from apportion.environments.terminal.human_agent import HumanAgent
-from apportion.llm_client.settings import LLMSettings
+from apportion.environments.environment import Action, Step
 from tests.environments.deduction.avalon.plays import any_step, begun, some_game
+from tests.environments.deduction.seen import seen_by
 
+SCRIPTS = (Claims(), Bayesian(), Drawing())
 EVIL = ("minion", "assassin")
-
-
-def never(*given: Any) -> Any:
-    raise AssertionError("nobody is asked here")
-
-
-MODELS = [LanguageModelAgent(style, style, LLMSettings(model="m"), never, form=FORM) for style in STYLES]
-
-
-def screen_of(game: Avalon, name: str) -> str:
-    shown: list[str] = []
-    person = HumanAgent(Screen(never, shown.append), DeductionRenderer(Avalon))
-    view, telling = Observation(game, name), DeductionRenderer(Avalon)
-    person.see_the_end(view)
-    if game.legal(name):
-        shown += [repr(telling.prompt(view)), repr(telling.commands(view)), repr(telling.plain(view))]
-    return "".join(shown)
-
-
-def all_that_is_seen(game: Avalon, name: str) -> tuple[Any, ...]:
-    """Observation, data, requests, screen, what scripts do: whatever leaves the game for a seat."""
-    view = Observation(game, name)
-    facts = view.facts
-    data = (facts.seat, facts.role, facts.team, facts.stage, facts.alive, facts.events, facts.choices, facts.default)
-    seen: list[Any] = [view.text, data, tuple(facts.deals), view.legal, view.known, view.heard, view.number, view.step]
-    if view.legal:
-        seen += [model.request(view) for model in MODELS]
-        seen += [script.act(view) for script in (Claims(), Bayesian(), Drawing())]
-        seen += [view.problem(Action(kind, "", aim)) for kind in ("fail", "pass", "approve") for aim in (None, 1)]
-    return (*seen, screen_of(game, name))
 
 
 def deals_that_fit(game: Avalon, seat: int) -> Iterator[tuple[str, ...]]:
@@ -122,11 +86,11 @@ def check_every_deal(seed: int, steps: int, secret: bool) -> int:
             expected = [
                 deal for deal in expected if deal[shooter - 1] == "assassin" and (deal[target - 1] == "merlin") == hit
             ]
-        seen = all_that_is_seen(game, name)
+        seen = seen_by(game, name, SCRIPTS)
         assert game.deal in expected
         assert sorted(game.facts(name).deals) == expected
         for deal in expected:
-            assert all_that_is_seen(as_if(game, deal, seat), name) == seen
+            assert seen_by(as_if(game, deal, seat), name, SCRIPTS) == seen
         compared += len(expected)
     return compared
 
@@ -137,9 +101,8 @@ def test_every_deal_that_fits_gives_the_same_bytes(seed: int, steps: int, secret
     assert check_every_deal(seed, steps, secret) >= 5
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_so_it_does_at_the_end(seed: int) -> None:
-    assert check_every_deal(seed, 10_000, False) >= 5
+def test_so_it_does_at_the_end() -> None:
+    assert check_every_deal(1, 10_000, False) >= 5
 
 
 @pytest.mark.slow
@@ -172,7 +135,7 @@ def test_marks_in_every_role_night_and_card_reach_their_owner_alone() -> None:
     while game.acting():
         for seat, name in enumerate(game.agents, 1):
             seen = (
-                repr(all_that_is_seen(game, name)) if game.legal(name) else repr((game.observe(name), game.facts(name)))
+                repr(seen_by(game, name, SCRIPTS)) if game.legal(name) else repr((game.observe(name), game.facts(name)))
             )
             foreign = [other for other in range(1, 6) if other != seat and f"CANARY{other}" in seen]
             assert not foreign

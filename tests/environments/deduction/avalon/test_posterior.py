@@ -1,14 +1,13 @@
 """The posterior over the deals, beside one that is written down act by act."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apportion.environments.deduction.avalon.observation import evidence_of, night_in_words, rounds_of, rules_in_words
 from apportion.environments.deduction.avalon.posterior import (
     OpponentModel,
     Round,
@@ -18,7 +17,8 @@ from apportion.environments.deduction.avalon.posterior import (
     posterior,
 )
 from apportion.environments.deduction.avalon.role_assignments import Evidence, all_deals, fitting, seen_by
-from apportion.environments.deduction.avalon.rules import Options
+from apportion.environments.deduction.avalon.rules import TABLETOP, Options
+from tests.environments.deduction.avalon.plays import some_game
 
 ROLES = Options().roles
 HABITS = OpponentModel(fails=0.6, merlin=0.9, evil=0.65, proposes=0.75)
@@ -42,26 +42,6 @@ def plays(deal: tuple[str, ...], habits: OpponentModel, draws: Random) -> Round:
         votes.append(approves == (role == "servant" or (role == "merlin") == (team in clean)))
     fails = sum(deal[seat] in EVIL and draws.random() < habits.fails for seat in team)
     return Round(leader, team, tuple(votes), fails)
-
-
-def test_the_posterior_is_how_often_each_deal_was_the_true_one() -> None:
-    """Draw deals and rounds; among the same rounds the true deals are as frequent as the posterior says."""
-    draws = Random(3)
-    deals = fitting(ROLES, Evidence(1, "servant", None))
-    expected, real = [0.0] * 10, [0] * 10
-    counted = [0] * 10
-    for _ in range(2_000):
-        true = draws.choice(deals)
-        rounds = [plays(true, HABITS, draws) for _ in range(3)]
-        left = [deal for deal in deals if all(one.fails <= sum(deal[s] in EVIL for s in one.team) for one in rounds)]
-        for deal, chance in zip(left, posterior(left, rounds, 1, HABITS), strict=True):
-            at = min(int(10 * chance), 9)
-            expected[at] += chance
-            real[at] += deal == true
-            counted[at] += 1
-    for at in range(10):
-        if counted[at] > 150:
-            assert real[at] / counted[at] == pytest.approx(expected[at] / counted[at], abs=0.08)
 
 
 @given(
@@ -108,3 +88,48 @@ def test_before_anything_is_done_all_deals_are_alike() -> None:
     deals = fitting(ROLES, Evidence(1, "servant", None))
     assert posterior(deals, (), 1) == pytest.approx([1 / 24] * 24)
     assert clean_chance(deals, posterior(deals, (), 1), (0, 1)) == pytest.approx(0.5)
+
+
+def test_the_rules_are_told_with_the_options_in_force() -> None:
+    told = rules_in_words(Options())
+    for part in (
+        "5 players: 1 Merlin, 2 Servants of Arthur, 1 Minion of Mordred, 1 Assassin.",
+        "up to 5 quests, for teams of 2, 3, 2, 3 and 3",
+        "the fifth team of a quest goes however it is voted on",
+        "Three failed: evil wins. Three passed: the Assassin names one player",
+    ):
+        assert part in told
+    assert "the fifth team of a quest is the last: evil wins if it is rejected" in rules_in_words(TABLETOP)
+    small = rules_in_words(Options(("merlin", "servant", "assassin"), (1,), proposals=2))
+    assert "up to 1 quests, for teams of 1" in small and "the second team of a quest" in small and "One failed" in small
+
+
+@pytest.mark.parametrize(
+    ("seat", "role", "evil", "told"),
+    [
+        (1, "merlin", (3, 4), "You see that Player 3 and Player 4 are evil."),
+        (1, "merlin", (3,), "You see that Player 3 is evil."),
+        (3, "minion", (3, 4), "You see that Player 4 is evil, too."),
+        (3, "assassin", (3,), "You see that nobody else is evil."),
+    ],
+)
+def test_the_night_shows_who_is_evil(seat: int, role: str, evil: tuple[int, ...], told: str) -> None:
+    assert night_in_words(seat, role, evil) == told
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32), steps=st.integers(0, 80))
+def test_rounds_and_evidence_are_those_of_the_game(seed: int, steps: int) -> None:
+    game = some_game(seed, steps)
+    for seat, name in enumerate(game.agents):
+        facts = game.facts(name)
+        rounds, known = rounds_of(facts), evidence_of(facts)
+        votes = [moves for moves in game.steps if any(move.act.kind in ("approve", "reject") for move in moves)]
+        assert (known.seat, known.role) == (seat, game.deal[seat])
+        assert known.seen == (None if game.deal[seat] == "servant" else game.game.evil)
+        assert len(known.quests) == game.game.passed + game.game.failed
+        assert sum(fails > 0 for _, fails in known.quests) == game.game.failed
+        assert [(one.team, one.fails) for one in rounds if one.fails is not None] == list(known.quests)
+        assert sum(one.votes is not None for one in rounds) >= len(votes)
+        for one in rounds:
+            assert one.votes is None or len(one.votes) == 5

@@ -1,21 +1,15 @@
 """What the rules of Avalon allow, and what follows from it."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from apportion.environments.deduction.avalon.game import GAME
 from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
-    EVIL_ROLES,
     EVIL_WINS,
     GOES,
     TABLETOP,
@@ -24,7 +18,7 @@ from apportion.environments.deduction.avalon.rules import (
     RuleError,
 )
 from apportion.foundation.errors import InputError
-from tests.environments.deduction.avalon.exact import play_randomly
+from tests.environments.deduction.avalon.exact import reckoned, reduced, walked
 from tests.environments.deduction.avalon.peer import AvalonBench, ours, table_of
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
@@ -44,79 +38,6 @@ def gone(game: Game, *fails: int) -> Game:
         game.vote(FOR)
         game.quest([seat not in (2, 3) for seat in game.team])
     return game
-
-
-def test_figure_13_as_the_rules_have_it() -> None:
-    game = begun()
-    game.propose((0, 1))
-    assert game.vote((True, True, True, False, True))
-    assert game.quest((True, True)) == 0
-    assert game.leader == 1
-    game.propose((1, 3, 4))
-    assert game.vote(FOR)
-    assert game.quest((True, False, True)) == 1
-    # The figure has Player 2 lead again, and a team of three: two slips.
-    assert (game.leader, game.size, game.passed, game.failed) == (2, 2, 1, 1)
-
-
-def test_the_leader_moves_on_whether_the_team_goes_or_not() -> None:
-    game = begun(leader=4)
-    game.propose((0, 1))
-    assert not game.vote(AGAINST)
-    assert (game.leader, game.phase, game.rejected) == (0, "team", 1)
-    game.propose((0, 1))
-    assert game.vote(FOR)
-    assert game.leader == 1
-
-
-@pytest.mark.parametrize("votes", [(True, True, False, False, False), AGAINST])
-def test_less_than_half_rejects_and_half_of_four_does_too(votes: tuple[bool, ...]) -> None:
-    game = begun()
-    game.propose((0, 1))
-    assert not game.vote(votes)
-    four = Game(Options(("merlin", "servant", "servant", "assassin"), (2, 2, 2)), (*DEAL[:2], "servant", "assassin"), 0)
-    four.propose((0, 1))
-    assert not four.vote((True, True, False, False))
-
-
-@pytest.mark.parametrize(("last_team", "phase"), [(GOES, "quest"), (EVIL_WINS, "over")])
-def test_the_fifth_team_goes_or_evil_wins(last_team: str, phase: str) -> None:
-    game = begun(Options(last_team=last_team))
-    for _ in range(4):
-        game.propose((0, 1))
-        assert not game.vote(AGAINST)
-    assert game.last
-    game.propose((0, 1))
-    assert game.vote(AGAINST) == (last_team == GOES)
-    assert game.phase == phase
-    assert game.winner == (None if last_team == GOES else "evil")
-    assert game.ending == (None if last_team == GOES else "rejections")
-
-
-def test_an_approved_fifth_team_goes_by_either_rule_and_the_next_quest_has_five_again() -> None:
-    for options in (Options(), TABLETOP):
-        game = begun(options)
-        for _ in range(4):
-            game.propose((0, 1))
-            game.vote(AGAINST)
-        game.propose((0, 1))
-        assert game.vote(FOR)
-        game.quest((True, True))
-        assert game.rejected == 0
-
-
-def test_three_failed_quests_end_it_and_two_do_not() -> None:
-    assert gone(begun(), 1, 1).winner is None
-    game = gone(begun(), 1, 2, 1)
-    assert (game.winner, game.ending, game.acting()) == ("evil", "quests failed", ())
-
-
-@pytest.mark.parametrize(("target", "winner", "ending"), [(0, "evil", "merlin found"), (2, "good", "merlin hidden")])
-def test_after_three_passed_quests_the_assassin_names_one_player(target: int, winner: str, ending: str) -> None:
-    game = gone(begun(), 0, 1, 0, 1, 0)
-    assert (game.phase, game.acting()) == ("shot", (3,))
-    assert game.shoot(target) == (winner == "evil")
-    assert (game.winner, game.ending) == (winner, ending)
 
 
 @pytest.mark.parametrize(
@@ -169,17 +90,13 @@ def test_the_assassin_names_somebody_else_who_plays(target: int) -> None:
     ("changed", "said"),
     [
         ({"roles": ("merlin", "servant", "servant", "servant", "minion", "assassin")}, "6 players"),
-        ({"roles": ("merlin", "assassin")}, "2 players"),
         ({"roles": ("merlin", "servant", "servant", "minion", "percival")}, "no role percival"),
         ({"roles": ("merlin", "merlin", "servant", "minion", "assassin")}, "one Merlin and one Assassin"),
-        ({"roles": ("merlin", "servant", "servant", "minion", "minion")}, "one Merlin and one Assassin"),
         ({"roles": ("merlin", "servant", "minion", "minion", "assassin")}, "3 evil of 5"),
         ({"sizes": (2, 3)}, "1, 3 or 5 quests"),
         ({"sizes": (2, 3, 6)}, "1, 3 or 5 quests"),
-        ({"sizes": ()}, "1, 3 or 5 quests"),
         ({"last_team": "stays"}, "the last team 'stays'"),
         ({"proposals": 6}, "one to 5 proposals"),
-        ({"proposals": 0}, "one to 5 proposals"),
     ],
 )
 def test_games_that_there_are_not(changed: dict[str, Any], said: str) -> None:
@@ -187,46 +104,12 @@ def test_games_that_there_are_not(changed: dict[str, Any], said: str) -> None:
         Options(**changed)
 
 
-@given(
-    seed=st.integers(0, 2**32),
-    deal=st.sampled_from(all_deals(Options().roles)),
-    leader=st.integers(0, 4),
-    options=st.sampled_from((Options(), TABLETOP)),
-    stop=st.integers(0, 60),
-)
-def test_any_game_ends_with_one_winner_and_a_copy_goes_its_own_way(
-    seed: int, deal: tuple[str, ...], leader: int, options: Options, stop: int
-) -> None:
-    class Counting(Random):
-        drawn = 0
-
-        def random(self) -> float:
-            self.drawn += 1
-            if self.drawn > stop:
-                raise StopIteration
-            return super().random()
-
-    game = Game(options, deal, leader)
-    try:
-        play_randomly(game, Counting(seed))
-    except StopIteration:
-        assert game.winner is None
-    assert game.passed <= 3 and game.failed <= 3 and game.rejected < 5
-    assert (game.winner is None) == (game.phase != "over")
-    copied = game.copy()
-    play_randomly(copied, Random(seed + 1))
-    assert copied.winner in ("good", "evil")
-    assert (copied.winner == "good") == (copied.ending == "merlin hidden")
-    assert copied.passed + copied.failed <= 5
-    if copied.winner == "good":
-        assert copied.passed == 3
-    assert all((role in EVIL_ROLES) == (seat in game.evil) for seat, role in enumerate(deal))
-
-
-def test_games_go_as_the_table_of_avalonbenchs_results_says() -> None:
+@pytest.mark.parametrize("games", [2_500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_games_go_as_the_table_of_avalonbenchs_results_says(games: int) -> None:
     table = json.loads(TABLE.read_text())
-    assert table["games"] == 10_000
-    assert table_of(ours, 10_000, table["seed"]) == table
+    found = table_of(ours, games, table["seed"])
+    assert table["games"] == 10_000 and found["letters"] == table["letters"][:games]
+    assert games < 10_000 or found == table  # The digest is of the whole.
 
 
 @pytest.mark.skipif("APPORTION_AVALONBENCH" not in os.environ, reason="APPORTION_AVALONBENCH names no checkout of it")
@@ -239,3 +122,25 @@ def test_one_quest_is_a_list_of_sizes_too() -> None:
     assert GAME.options_of(["sizes=2", "proposals=2"]) == Options(sizes=(2,), proposals=2)
     roles = GAME.options_of(["roles = merlin, servant, assassin", "sizes=1"]).roles
     assert roles == ("merlin", "servant", "assassin")
+
+
+SMALL = [
+    Options(reduced(players), sizes, last_team, proposals)
+    for players, sizes, proposals in ((3, (1, 2, 2), 1), (3, (1, 2, 2), 3), (3, (2, 2, 1, 2, 2), 2), (4, (2, 3, 2), 2))
+    for last_team in (GOES, EVIL_WINS)
+]
+
+
+@pytest.mark.parametrize("options", SMALL)
+def test_reduced_games_have_as_many_courses_of_each_ending_as_arithmetic_says(options: Options) -> None:
+    expected = reckoned(options)
+    for number, deal in enumerate(all_deals(options.roles)):
+        assert walked(options, deal, number % len(deal)) == expected
+
+
+@pytest.mark.parametrize("options", [Options(), TABLETOP])
+def test_the_whole_game_has_the_chances_that_arithmetic_says(options: Options) -> None:
+    expected = reckoned(options)
+    assert sum(expected[1].values()) == 1
+    for deal, leader in ((all_deals(options.roles)[7], 2),):
+        assert walked(options, deal, leader) == expected

@@ -1,7 +1,5 @@
 """The night and the vote told again by other means: cards with an identity of their own, followed one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Games for tests: begun from a deal and a night, and talked through."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from apportion.environments.agents.agent import Agent

@@ -1,13 +1,11 @@
 """The game on the core: phases, what is heard, defaults, acts that are not allowed, outcomes, copies."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.agents.agent import SILENT
-from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE
+from apportion.environments.deduction.events import MODERATOR
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.observation import lived
 from apportion.environments.deduction.onuw.rules import (
@@ -57,19 +55,6 @@ def test_a_game_from_the_night_to_the_end() -> None:
     ]
 
 
-def test_rounds_have_followers_of_their_own() -> None:
-    game = at_dawn(DEAL, {}, Options(rounds=2))
-    stages = []
-    while game.facts("Player 1").stage.phase != "vote":
-        stages.append((str(game.facts("Player 1").stage), game.acting(), game.follower(len(game.steps))))
-        game.do(Action(SPEAK, "Hello."))
-    assert stages[4:6] == [
-        ("discussion 1", ("Player 5",), None),
-        ("discussion 2", ("Player 1",), "Player 2"),
-    ]
-    assert [game.follower(step) for step in (0, 5, 10, 11)] == [None, None, None, None]
-
-
 def test_who_reads_what_of_the_night() -> None:
     game = at_dawn(DEAL, NIGHT)
     secret = {name: [event.text for event in game.facts(name).events] for name in game.agents}
@@ -91,7 +76,7 @@ def test_who_reads_what_of_the_night() -> None:
 
 def test_what_was_lived_through_is_read_from_what_is_known() -> None:
     for deal in all_deals()[::450]:
-        for world in list(nights_of(deal))[::17]:
+        for world in list(nights_of(deal))[::51]:
             game = at_dawn(deal, dict(zip(CHOOSING, world.choices, strict=True)))
             for seat, name in enumerate(game.agents):
                 assert lived(game.facts(name)) == world.accounts[seat]
@@ -135,15 +120,11 @@ def test_defaults_are_named_in_the_rules_and_counted() -> None:
     ("name", "act", "told"),
     [
         ("Player 1", Action("look", "", 1), r"may not look 1: allowed: 0, 2, 3, 4, 5"),
-        ("Player 1", Action("look", "", 6), "may not look 6"),
         ("Player 1", Action("look", "", True), "may not look True"),
         ("Player 1", Action("centre", "", 3), "it is aimed at nobody"),
         ("Player 1", Action("rob", "", 2), "may not 'rob'"),
-        ("Player 2", Action("rob", "", 2), "may not rob 2"),
         ("Player 2", Action("rob", "", [1, 3]), "may not rob"),
-        ("Player 3", Action("swap", "", [3, 4]), "may not swap"),
         ("Player 3", Action("swap", "", [4, 4]), "may not swap"),
-        ("Player 3", Action("swap", "", "Player 1 and 2"), "may not swap"),
         ("Player 4", Action("look", "", 1), "may not 'look'"),
     ],
 )
@@ -151,20 +132,6 @@ def test_acts_of_the_night_that_are_not_allowed(name: str, act: Action, told: st
     game = OneNight(ONE_ROUND, DEAL)
     with pytest.raises(InvalidActionError, match=told):
         game.check(name, act)
-
-
-@pytest.mark.parametrize("data", [1, 6, -1, None, "2", [2], [2, 3], 2.0, True])
-def test_votes_that_are_not_allowed(data: object) -> None:
-    game = at_dawn(DEAL, {})
-    talk(game)
-    with pytest.raises(InvalidActionError, match="may not vote"):
-        game.check("Player 1", Action(VOTE, "", data))
-
-
-def test_another_order_of_two_players_is_the_same_swap() -> None:
-    game = OneNight(ONE_ROUND, DEAL)
-    game.step({"Player 1": Action(SILENT), "Player 2": Action(SILENT), "Player 3": Action("swap", "", [4, 1])})
-    assert [event.data for event in game.facts("Player 3").events] == [(1, 4)]
 
 
 def test_deals_that_cannot_be_are_refused() -> None:
@@ -192,18 +159,6 @@ def test_every_game_ends_with_one_team_s_win(seed: int, single_votes_kill: bool,
 
 
 TOLD_DEAL = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")
-
-
-def test_the_words_behind_each_command() -> None:
-    game, telling = OneNight(ONE_ROUND, TOLD_DEAL), DeductionRenderer(OneNight)
-    words = [
-        {name: one.words for name, one in telling.commands(Observation(game, seat)).items()} for seat in game.agents[:3]
-    ]
-    assert words == [
-        {"look": "NUMBER", "centre": "", "nothing": ""},
-        {"rob": "NUMBER", "nothing": ""},
-        {"swap": "NUMBERS", "nothing": ""},
-    ]
 
 
 def test_two_players_are_swapped_by_their_numbers_in_any_order() -> None:

@@ -1,7 +1,5 @@
 """The posterior beside Bayes' rule over a list of all worlds, in fractions of plain Python."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -79,13 +77,6 @@ def test_a_card_alone_says_less_than_a_night_without_an_act() -> None:
 def test_who_knows_nothing_suspects_everybody_the_same() -> None:
     np.testing.assert_allclose(wolf_at_dawn({}), np.full(PLAYERS, 1 / PLAYERS), rtol=1e-12)
     assert worlds().prior.sum() == pytest.approx(1)
-
-
-def test_the_werewolf_knows_that_it_may_have_been_robbed_or_swapped() -> None:
-    kept = wolf_at_dawn({}, 0, ClaimedHistory(WEREWOLF))
-    assert 0.5 < kept[0] < 1 and kept.argmax() == 0
-    robbed = wolf_at_dawn({1: ClaimedHistory("troublemaker", (0, 3))}, 0, ClaimedHistory(WEREWOLF))
-    assert robbed.argmax() == 3
 
 
 def test_claims_are_probabilities() -> None:

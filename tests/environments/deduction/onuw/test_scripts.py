@@ -1,7 +1,5 @@
 """Scripted players: what they do, and who beats whom, game by game on the same deals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from statistics import fmean, stdev
@@ -12,23 +10,13 @@ from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.onuw.claims import Card, all_accounts, claimed, sentence
-from apportion.environments.deduction.onuw.game import GAME, OneNight
+from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.observation import lived
 from apportion.environments.deduction.onuw.rules import PLAYERS, WEREWOLF, ClaimedHistory
-from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming, believable, claims_in, suspicion
+from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming, believable
 from apportion.environments.deduction.scripts import Random as Drawn
 from apportion.environments.environment import Action, Observation
-from apportion.foundation.errors import InputError
-from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
-
-SCRIPTS = (Drawn(), Claiming(), Bayesian())
-
-
-def test_the_roster() -> None:
-    names = ("random", "claims", "bayes")
-    assert [GAME.roster.scripted(name).called for name in names] == list(names)
-    with pytest.raises(InputError, match="RL-instructed"):
-        GAME.roster.scripted("rl-ins")
+from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played
 
 
 @pytest.mark.parametrize("script", [Claiming(), Bayesian()])
@@ -42,18 +30,6 @@ def test_villagers_tell_their_night_and_stick_to_it(script: Claiming) -> None:
             known = lived(game.facts(name))
             assert (claims[0] == known) == (known.last != WEREWOLF)
             assert claims[0].last != WEREWOLF
-
-
-def test_the_last_claim_of_each_is_read_and_other_words_say_nothing() -> None:
-    game = at_dawn(("villager", "villager", "seer", "robber", "werewolf", "troublemaker", "insomniac"), {})
-    game.do(
-        Action(
-            SPEAK, "I was dealt the Seer; I looked at nothing. No! I was dealt the Villager; I did nothing at night."
-        )
-    )
-    game.do(Action(SPEAK, "I am the Robber, believe me."))
-    talk(game, "Hello.")
-    assert claims_in(game.facts("Player 3")) == {0: ClaimedHistory("villager"), 1: Card("robber")}
 
 
 def test_the_bayesian_follows_the_card_that_was_moved() -> None:
@@ -105,29 +81,6 @@ def test_the_bayesian_werewolf_beats_the_random_one_before_a_village_that_listen
 VILLAGER = ClaimedHistory("villager")
 
 
-def most(points: list[float]) -> int:
-    return max(range(len(points)), key=lambda seat: points[seat])
-
-
-def test_whom_a_seer_has_seen_is_suspected_and_where_the_card_went() -> None:
-    saw = ClaimedHistory("seer", (2,), ("werewolf",))
-    assert most(suspicion({1: saw}, 0, VILLAGER)) == 2
-    swapped = {1: saw, 3: ClaimedHistory("troublemaker", (2, 4))}
-    assert most(suspicion(swapped, 0, VILLAGER)) == 4
-
-
-def test_the_werewolf_that_was_robbed_suspects_the_robber() -> None:
-    assert most(suspicion({}, 0, ClaimedHistory(WEREWOLF))) == 0
-    assert most(suspicion({3: ClaimedHistory("robber", (0,), ("werewolf",))}, 0, ClaimedHistory(WEREWOLF))) == 3
-
-
-def test_two_who_claim_one_card_and_one_who_claims_nothing_are_suspected() -> None:
-    seer = ClaimedHistory("seer")
-    points = suspicion({1: seer, 2: seer, 3: VILLAGER}, 0, VILLAGER)
-    assert points[1] == points[2] > points[4] > points[3]
-    assert points[0] < points[3]
-
-
 def test_a_lie_is_innocent_and_claims_a_card_that_is_free() -> None:
     claims = {1: VILLAGER, 2: VILLAGER, 3: ClaimedHistory("seer")}
     lies = [believable(claims, 0, Random(seed)) for seed in range(200)]
@@ -154,11 +107,6 @@ def test_every_account_is_read_as_it_is_said() -> None:
 )
 def test_other_words_claim_nothing(words: str) -> None:
     assert claimed(0, words) is None
-
-
-def test_the_last_claim_counts() -> None:
-    words = " ".join(map(sentence, (ClaimedHistory("villager"), ClaimedHistory("troublemaker", (1, 2)))))
-    assert claimed(0, words) == ClaimedHistory("troublemaker", (1, 2))
 
 
 @pytest.mark.parametrize(

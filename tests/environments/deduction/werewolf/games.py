@@ -1,7 +1,5 @@
 """Games of Werewolf for tests: played by agents that now and then do nothing, and told again by another deal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple

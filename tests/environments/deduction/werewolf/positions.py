@@ -1,7 +1,5 @@
 """Positions in games of scripts, each of a deal of its own, in which a language model decides once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from random import Random

@@ -1,9 +1,6 @@
 """Scripts that play Werewolf: claims that are said and understood, the posterior beside a loop, who beats whom."""
 
-from __future__ import annotations
-
 import asyncio
-from math import log
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +14,11 @@ from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import Random
 from apportion.environments.deduction.werewolf.claims import Claim, Talk, claim_in
-from apportion.environments.deduction.werewolf.game import GAME, Werewolf
+from apportion.environments.deduction.werewolf.game import Werewolf
 from apportion.environments.deduction.werewolf.posterior import HABITS, deals_of, posterior
 from apportion.environments.deduction.werewolf.rules import PAPER, VILLAGE
 from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
 from apportion.environments.environment import Action, Observation
-from apportion.foundation.errors import InputError
 from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.deduction.werewolf.games import begun, played
@@ -112,12 +108,6 @@ def test_the_posterior_is_that_of_a_loop_over_deals_and_events(seed: int, steps:
     np.testing.assert_allclose(found, [expected.get(deal, 0.0) for deal in table.deals], rtol=1e-9, atol=1e-12)
 
 
-def test_before_anything_happened_every_deal_that_fits_is_as_probable() -> None:
-    facts = begun(0, DEAL).facts("Player 4")
-    chances = posterior(facts)
-    assert np.count_nonzero(chances) == 180 and -log(chances.max()) == pytest.approx(log(180))
-
-
 def village_wins(village: Any, werewolves: Any, games: int) -> float:
     won = 0
     for seed in range(games):
@@ -175,13 +165,6 @@ def test_a_seer_tells_of_a_werewolf_and_is_believed(agent: Any) -> None:
     assert agent.act(Observation(game, "Player 2")).data not in (2, 5)
     game.do(Action("none"))
     assert agent.act(Observation(game, "Player 3")).data in (2, 5)
-
-
-def test_published_methods_are_named_by_who_can_bring_them() -> None:
-    for name in ("sla", "lspo"):
-        with pytest.raises(InputError, match=f"entry point '{name}' of apportion.werewolf_agents"):
-            GAME.roster.scripted(name)
-    assert GAME.roster.scripted("bayes").called == "bayes"
 
 
 RECORDED = Path(__file__).resolve().parents[4] / "demo" / "deduction" / "werewolf_decisions.jsonl"

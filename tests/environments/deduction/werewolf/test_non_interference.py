@@ -1,7 +1,5 @@
 """Who has which role changes no byte of what a player who cannot know it is shown, asked, told or draws."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 
@@ -9,50 +7,16 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from apportion.environments.agents.language_model import LanguageModelAgent
 from apportion.environments.deduction.events import called
-from apportion.environments.deduction.language_model import FORM, STYLES
 from apportion.environments.deduction.scripts import Random as AnyAct
-from apportion.environments.deduction.text_rendering import DeductionRenderer
 from apportion.environments.deduction.werewolf.game import Werewolf
 from apportion.environments.deduction.werewolf.rules import VOTE
 from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
 from apportion.environments.environment import Action, Observation
-from apportion.environments.terminal.human_agent import HumanAgent
-from apportion.llm_client.request import ChatReply, ChatRequest
-from apportion.llm_client.settings import LLMSettings
+from tests.environments.deduction.seen import seen_by
 from tests.environments.deduction.werewolf.games import begun, every_deal, played, told_by
-from tests.environments.terminal.test_human_agent import Typist
 
-SETTINGS = LLMSettings(model="m", temperature=1.0)
-
-
-def nobody(request: ChatRequest) -> ChatReply:
-    raise AssertionError("nobody is asked")
-
-
-def seen_by(game: Werewolf, seat: int) -> list[Any]:
-    """All that depends on what a seat knows: text, data, deals, acts, numbers, requests of each style, the terminal."""
-    view, telling = Observation(game, called(seat)), DeductionRenderer(Werewolf)
-    models = [LanguageModelAgent(f"{one}@m", one, SETTINGS, nobody, form=FORM) for one in STYLES]
-    requests = [agent.request(view) for agent in models] if view.legal else []
-    if view.legal:
-        requests += [models[-1].revision(view, Action("none"))]
-    refused = [
-        view.problem(act)
-        for act in (Action(VOTE, "", 9), Action("kill", "", seat), Action("speak"), Action("check", "", 1))
-    ]
-    acts = [agent.act(view) for agent in (AnyAct(), Claims(), BayesianAgent())] if view.legal else []
-    typist = Typist()
-    person = HumanAgent(typist.screen, telling)
-    person.see_the_beginning(view)
-    person.see_the_end(view)
-    told = (telling.opening(view), telling.events(view), telling.commands(view)) if view.legal else ()
-    return [
-        *(view.text, view.facts, list(view.facts.deals), view.legal, view.number, view.step, view.draws.random()),
-        *(view.known[-1], view.heard, refused, acts, typist.text, told, game.follower(len(game.steps))),
-        *[(one.key(), one.messages, one.schema, one.sample, one.subject) for one in requests],
-    ]
+SCRIPTS = (AnyAct(), Claims(), BayesianAgent())
 
 
 def settled(seed: int, steps: int, seat: int) -> Werewolf | None:
@@ -75,11 +39,11 @@ def compared(seed: int, steps: int, seat: int, most: int | None) -> tuple[int, l
     chosen = sorted(others)
     if most is not None and len(chosen) > most:
         chosen = Random(seed).sample(chosen, most)
-    here = seen_by(game, seat)
-    return len(others), [deal for deal in chosen if seen_by(others[deal], seat) != here]
+    here = seen_by(game, called(seat), SCRIPTS)
+    return len(others), [deal for deal in chosen if seen_by(others[deal], called(seat), SCRIPTS) != here]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10**6), st.integers(3, 24), st.integers(1, 7))
 @example(1389, 14, 3)  # A werewolf that is out: nobody is killed, and it does not know why.
 def test_another_deal_changes_no_byte(seed: int, steps: int, seat: int) -> None:
@@ -130,7 +94,7 @@ def test_canaries_in_every_role_and_night_result_reach_whom_they_are_for(seed: i
     checked = set()
     for moves in plain.steps:
         for seat, name in enumerate(game.agents, 1):
-            shown = repr(seen_by(game, seat)) if name in game.acting() else game.observe(name)
+            shown = repr(seen_by(game, called(seat), SCRIPTS)) if name in game.acting() else game.observe(name)
             shown += repr(Observation(game, name).known)
             for number, event in enumerate(game.events):
                 if event.to is not None:

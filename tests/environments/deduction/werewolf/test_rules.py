@@ -1,7 +1,5 @@
 """The rules alone: who acts when, what may be done, who wins; small games whole, random play against exact rates."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 
 from apportion.environments.deduction.werewolf.role_assignments import all_deals
 from apportion.environments.deduction.werewolf.rules import (
-    CHECK,
     GUARD,
     GUARDIAN,
     KILL,
@@ -32,7 +29,6 @@ from apportion.environments.deduction.werewolf.rules import (
     WEREWOLF,
     WEREWOLVES,
     Options,
-    Result,
     Table,
 )
 
@@ -210,7 +206,7 @@ def village_wins(options: Options, games: int, seed: int) -> int:
 
 
 @pytest.mark.parametrize("tie", TIES)
-@pytest.mark.parametrize("games", [4_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("games", [1_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_random_play_is_won_as_often_as_it_has_to_be(games: int, tie: Any) -> None:
     options = Options(tie=tie)
     rate = float(exact_for(options))
@@ -243,54 +239,6 @@ def test_any_game_ends_once_and_the_dead_do_nothing(roles: list[str], seed: int,
     assert wins == 1
 
 
-SEATS = (WEREWOLF, SEER, GUARDIAN, VILLAGER, WEREWOLF, VILLAGER, VILLAGER)
-
-
-def night(*aims: int, options: Options | None = None) -> tuple[Table, list[Result]]:
-    table = Table(options or Options(), SEATS)
-    results = []
-    for aim in aims:
-        (seat,) = table.acting()
-        results += table.do({seat: aim}, Random(0))
-    return table, results
-
-
-def test_the_lower_werewolf_proposes_and_the_other_decides() -> None:
-    table = Table(Options(), SEATS)
-    assert (table.phase, table.acting()) == (PROPOSE, (1,))
-    table.do({1: 4}, Random(0))
-    assert (table.phase, table.acting(), table.default()) == (KILL, (5,), 4)
-    assert night(4, 6, 1, 3)[1] == [Result("checked", 1, True), Result(KILLED, 6)]
-    assert night(4, 4, 7, 4)[1] == [Result("checked", 7, False), Result(KILLED, NOBODY)]
-
-
-def test_the_guardian_may_protect_itself_unless_an_option_forbids_it() -> None:
-    assert 3 in night(4, 4, 7)[0].aims(3)
-    assert night(3, 3, 7, 3)[1][-1] == Result(KILLED, NOBODY)
-    assert 3 not in night(4, 4, 7, options=Options(self_guard=False))[0].aims(3)
-    assert night(4, 4)[0].phase == CHECK
-
-
-@pytest.mark.parametrize(
-    ("votes", "tie", "first"),
-    [
-        ({1: 2, 2: 1, 3: 1, 5: 2, 6: 0, 7: 0}, "lot", (1, 2)),
-        ({1: 2, 2: 1, 3: 1, 5: 2, 6: 0, 7: 0}, "nobody", (1, 2)),
-        (dict.fromkeys((1, 2, 3, 5, 6, 7), 0), "lot", ()),
-        ({1: 0, 2: 0, 3: 0, 5: 0, 6: 0, 7: 5}, "nobody", (5,)),
-    ],
-)
-def test_the_most_votes_ties_and_nobody(votes: dict[int, int], tie: Any, first: tuple[int, ...]) -> None:
-    out = set()
-    for seed in range(40):
-        table, _ = night(4, 4, 7, 6, options=Options(tie=tie))
-        assert table.acting() == tuple(votes)
-        (result,) = table.do(votes, Random(seed))
-        assert result.more == first
-        out.add(result.what)
-    assert out == ({NOBODY} if len(first) != 1 and (tie == "nobody" or not first) else set(first))
-
-
 @pytest.mark.parametrize(
     ("roles", "why"),
     [
@@ -299,7 +247,6 @@ def test_the_most_votes_ties_and_nobody(votes: dict[int, int], tie: Any, first: 
         ((WEREWOLF, SEER, SEER, VILLAGER), "2 seer"),
         ((WEREWOLF, WEREWOLF, VILLAGER, VILLAGER), "2 werewolf"),
         ((WEREWOLF, "witch", VILLAGER), "1 witch"),
-        ((VILLAGER,) * 3, "3 villager"),
     ],
 )
 def test_other_players_than_the_game_has(roles: tuple[str, ...], why: str) -> None:

@@ -1,22 +1,29 @@
+import json
 import re
-from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.corpus.casino_points import ISSUES, points
+from apportion.corpus.corpus import Corpus
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, AgentAction, InvalidActionError, Observation
+from apportion.environments.episode_log import LOG
 from apportion.environments.negotiation.action_encoding import AGREE, SPLIT_OF
+from apportion.environments.negotiation.casino.agents import FORM
 from apportion.environments.negotiation.casino.contexts import CONTEXTS, POOL, check, drawn
 from apportion.environments.negotiation.casino.game import Casino
 from apportion.environments.negotiation.casino.realization import in_issues, in_items
 from apportion.environments.negotiation.casino.scripts import Conceding, Fair, Greedy, Random, TitForTat
+from apportion.environments.negotiation.casino.simulation import CasinoChoice
 from apportion.environments.negotiation.contexts import Context
-from apportion.environments.negotiation.pareto import solve
 from apportion.environments.negotiation.realization import sentence, wordings
-from apportion.foundation.errors import InputError
+from apportion.environments.registry import identity_of, open_session
+from apportion.environments.simulation import write_corpus
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from tests.environments.models import nobody
 
 CONTEXT = Context(POOL, ((5, 4, 3), (3, 4, 5)))
 SCRIPTS = (Conceding, Fair, Greedy, Random, TitForTat)
@@ -57,19 +64,6 @@ def test_walking_away_is_worth_five():
     assert unsettled.outcome()["Alice"] == {"points": 5.0, "advantage": 0.0}
     unsettled.do(Action("agree"))
     assert unsettled.outcome()["Alice"]["points"] == 23.0
-
-
-def test_every_split_is_solved_as_by_brute_force():
-    for context in CONTEXTS[::7]:
-        one, other = context.values
-        deals = []
-        for split in product(range(4), repeat=3):
-            left = tuple(3 - n for n in split)
-            deals.append(tuple(sum(map(int.__mul__, *of)) for of in ((one, split), (other, left))))
-        solution = solve(context)
-        assert sorted(solution.points.values()) == sorted(deals) and solution.joint == max(map(sum, deals))
-        front = {(a, b) for a, b in deals if not any(c >= a and d >= b and (c, d) != (a, b) for c, d in deals)}
-        assert {solution.points[deal] for deal in solution.front} == front
 
 
 def test_other_contexts():
@@ -130,3 +124,45 @@ def test_the_others_values_change_nothing_that_a_seat_sees():
         for game in [begun(Action("propose", "", [3, 2, 0]), context=Context(POOL, ((5, 4, 3), values)))]
     ]
     assert seen[0] == seen[1] and "a package of Food is worth 5 points, of Water 4, of Firewood 3" in seen[0][0]
+
+
+def test_a_corpus_whose_sessions_are_played_on(tmp_path):
+    choice = CasinoChoice(("conceding", "fair"), games=3)
+    report = write_corpus(choice, tmp_path / "a")
+    assert report.rows["sessions"] == choice.total == 12 and report.problems == ()
+    corpus = Corpus.open(tmp_path / "a")
+    for session in map(corpus.session, corpus.session_ids()):
+        opened = open_session(session, tmp_path / "a", nobody)
+        target = session.ratings[0].target
+        (ending,) = opened.play_on(target, {turn.turn for turn in session.turns if turn.speaker == target}, (0,))
+        assert ending.problem is None and ending.ranges["points"] == (0.0, 36.0)
+    assert identity_of(session, tmp_path / "a")["simulator"] == "casino"
+    write_corpus(choice, tmp_path / "b")
+    assert (tmp_path / "a" / LOG).read_bytes() == (tmp_path / "b" / LOG).read_bytes()
+
+
+def test_a_log_of_another_game(tmp_path):
+    write_corpus(CasinoChoice(games=1), tmp_path)
+    session = Corpus.open(tmp_path).session("0-conceding-conceding-0")
+    lines = [json.loads(line) for line in (tmp_path / LOG).read_text().splitlines()]
+    lines[0]["begin"]["about"]["values"][0] = [9, 9, 9]
+    (tmp_path / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(UnitError, match=r"session 0-conceding-conceding-0: context"):
+        open_session(session, tmp_path, nobody)
+
+
+def test_nothing_to_play(tmp_path):
+    with pytest.raises(InputError, match="nothing to play: 1 agents, games = 0"):
+        _ = CasinoChoice(games=0).total
+    with pytest.raises(InputError, match="no file has contexts of this game; leave it out"):
+        _ = CasinoChoice(contexts=tmp_path).total
+    assert CasinoChoice().record()["kind"] == "simulate casino"
+
+
+def test_a_models_packages():
+    view = Observation(begun(), "Alice")
+    assert list(FORM.fields(view)["keep"]["properties"]) == ["Food", "Water", "Firewood"]
+    assert FORM.data("propose", {"keep": {"Food": 1, "Water": 0, "Firewood": 3}}, view) == [1, 0, 3]
+    assert FORM.record(Action("propose", "", [1, 0, 3]), view) == {"keep": {"Food": 1, "Water": 0, "Firewood": 3}}
+    with pytest.raises(ReplyMistakeError, match="how many you keep of each: Food, Water, Firewood"):
+        FORM.data("propose", {"keep": {"book": 1, "hat": 0, "ball": 3}}, view)

@@ -1,7 +1,5 @@
 """Somebody who takes part in a study: types what a person would, whatever is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from apportion.environments.negotiation.human_study.survey import QUIZ

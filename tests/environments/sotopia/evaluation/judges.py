@@ -1,7 +1,5 @@
 """Judging models for tests: what they are asked, read back, and what they answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,24 +17,7 @@ from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.observation import act_of
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.errors import InputError, UnitError
-from tests.environments.sotopia.evaluation.judges import damaged, played
-
-
-def test_sessions_without_goals_and_damaged_ones_are_told_apart_from_the_others(tmp_path: Path) -> None:
-    first, second, *others = damaged(tmp_path / "one")
-    episodes = read_episodes(Corpus.open(tmp_path / "one"))
-    assert [one.session_id for one in episodes.read] == others
-    assert [one.session_id for one in episodes.unread] == [first]
-    assert [one.session_id for one in episodes.broken] == [second] and "column text" in episodes.broken[0].message
-
-
-def test_an_empty_goal_breaks_a_session(tmp_path: Path) -> None:
-    corpus = played(tmp_path / "one")
-    rows = corpus.backgrounds.to_pylist()
-    next(row for row in rows if row["kind"] == "goal")["text"] = " "
-    changed = Corpus.of("one", {**corpus.tables, "backgrounds": pa.Table.from_pylist(rows, corpus.backgrounds.schema)})
-    (broken,) = read_episodes(changed).broken
-    assert broken.session_id == rows[0]["session_id"] and "the text is empty" in broken.message
+from tests.environments.sotopia.evaluation.judges import played
 
 
 def test_what_is_no_social_corpus_is_refused() -> None:
@@ -68,18 +50,6 @@ def session(words: str = "Hi", name: str = "Ann", goal: str = "Win", profile: st
         Background("Bob", "goal", "Leave"),
     )  # fmt: skip
     return Session("s", turns, backgrounds=known)
-
-
-def test_it_is_the_scenario_everybody_with_goal_and_profile_and_every_act() -> None:
-    lines = [json.loads(line) for line in ReadEpisode.of(session()).as_data().splitlines()]
-    assert lines == [
-        {"scenario": "A market"},
-        {"agent": "agent_1", "name": "Ann", "goal": "Win", "profile": "A baker."},
-        {"agent": "agent_2", "name": "Bob", "goal": "Leave"},
-        {"act": 1, "agent": "agent_1", "kind": "speak", "text": "Hi"},
-        {"act": 2, "agent": "agent_2", "kind": "physical action", "text": "waves"},
-        {"act": 3, "agent": "agent_1", "kind": "speak", "text": "Bye"},
-    ]
 
 
 @given(TEXT, TEXT.filter(lambda name: name != "Bob"), TEXT, TEXT)

@@ -1,7 +1,5 @@
 """From a choice of judges to a corpus with their ratings."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -65,20 +63,6 @@ def test_a_judged_corpus_can_be_played_on_as_the_one_before(tmp_path: Path) -> N
         identity = SIMULATOR.identity(session, tmp_path / "three")
         assert identity is not None and identity["temperature"] == 0.3
         assert identity == SIMULATOR.identity(corpus.session(session.session_id), tmp_path / "one")
-
-
-def test_recorded_replies_stand_in_for_the_server(tmp_path: Path) -> None:
-    corpus = played(tmp_path / "one")
-    record = tmp_path / "replies.jsonl"
-    with serving(OpenAIServer(judge())) as server:
-        chosen = ModelSpec("m", base_url=server.url, record=record)
-        judge_corpus(JudgingChoice(corpus, chosen=chosen), tmp_path / "two")
-    chosen = ModelSpec("m", recorded=record)
-    judged = judge_corpus(JudgingChoice(corpus, chosen=chosen), tmp_path / "three")
-    assert judged.failed == () and contents(tmp_path / "three") == contents(tmp_path / "two")
-    record.write_text("".join(record.read_text().splitlines(keepends=True)[:-1]))
-    judged = judge_corpus(JudgingChoice(corpus, chosen=chosen), tmp_path / "four")
-    assert {one.session_id for one in judged.failed} <= set(corpus.session_ids()) and len(judged.failed) == 2
 
 
 def test_a_session_that_fails_is_named_and_the_others_are_judged(tmp_path: Path) -> None:

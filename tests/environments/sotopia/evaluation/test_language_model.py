@@ -1,7 +1,5 @@
 """A language model as judge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from apportion.corpus.session import Background, Session, Turn
 from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.sotopia.evaluation.episodes import ReadEpisode
 from apportion.environments.sotopia.evaluation.language_model import (
@@ -20,7 +17,7 @@ from apportion.environments.sotopia.evaluation.language_model import (
     reply_schema,
 )
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, CharacterScores
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply, ChatRequest
@@ -95,17 +92,6 @@ def test_what_is_planted_stays_data_wherever_it_stands(attack: str, place: str) 
         assert differs <= {attack.replace("\ud800", "\ufffd")}
 
 
-def test_three_are_judged_as_two_are() -> None:
-    turns = tuple(Turn(number, name, "Hi") for number, name in enumerate(("Ann", "Bob", "Eve")))
-    three = ReadEpisode.of(
-        Session("s", turns, backgrounds=tuple(Background(one.speaker, "goal", "Win") for one in turns))
-    )
-    (question,) = ModelJudge.of("paper", M).questions(three)
-    assert question.labels == ("agent_1", "agent_2", "agent_3")
-    reply = json.dumps({label: scored() for label in question.labels})
-    assert [verdict.target for verdict in question.ask(lambda request: ChatReply(reply, "m"))] == ["Ann", "Bob", "Eve"]
-
-
 def test_each_alone_is_another_judge() -> None:
     judge = ModelJudge.of("paper@other", M, "agent")
     verdicts, asked = answers(judge, [{"agent_1": scored()}, {"agent_2": scored()}])
@@ -136,11 +122,6 @@ def test_after_the_last_attempt_what_was_valid_in_any_reply_is_kept_the_last_one
     assert ann.given["BEL"].score == 8 and not ann.missing
     assert bob.given["GOAL"].score == 3 and bob.missing == ("SEC",) and bob.overall is None
     assert bob.given["SEC"].cause == "the reply is not one JSON object: Expecting value at character 0 of 7"
-
-
-def test_a_server_that_fails_leaves_every_score_out_with_its_cause() -> None:
-    verdicts, _ = answers(ModelJudge.of("paper", M), [UnitError("status 500")])
-    assert all(verdict.given["SEC"].cause == "status 500" and len(verdict.missing) == 7 for verdict in verdicts)
 
 
 def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
@@ -177,28 +158,16 @@ def reply(change: Callable[[dict[str, Any]], object] = lambda document: None) ->
     return ChatReply(json.dumps(document), "m")
 
 
-def test_reasoning_and_a_whole_number_in_seven_dimensions_of_each() -> None:
-    answer = read_whole(reply(), LABELS)
-    for label in LABELS:
-        assert {name: given.score for name, given in answer.given[label].items()} == SCORES
-        assert answer.given[label]["GOAL"].reasoning == "GOAL: as it was."
-
-
 @pytest.mark.parametrize(
     ("change", "mistake", "lost"),
     [
         (lambda d: d["agent_1"]["GOAL"].update(score=7.5), "agent_1, GOAL has the score 7.5; a whole number from 0", 1),
-        (lambda d: d["agent_1"]["SEC"].update(score=3), "SEC has the score 3; a whole number from -10 to 0", 1),
-        (lambda d: d["agent_1"]["SEC"].update(score=True), "SEC has the score true", 1),
-        (lambda d: d["agent_1"]["SEC"].update(score="0"), 'SEC has the score "0"', 1),
         (lambda d: d["agent_1"]["SEC"].update(score=None), "SEC has the score null", 1),
         (lambda d: d["agent_2"]["BEL"].update(reasoning=" "), "agent_2, BEL has no reasoning", 1),
         (lambda d: d["agent_2"]["BEL"].pop("score"), 'BEL is not an object with "reasoning" and "score"', 1),
         (lambda d: d["agent_2"].pop("FIN"), "FIN is not an object", 1),
-        (lambda d: d["agent_2"].update(FIN=3), "FIN is not an object", 1),
         (lambda d: d["agent_2"].update(FUN=3), 'agent_2: there is no dimension "FUN"', 0),
         (lambda d: d.pop("agent_2"), "agent_2 has no scores; give all of BEL, REL", 7),
-        (lambda d: d.update(agent_2=[1]), "agent_2 has no scores", 7),
         (lambda d: d.update(agent_3={}), '"agent_3" was not asked about', 0),
         (lambda d: [d[label][name].update(score=99) for label in LABELS for name in SCORES], "; and 11 more", 14),
     ],

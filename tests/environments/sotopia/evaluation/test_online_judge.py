@@ -1,7 +1,5 @@
 """A language model as the judge of an episode in play."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -10,18 +10,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from apportion.environments.sotopia.generation.inputs import Item
-from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES, Rule, findings
+from apportion.environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES, findings
 from apportion.environments.sotopia.generation.scenario_rules import (
     SALE_RULES,
     SCENARIO_RULES,
     Sale,
-    dollars,
     sale_of,
     seller_target,
 )
 from apportion.environments.sotopia.goal_checks import OneNumber, Terms
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
+from apportion.environments.sotopia.sources.space import KnownPair
 from apportion.environments.sotopia.tasks import Character, Relationship, Scenario
 from apportion.foundation.errors import UnitError
 
@@ -50,7 +49,7 @@ def test_a_good_one_keeps_every_rule() -> None:
         ({"context": "Two friends meet to see Robin."}, "no-capitals", "the context has 'Robin', which may be a name"),
         ({"context": "A barista meets a friend."}, "no-occupations", "the context has the occupation 'barista'"),
         ({"goals": ("Ask her.", "Wait.")}, "gender-neutral", "the goal of agent 1 has 'her'"),
-        ({"context": "Two brothers meet, friends too."}, "gender-neutral", "the context has 'brothers'"),
+
         ({"context": "Two strangers meet."}, "consistent", "is friend, the context speaks of stranger"),
         ({"occupations": (("astronaut",), ())}, "available", "no character is 'astronaut'"),
         ({"occupations": (("barista",), ())}, "enough-pairs", "only 2 pairs of 8 characters can play it"),
@@ -64,11 +63,6 @@ def test_a_good_one_keeps_every_rule() -> None:
 def test_a_broken_rule_says_what_it_finds(change: dict, rule: str, message: str) -> None:
     (told,) = [one for one in findings(SCENARIO_RULES, replace(GOOD, **change), SPACE).failed if one.startswith(rule)]
     assert message in told and told.endswith(")")
-
-
-def test_friends_may_share_a_street_and_no_word_at_all_is_fine() -> None:
-    for text in ("Two neighbours who are friends meet.", "Two neighbours meet.", "Two people meet."):
-        assert findings(SCENARIO_RULES, replace(GOOD, context=text), SPACE).failed == ()
 
 
 def test_a_sale_may_name_its_make_and_has_sides_at_odds() -> None:
@@ -116,16 +110,6 @@ def test_a_relationship_that_does_not_fit_is_told(change: dict, message: str) ->
     assert told.startswith(message)
 
 
-def test_a_gender_that_no_list_has_takes_any_pronouns() -> None:
-    assert findings(CHARACTER_RULES, replace(ANN, gender="agender", pronouns="xe/xem", secret="x"), SPACE).failed == ()
-
-
-def test_rules_have_names_of_their_own() -> None:
-    for rules in (SCENARIO_RULES, SALE_RULES, CHARACTER_RULES, RELATIONSHIP_RULES):
-        assert len({rule.name for rule in rules}) == len(rules)
-    assert findings((Rule("r", "w", lambda made, space: "p"),), None, TaskSpace("x")).failed == ("r: p (w)",)
-
-
 def test_the_markup_ratio_is_exponential_with_rate_one_half() -> None:
     draws = Random(1)
     markups = np.array([1e6 / seller_target(1e6, draws) - 1.0 for _ in range(4000)])
@@ -149,7 +133,3 @@ def test_limits_make_a_sale_that_rules_can_check() -> None:
     assert sale_of(bound, 0).terms == Terms(OneNumber((target - 1.0, 90.0), (target, 60.0)))
     with pytest.raises(UnitError, match="is not above seller_least"):
         sale_of(Item("boat", "old", 100.0, 60.0, "p", target, 90.0), 0)
-
-
-def test_prices_in_sentences() -> None:
-    assert (dollars(60.0), dollars(12.5)) == ("$60", "$12.50")

@@ -1,7 +1,5 @@
 """Small corpora of rated episodes, made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """SAVOIR's tables against means by hand, and why others are not there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -57,17 +55,6 @@ def test_table_1_has_self_play_and_the_fixed_partner_on_all_and_on_hard_tasks(ra
     assert rows["big"]["Self-play, all: GOAL"]["mark"] == "*" and "mark" not in rows["small"]["Self-play, all: GOAL"]
     assert rows["big"]["With wall, all: GOAL"]["value"] == 7.5
     assert report.head == "Trained policies in social episodes" and "simulated" in report.text()
-
-
-def test_partners_come_in_the_order_of_what_is_reached_with_them(rated: RatedEpisodes) -> None:
-    rows = [
-        row
-        for row in cells(trained_report(rated, PolicyComparison(), SAMPLING), "savoir_figure_7")
-        if row["Agent"] == "small"
-    ]
-    assert [row["Partner"] for row in rows] == ["big", "wall"]
-    assert [row["GOAL"]["value"] for row in rows] == [4.5, 3.5]
-    assert [row["GOAL beside its best, %"] for row in rows] == [0.0, pytest.approx(100 * (3.5 / 4.5 - 1))]
 
 
 def test_more_annotations_are_a_row_each(rated: RatedEpisodes) -> None:

@@ -1,7 +1,5 @@
 """Figure 9: Fleiss' kappa beside a computation by pairs, and shares by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 
@@ -19,12 +17,6 @@ from apportion.environments.sotopia.reports.preference import figure_9, fleiss_k
 from apportion.foundation.intervals.estimate import Missing
 from tests.environments.sotopia.reports.made import SAMPLING
 
-WIKIPEDIA = [
-    (0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1),
-    (7, 7, 0, 0, 0), (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7),
-]  # fmt: skip
-"""The worked example that textbooks have, after Fleiss (1971): 14 raters, kappa 0.210."""
-
 
 def by_pairs(rated: list[list[str]]) -> float | None:
     """The same from its meaning: agreeing pairs of raters, beside two answers drawn from all that were given."""
@@ -32,11 +24,6 @@ def by_pairs(rated: list[list[str]]) -> float | None:
     everything = [answer for answers in rated for answer in answers]
     chance = sum(one == other for one in everything for other in everything) / len(everything) ** 2
     return None if chance == 1 else (sum(pairs) / len(pairs) - chance) / (1 - chance)
-
-
-def test_the_worked_example_has_its_kappa() -> None:
-    counts = [{str(place): n for place, n in enumerate(row)} for row in WIKIPEDIA]
-    assert fleiss_kappa(counts) == pytest.approx(0.210, abs=5e-4)
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=3, max_size=3), min_size=2, max_size=8))

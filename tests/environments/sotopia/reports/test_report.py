@@ -1,7 +1,5 @@
 """Tables against scipy and numbers by hand, and why others are not there."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -138,12 +136,6 @@ def test_differences_by_hand(tmp_path: Path) -> None:
     found = report(read(made.write(tmp_path / "c"), "p"), SAMPLING)
     values = [one["value"] for one in table(found, "figure_2").to_json()["rows"][-1][1:]]
     assert values == pytest.approx([0.5, np.std([0, 4, -1, -1]), 0.75, 0.25, 0.0])
-
-
-def test_wordings_and_judges_stand_side_by_side(made_report: Report) -> None:
-    for key in ("table_g1", "table_g2"):
-        assert table(made_report, key).columns == ("Dim.", "paper@m", "fine-grained@m")
-        assert cell(made_report, key, "REL", "paper@m") == cell(made_report, "table_1", "REL", "Models")
 
 
 def test_words_are_counted_by_turn(tmp_path: Path) -> None:

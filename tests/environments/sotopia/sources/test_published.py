@@ -10,7 +10,6 @@ import pytest
 from apportion.environments.sotopia.sources.published import read_published
 from apportion.environments.sotopia.tasks import Relationship
 from apportion.foundation.errors import InputError
-from tests.shared import shared
 
 PERSON: dict[str, Any] = {
     "pk": "a1", "first_name": "Ann", "last_name": "Lee", "age": 30, "occupation": "nan", "gender": "Woman",
@@ -98,12 +97,3 @@ def test_both_relationships_of_a_pair_are_kept(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"neither AgentProfile.json nor AgentProfile.json.gz"):
         read_published(tmp_path)
-
-
-def test_the_published_data() -> None:
-    published = read_published(shared("data/sotopia"))
-    assert [len(part) for part in (published.characters, published.scenarios, published.tasks)] == [40, 303, 2760]
-    assert published.notes == (
-        "2 pairs of characters have two relationships: the scenario's decides",
-        "318 tasks break an age or an occupation that their scenario asks for: kept as published, never drawn",
-    )

@@ -1,22 +1,22 @@
 """Eq. 1 and its gradient beside `torch.nn.GRU` in float64, a dialogue at a time, and by hand."""
 
-from __future__ import annotations
-
-import math
-
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from apportion.environments.negotiation.action_encoding import ACTS, AGREE, END, INSIST, SPLIT_OF, split_code
+from apportion.environments.negotiation.action_encoding import ACTS, AGREE, INSIST, SPLIT_OF, split_code
+from apportion.environments.negotiation.vectorized import NO_ACT, VectorizedGames
 from apportion.rlhf.negotiation.data.dialogues import OTHERS, OWN, UNKNOWN, Dialogues
-from apportion.rlhf.negotiation.datasets import scripted
+from apportion.rlhf.negotiation.datasets import drawn_contexts, scripted
 from apportion.rlhf.negotiation.model.losses import dropout, likelihood_loss
-from apportion.rlhf.negotiation.model.network import Weights, acting
-from apportion.rlhf.negotiation.rng import torch_draws_of
+from apportion.rlhf.negotiation.model.network import Weights, act_logits, acting, encode
+from apportion.rlhf.negotiation.model.optimizer import BatchedSGD
+from apportion.rlhf.negotiation.model.player import NetworkPlayer, draw_acts
+from apportion.rlhf.negotiation.rng import chances, torch_draws_of
+from apportion.rlhf.negotiation.self_play import play, seen, settled_split
 from apportion.rlhf.negotiation.supervised import Examples
-from tests.rlhf.negotiation.small import dialogue, weights
+from tests.rlhf.negotiation.small import dialogue, tables, weights
 
 FIRST = split_code((1, 1, 0))
 SEEDS, ALPHA = (0, 1, 2), 0.5
@@ -102,23 +102,99 @@ def test_dropout_leaves_out_a_seed_s_own_units_and_keeps_the_mean() -> None:
     assert torch.equal(dropout(0.0, [])(units), units)
 
 
-def test_equation_1_by_hand() -> None:
-    """Every act has a bias of its own and nothing else: probabilities can be written down."""
-    model = {name: torch.zeros_like(weight) for name, weight in weights().items()}
-    for act, score in ((FIRST, 1.0), (AGREE, 2.0), (END, 0.5)):
-        model["act.bias"][0, act] = score
-    model["heads.bias"][0] = torch.tensor([0.0, 1.0, 0.0, 0.0, 0.0] * 6)
-    given = dialogue([FIRST, AGREE, END], [OWN, OTHERS, OWN], (1, 1, 0, 0, 2, 1))
-    # 16 splits of the pool, each proposed or insisted on, and three words; all but three have the score 0.
-    total = 2 * 16 + 3 - 3 + math.exp(1.0) + math.exp(2.0) + math.exp(0.5)
-    acts = -(1.0 + 2.0 + 0.5 - 3 * math.log(total))
-    one, other = -(1.0 - math.log(4 + math.e)), math.log(4 + math.e)
-    ends = 3 * one + 3 * other  # Taken are 1, 1, 0 and 0, 2, 1: three of the six are 1.
-    for alpha in (0.0, 0.5, 2.0):
-        assert likelihood_loss(model, given, alpha).tolist() == pytest.approx([(acts + alpha * ends) / 3], rel=1e-5)
-
-
 def test_what_no_player_could_do_and_the_end_of_no_deal_are_no_examples() -> None:
     model = weights()
     whole = likelihood_loss(model, dialogue([FIRST, UNKNOWN, INSIST + 124], [OWN, OTHERS, OWN]), 0.5)
     assert whole.tolist() == pytest.approx(likelihood_loss(model, dialogue([FIRST], [OWN]), 0.5).tolist(), rel=1e-5)
+
+
+SEEDS = (4, 9, 2)
+
+
+def model() -> Weights:
+    draws = torch.Generator().manual_seed(1)
+    return {name: torch.randn(3, *shape, generator=draws) for name, shape in {"a": (2, 5), "b": (4,)}.items()}
+
+
+def loss_of(weights: Weights) -> torch.Tensor:
+    """A number a seed, steeper for later seeds."""
+    parts = [weight.flatten(1).pow(2).sum(1) + weight.flatten(1).sin().sum(1) for weight in weights.values()]
+    return torch.stack(parts).sum(0) * torch.arange(1, 4)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.3])
+def test_steps_are_those_of_torch_with_every_seed_s_gradient_cut_by_itself(momentum: float) -> None:
+    ours, clip, rate = model(), 3.0, 0.1
+    optimizer = BatchedSGD(ours, SEEDS, momentum)
+    theirs = [
+        {name: one[seed : seed + 1].clone().requires_grad_() for name, one in model().items()} for seed in range(3)
+    ]
+    plain = [torch.optim.SGD(list(own.values()), rate, momentum, nesterov=momentum > 0) for own in theirs]
+    for _ in range(4):
+        losses = optimizer.step(lambda: loss_of(ours), rate, clip, "a test")
+        for seed, (own, step) in enumerate(zip(theirs, plain, strict=True)):
+            step.zero_grad()
+            loss = loss_of(own)[seed]
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(list(own.values()), clip)
+            step.step()
+            assert losses[seed].item() == pytest.approx(loss.item(), rel=1e-5)
+    for name, one in ours.items():
+        assert torch.allclose(one, torch.cat([own[name] for own in theirs]), atol=1e-5), name
+
+
+def test_only_what_is_named_is_trained() -> None:
+    ours = model()
+    BatchedSGD(ours, SEEDS, only=["a"]).step(lambda: loss_of(ours), 0.1, 1.0, "a test")
+    assert torch.equal(ours["b"], model()["b"]) and not torch.equal(ours["a"], model()["a"])
+
+
+PARTNERS, COUNT = (5, 6, 7), 20
+
+
+class Recording(NetworkPlayer):
+    """Keeps its choices where it has one, and its states, at every act."""
+
+    def choose(self, legal: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        chosen = super().choose(legal, draws)
+        own = (self.games.speakers == self.seat) & ~self.games.over
+        self.noted = [*getattr(self, "noted", []), (np.where(own, chosen, NO_ACT), self._states[-1].clone())]
+        return chosen
+
+
+def test_acts_are_those_of_who_reads_the_whole_dialogue() -> None:
+    games = tables(drawn_contexts(COUNT, "players"), SEEDS)
+    draws = chances(SEEDS, COUNT, 20, "players")
+    players = Recording(weights(SEEDS), 1.0), Recording(weights(PARTNERS), 1.0)
+    play(games, len(SEEDS), players, draws)
+    assert len(np.unique(games.lengths)) > 3 and (settled_split(games, 0) == NO_ACT).any()
+    legal = torch.from_numpy(games.replayed(games.acts)[1])
+    for seat, player in enumerate(players):
+        encoding = encode(player.weights, seen(games, seat).by_seed(len(SEEDS)))
+        logits = act_logits(player.weights, encoding.table, encoding.states).flatten(0, 1)
+        for turn, (chosen, _) in enumerate(player.noted):
+            whole = draw_acts(logits[:, turn], legal[:, turn], 1.0, draws[:, turn])
+            assert (chosen == np.where(chosen >= 0, whole, NO_ACT)).all()
+            assert (games.acts[chosen >= 0, turn] == chosen[chosen >= 0]).all()
+
+
+def test_another_s_values_change_no_byte_of_what_a_network_makes_of_a_game() -> None:
+    """The same is said in both games, which differ in what things are worth to Bob alone."""
+    first = tables(drawn_contexts(COUNT, "players"), SEEDS)
+    play(first, len(SEEDS), (NetworkPlayer(weights(SEEDS), 1.0), NetworkPlayer(weights(PARTNERS), 1.0)), draws())
+    alike = [tables(drawn_contexts(COUNT, "players"), SEEDS) for _ in range(2)]
+    values = alike[1].pools.values
+    values[:, 1] = values[:, 1, ::-1]
+    assert (values != alike[0].pools.values).any()
+    noted = [noted_by_alice(games, first.acts) for games in alike]
+    assert len(noted[0]) > 3 and noted[0] == noted[1]
+
+
+def draws() -> np.ndarray:
+    return chances(SEEDS, COUNT, 20, "players")
+
+
+def noted_by_alice(games: VectorizedGames, acts: np.ndarray) -> list[tuple[bytes, bytes]]:
+    alice = Recording(weights(SEEDS), 1.0)
+    play(games, len(SEEDS), (alice, NetworkPlayer(weights(PARTNERS), 1.0)), draws(), said=acts)
+    return [(chosen.tobytes(), state.numpy().tobytes()) for chosen, state in alice.noted]

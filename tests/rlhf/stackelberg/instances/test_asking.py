@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
@@ -18,7 +20,15 @@ from apportion.rlhf.stackelberg.instances.asking import (
     read_speech,
     unnamed,
 )
-from tests.rlhf.stackelberg.round_table import ROLES, round_table
+from apportion.rlhf.stackelberg.instances.instance import (
+    LONGEST_SPEECH,
+    Instance,
+    read_instances,
+    with_intents,
+    write_instances,
+)
+from tests.environments.models import Asked
+from tests.rlhf.stackelberg.round_table import round_table
 
 MODEL = LLMSettings(model="m", base_url="http://localhost:1/v1", temperature=1.0)
 GOOD = {"desired": ["I agree.", "Yes.", "I vote for 3."], "undesired": ["No.", "Never.", "I vote for 1."]}
@@ -26,11 +36,6 @@ GOOD = {"desired": ["I agree.", "Yes.", "I vote for 3."], "undesired": ["No.", "
 
 def reply(document) -> ChatReply:
     return ChatReply(document if isinstance(document, str) else json.dumps(document), "m")
-
-
-def test_a_reply_gives_k_answers_of_each_kind_on_one_line():
-    desired, undesired = read_answers(reply({**GOOD, "desired": ["I\nagree. ", "Yes.", "I vote for 3."]}), 3)
-    assert desired == ("I agree.", "Yes.", "I vote for 3.") and undesired == tuple(GOOD["undesired"])
 
 
 @pytest.mark.parametrize(
@@ -54,13 +59,8 @@ def test_a_reply_that_cannot_be_used_says_why(document, told):
 
 def test_two_of_three_are_told_and_asked_again():
     (turn,) = round_table(1, intents=False)
-    asked = []
-
-    def complete(request):
-        asked.append(request)
-        return reply(GOOD if len(asked) > 1 else {**GOOD, "undesired": GOOD["undesired"][:2]})
-
-    named = IntentQuestions(MODEL).ask(turn, complete)
+    asked = Asked(json.dumps({**GOOD, "undesired": GOOD["undesired"][:2]}), json.dumps(GOOD))
+    named = IntentQuestions(MODEL).ask(turn, asked)
     assert named.desired == tuple(GOOD["desired"]) and named.undesired == tuple(GOOD["undesired"])
     assert len(asked) == 2 and '"undesired" has 2 answers; give exactly 3' in asked[1].messages[-1].content
 
@@ -82,14 +82,6 @@ def test_apart_asks_k_times_for_one_of_each():
     assert named.desired == ("Yes 0.", "Yes 1.", "Yes 2.") and named.undesired == ("No 0.", "No 1.", "No 2.")
 
 
-def test_a_request_holds_what_the_leader_knows_and_not_the_followers_role():
-    for turn in round_table(12, intents=False):
-        (request,) = IntentQuestions(MODEL).requests(turn)
-        text = " ".join(message.content for message in request.messages)
-        assert turn.leader_sees in text and "player 2 speaks next" in text
-        assert not any(f"You are player 2, the {role}" in text for role in ROLES) and turn.mark not in text
-
-
 def test_no_answers_at_all_are_no_intents():
     with pytest.raises(InputError, match="k = 0: one desired"):
         IntentQuestions(MODEL, 0)
@@ -105,13 +97,6 @@ def test_a_model_says_what_stands_in_place_of_the_corpus_words():
     assert said.desired == turn.desired and said.follower_sees == turn.follower_sees
 
 
-def test_it_is_asked_with_what_the_leader_knows():
-    for turn in round_table(8):
-        (request,) = BASE.requests(turn)
-        text = " ".join(message.content for message in request.messages)
-        assert turn.leader_sees in text and not any(f"player 2, the {role}" in text for role in ROLES)
-
-
 @pytest.mark.parametrize(
     ("text", "told"), [("<response> </response>", "says nothing"), ("word " * 101, "has 101 words; at most 100")]
 )
@@ -119,14 +104,8 @@ def test_a_reply_that_cannot_be_said_is_told_and_asked_again(text, told):
     with pytest.raises(ReplyMistakeError, match=told):
         read_speech(ChatReply(text, "m"))
     (turn,) = round_table(1)
-    replies = iter([text, "<response>Fine.</response>"])
-    asked = []
-
-    def complete(request):
-        asked.append(request)
-        return ChatReply(next(replies), "m")
-
-    assert BASE.ask(turn, complete).said == "Fine."
+    asked = Asked(text, "<response>Fine.</response>")
+    assert BASE.ask(turn, asked).said == "Fine."
     assert "between <response> and </response>" in asked[1].messages[-1].content
 
 
@@ -136,13 +115,8 @@ REPLY = json.dumps({"desired": ["a", "b", "c"], "undesired": ["d", "e", "f"]})
 
 def test_turns_that_have_intents_are_not_asked_about_again():
     turns = (*round_table(1), *round_table(2, seed=1, intents=False))
-    asked = []
-
-    def complete(request):
-        asked.append(request.subject)
-        return ChatReply(REPLY, "m")
-
-    named = ask_about_instances([NAMING], turns, complete, 2)
+    asked = Asked(REPLY)
+    named = ask_about_instances([NAMING], turns, asked, 2)
     assert len(asked) == 2 and named.failed == ()
     assert [one.desired for one in named.instances] == [turns[0].desired, ("a", "b", "c"), ("a", "b", "c")]
 
@@ -164,3 +138,65 @@ def test_what_would_be_asked_is_counted_and_shown_without_asking(tmp_path):
     assert (priced.requests, priced.answered) == (1, 0) and not (tmp_path / "replies.sqlite").exists()
     shown = preview([(NAMING, unnamed(turns))], 1, str)
     assert len(shown.requests) == 1 and shown.requests[0].subject.endswith(turns[1].name)
+
+
+def test_instances_are_read_as_they_were_written(tmp_path):
+    turns = round_table(3)
+    write_instances(tmp_path / "turns.jsonl", turns)
+    assert read_instances(tmp_path / "turns.jsonl") == turns
+
+
+@given(st.text(max_size=200))
+def test_a_candidate_stands_in_what_the_follower_reads_as_json_text_that_nothing_ends(words):
+    (turn,) = round_table(1)
+    shown = turn.after(words)
+    before, after = turn.follower_sees.split(turn.mark)
+    assert shown.startswith(before) and shown.endswith(after)
+    inside = shown[len(before) : len(shown) - len(after)]
+    assert "<" not in inside and ">" not in inside and "\n" not in inside
+    # Half a surrogate pair, which is no text, becomes another character.
+    assert json.loads(f'"{inside}"') == words or any("\ud800" <= letter <= "\udfff" for letter in words)
+
+
+def test_a_speech_of_thousands_of_words_is_cut():
+    (turn,) = round_table(1)
+    assert turn.after("a" * 30_000) == turn.after("a" * LONGEST_SPEECH)
+
+
+def rows(**changes):
+    (turn,) = round_table(1)
+    return {**{name: getattr(turn, name) for name in Instance.__dataclass_fields__}, **changes}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("{", "line 1: not JSON"),
+        ("[]", "is no JSON object"),
+        (json.dumps(rows(said=3)), "'said' is '3', not a text"),
+        (json.dumps(rows(more=1)), "unknown keys more"),
+        (json.dumps(rows(desired=["a", " "])), "'desired' is no list of texts"),
+        (json.dumps(rows(backends=["a"])), "'backends' are not two names"),
+        (json.dumps(rows(desired=["a", "b"])), "2 desired and 3 undesired answers"),
+        (json.dumps(rows(mark="player 1")), "'mark' does not stand in 'follower_sees' alone"),
+        ("", "no instance in it"),
+        (json.dumps(rows()) + "\n" + json.dumps(rows()), "is there twice"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_told(tmp_path, line, told):
+    path = tmp_path / "turns.jsonl"
+    path.write_text(line, encoding="utf-8")
+    with pytest.raises(InputError, match=told):
+        read_instances(path)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be read .* `train refiner-data`"):
+        read_instances(tmp_path / "none.jsonl")
+
+
+def test_turns_of_which_none_has_intents_teach_nothing():
+    with pytest.raises(InputError, match="none of its 2 turns has desired and undesired answers"):
+        with_intents(round_table(2, intents=False), "turns.jsonl")
+    mixed = (*round_table(1), *round_table(1, seed=1, intents=False))
+    assert with_intents(mixed, "turns.jsonl") == mixed[:1]

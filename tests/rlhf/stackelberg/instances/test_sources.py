@@ -95,13 +95,6 @@ def test_other_words_are_read_as_if_they_had_been_said(words):
         assert turn.after(words) == game.observe(turn.follower)
 
 
-def test_a_leader_reads_nothing_of_what_the_follower_alone_knows():
-    for turn in instances_of(negotiation()):
-        own = {"Ann Lee": "a book is worth 2 points", "Bob": "a book is worth 1 point"}
-        assert own[turn.leader] in turn.leader_sees and own[turn.follower] not in turn.leader_sees
-        assert own[turn.follower] in turn.follower_sees
-
-
 class Unquoted(Environment):
     """Two say what they like, and read each other's words as they were said."""
 

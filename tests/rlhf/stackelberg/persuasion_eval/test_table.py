@@ -72,12 +72,6 @@ def test_a_follower_at_a_server_reads_its_own_prompt_and_a_declined_reply_is_sil
 SERVER = LLMSettings(model="m", base_url="http://localhost:1/v1", concurrency=2)
 
 
-def test_the_embedded_minilm_finds_like_words_alike():
-    vote, agree, ball = TextEmbedding()(["I vote for player 3.", "My vote is player 3.", "The ball is red."])
-    near, far = (float(vote @ other / np.linalg.norm(vote) / np.linalg.norm(other)) for other in (agree, ball))
-    assert near > far + 0.2 and vote.shape == (384,)
-
-
 def test_a_text_has_one_vector_whatever_stands_beside_it():
     texts = ["I vote for player 3.", "No.", "A much longer sentence about the wolf and about whom to trust."]
     together = TextEmbedding()(texts)

@@ -1,7 +1,5 @@
 """From what people rate to a corpus."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

