@@ -44,13 +44,10 @@ def test_gain_must_be_a_share(gain):
         sessions_needed(gain)
 
 
-def test_variance_warning():
+def test_warnings_say_the_number_that_would_do():
     assert "all 3 scores are 4" in score_variance_warning([4.0, 4.0, 4.0])
     assert "the only score is 4" in score_variance_warning([4.0])
     assert score_variance_warning([4.0, 3.0]) is None and score_variance_warning([]) is None
-
-
-def test_too_few_sessions_says_the_number_that_would_do():
     warning = too_few_sessions_warning(1000, SplitSettings())
     assert "1000 rated sessions give 200 test sessions" in warning
     assert "299 test sessions (1,495 in all)" in warning and "gains of 15% or more" in warning

@@ -25,6 +25,8 @@ def only(found):
 
 def test_a_good_corpus_has_no_problems():
     assert problems() == []
+    assert problems(utterances=utterances(start_s=9.0, end_s=10.9)) == []
+    assert problems(backgrounds=background()) == []
 
 
 def test_message_names_table_row_column_session_value_and_what_is_allowed():
@@ -68,9 +70,12 @@ def test_a_silent_rater_with_a_recording_is_known(tmp_path):
     assert problems(tmp_path, media=media, ratings=[rating("a", rater="W"), rating("b", score=4.0)]) == []
 
 
-def test_duplicate_rating():
+def test_a_rating_or_a_session_twice():
     problem = only(problems(ratings=[rating("a"), rating("b", score=4.0), rating("a")]))
     assert problem.row == 3 and "X, Y, overall is there already (row 1)" in problem.value
+    problem = only(problems(sessions=[session("a"), session("b"), session("a")]))
+    assert (problem.table, problem.row, problem.session_id) == ("sessions", 3, "a")
+    assert "a is there already (row 1)" in problem.value
 
 
 def test_annotators_with_different_scales_are_an_error_and_sessions_a_warning():
@@ -85,12 +90,6 @@ def test_no_variance_is_a_warning_of_the_whole_corpus():
     problem = only(problems(ratings=[rating("a"), rating("b")]))
     assert (problem.severity, problem.session_id) == ("warning", None)
     assert "all 2 scores are 3: without variance" in str(problem)
-
-
-def test_duplicate_session():
-    problem = only(problems(sessions=[session("a"), session("b"), session("a")]))
-    assert (problem.table, problem.row, problem.session_id) == ("sessions", 3, "a")
-    assert "a is there already (row 1)" in problem.value
 
 
 @pytest.mark.parametrize(("duration", "words"), [(-1.0, "-1 s"), (float("nan"), "nan is not a number")])
@@ -135,10 +134,6 @@ def test_transcript_for_another_session():
     problem = only(problems(utterances=utterances(start_s=100.0, end_s=130.0)))
     assert problem.session_id == "a" and "130 s is after the end" in problem.value
     assert "up to 10 s" in problem.allowed and "transcript for another session" in problem.hint
-
-
-def test_a_transcript_may_end_a_little_late():
-    assert problems(utterances=utterances(start_s=9.0, end_s=10.9)) == []
 
 
 def test_turns_out_of_order_are_a_warning():
@@ -197,9 +192,11 @@ def test_media(root, change, column, words):
     assert problem.session_id == change.get("session_id", "a")
 
 
-def test_media_of_nobody_known_is_a_warning(root):
+def test_media_of_nobody_known_is_a_warning_and_of_the_environment_an_error(root):
     problem = only(problems(root, media=media(speaker="Q")))
     assert problem.severity == "warning" and problem.allowed == "X, Y"
+    problem = only(problems(root, media=media(speaker="environment"), ratings=of_environment(annotator="rules")))
+    assert (problem.table, problem.column, problem.severity) == ("media", "speaker", "error")
 
 
 def label(**change):
@@ -236,10 +233,6 @@ def background(**change):
     return [row, {"session_id": "b", "kind": "scenario", "text": "A market."}, row | {"speaker": "Y"} | change]
 
 
-def test_backgrounds_that_are_fine():
-    assert problems(backgrounds=background()) == []
-
-
 @pytest.mark.parametrize(
     ("change", "column", "words", "allowed"),
     [
@@ -270,14 +263,11 @@ def of_environment(**change):
     return [rating("a", rater="environment", annotator="rules"), rating("b", rater="environment", score=4.0) | change]
 
 
-def test_the_environment_may_rate_and_says_who_judged():
+def test_the_environment_may_rate_and_not_be_rated():
     assert problems(ratings=of_environment(annotator="rules")) == []
     problem = only(problems(ratings=of_environment()))
     assert (problem.row, problem.column, problem.severity) == (2, "annotator", "warning")
     assert problem.value == "1 scores of the rater 'environment' do not say who gave them"
-
-
-def test_the_environment_may_not_be_rated():
     problem = only(problems(ratings=of_environment(rater="X", target="environment")))
     assert (problem.column, problem.severity) == ("target", "error")
 
@@ -287,11 +277,6 @@ def test_a_speaker_called_environment_is_one_problem_a_session():
     problem = only(problems(utterances=turns("a", speakers, start_s=1.0, end_s=2.0) + turns("b", "XY")))
     assert (problem.table, problem.row, problem.column, problem.session_id) == ("utterances", 2, "speaker", "a")
     assert "a speaker is called 'environment'" in problem.value and problem.severity == "error"
-
-
-def test_no_recording_shows_the_environment(root):
-    problem = only(problems(root, media=media(speaker="environment"), ratings=of_environment(annotator="rules")))
-    assert (problem.table, problem.column, problem.severity) == ("media", "speaker", "error")
 
 
 def test_chunked_tables_are_checked_whole():

@@ -23,15 +23,12 @@ CHAT = [
 ]
 
 
-def test_the_environment_may_have_given_the_score():
+def test_messages_and_a_score_give_turn_rewards():
     ours, scored = (
         decompose_dialogue(CHAT, 2, scale=(1, 5), rater=rater, target="assistant", method="sentiment")
         for rater in ("user", "environment")
     )
     assert scored.per_message() == ours.per_message()
-
-
-def test_messages_and_a_score_give_turn_rewards():
     found = decompose_dialogue(CHAT, 2, scale=(1, 5), method="sentiment")
     assert isinstance(found, Decomposition)
     first, second = found.turns
@@ -46,20 +43,11 @@ def test_messages_and_a_score_give_turn_rewards():
         first.reward = 0.0
 
 
-def test_uniform_shares_are_equal_and_relative_to_the_mean_where_it_is_given():
+def test_uniform_shares_are_equal_turned_round_and_relative_to_the_mean_as_said():
     assert [turn.reward for turn in decompose_dialogue(CHAT, 2, scale=(1, 5), method="uniform").turns] == [1.0, 1.0]
     relative = decompose_dialogue(CHAT, 2, scale=(1, 5), method="uniform", mean_score=3)
     assert (relative.total, [turn.reward for turn in relative.turns]) == (-1.0, [-0.5, -0.5])
-
-
-def test_a_score_where_less_is_better_is_turned_round():
     assert decompose_dialogue(CHAT, 2, scale=(1, 5), method="uniform", higher_is_better=False).total == 4.0
-
-
-def test_the_spread_of_a_run_may_be_given():
-    found = decompose_dialogue(CHAT, 2, scale=(1, 5), spread=0.25)
-    first, second = found.turns
-    assert first.reward - second.reward == pytest.approx(0.25 * (first.raw_reward - second.raw_reward))
 
 
 def test_people_are_named_as_they_are():
@@ -121,11 +109,6 @@ def test_the_soft_constraint_keeps_the_method_s_own_numbers():
     assert (handed_out.total, handed_out.residual) == (3.0, 0.0)
 
 
-def test_no_text_leaves_the_machine_without_consent():
-    with pytest.raises(InputError, match=r"api\.openai\.com.*Nothing was sent"):
-        decompose_dialogue(CHAT, 2, scale=(1, 5), method="llm")
-
-
 @given(st.lists(st.sampled_from(["user", "assistant"]), min_size=1, max_size=40), st.floats(-50, 50), st.data())
 @settings(max_examples=50)
 def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, data):
@@ -147,6 +130,7 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
     [
         (CHAT, {"method": "rrd"}, "method 'rrd' is learned from the scores of many conversations"),
         (CHAT, {"method": "affect"}, "method 'affect' reads the rater's behaviour in recordings"),
+        (CHAT, {"method": "llm"}, r"api\.openai\.com.*Nothing was sent"),
         (CHAT, {"method": "sentimnt"}, "did you mean 'sentiment'"),
         ("hello", {}, "messages: a str; give a list"),
         (7, {}, "messages: a int; give a list"),

@@ -74,15 +74,6 @@ def test_the_texts_hardly_repeat(sessions: list[Session]) -> None:
     assert not any("{" in text or "}" in text for text in texts)
 
 
-def test_quality_shows_in_the_words(corpus: Corpus, sessions: list[Session]) -> None:
-    words: dict[int, list[int]] = {}
-    for session in chats(sessions):
-        for turn, quality in labels(corpus, session).items():
-            words.setdefault(quality, []).append(len(session.turns[turn].text.split()))
-    means = [statistics.mean(words[quality]) for quality in (-1, 0, 1, 2)]
-    assert means == sorted(means)
-
-
 def test_making_the_chats_again_gives_the_committed_rows(sessions: list[Session]) -> None:
     made = [planted.session for planted in make_chats(CHATS, SEED)]  # needs no espeak-ng
     assert made == chats(sessions)

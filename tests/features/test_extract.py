@@ -1,4 +1,3 @@
-import math
 import os
 import tempfile
 from dataclasses import replace
@@ -98,22 +97,6 @@ def test_a_movies_own_sound_is_used_only_without_an_audio_row(tmp_path: Path):
         assert cells[0, "ann", "during", "smile"] == (None, 0.0)
 
 
-def test_half_a_picture_brings_no_sound(tmp_path: Path):
-    write_movie(tmp_path / "a.mp4", [flat(width=128)] * 50, sound=tone(2.0, 120.0))
-    session = _session([Media("ann", "video", "a.mp4", 0.0, "left")], ("ann", 0.2, 1.8))
-    cells = _cells(extract_session(session, tmp_path, SETTINGS)[1])
-    assert not {key[3] for key in cells} & set(names_on("voice"))
-
-
-def test_video_without_sound_has_vision_only(tmp_path: Path):
-    write_movie(tmp_path / "a.mp4", [flat()] * 50)
-    cells = _cells(
-        extract_session(_session([Media("ann", "video", "a.mp4")], ("ann", 0.2, 1.8)), tmp_path, SETTINGS)[1]
-    )
-    assert {key[3] for key in cells} == set(names_on("face"))
-    assert set(cells.values()) == {(None, 0.0)}
-
-
 def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
     times = np.arange(0.0, 12.0, 1 / 25)
     height = 50  # of the face, pixels
@@ -167,13 +150,6 @@ def test_a_recording_that_cannot_be_used_names_session_file_and_cause(tmp_path: 
     write(tmp_path / "a.mp4")
     with pytest.raises(UnitError, match=f"^session s: .*{message}"):
         extract_session(_session([Media("ann", kind, "a.mp4")], ("ann", 0, 1)), tmp_path, SETTINGS)
-
-
-def test_frames_table_stays_small(tmp_path: Path):
-    write_wav(tmp_path / "a.wav", tone(10.0))
-    frames, _ = extract_session(_session([Media("ann", "audio", "a.wav")], ("ann", 0, 10)), tmp_path, SETTINGS)
-    assert frames.num_rows <= 3 * 10 * 10 + 3
-    assert all(math.isfinite(v) for v in frames["value"].to_pylist())
 
 
 def test_score_is_not_read(tmp_path: Path):
@@ -300,21 +276,6 @@ def test_precomputed_features_alone_are_enough(tmp_path: Path):
     (tmp_path / "avf.csv").write_text("timedelta,user_id,gaze_on\n00:00:00,ann,7\n")
     with pytest.raises(UnitError, match=r"session s: .*avf\.csv.*gaze_on"):
         extract_session(_session(media, ("bob", 0.0, 2.0)), tmp_path, SETTINGS)
-
-
-def test_memory_does_not_grow_with_the_recording(tmp_path: Path):
-    # Numbers are kept, never pictures: ten times the length takes ten times the numbers and little memory.
-    import tracemalloc
-
-    peaks = []
-    for pictures in (50, 500):
-        write_movie(tmp_path / f"{pictures}.mp4", [flat(width=320, height=240)] * pictures)
-        session = _session([Media("ann", "video", f"{pictures}.mp4")], ("bob", 0.0, 2.0))
-        tracemalloc.start()
-        extract_session(session, tmp_path, SETTINGS)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert peaks[1] - peaks[0] < 320 * 240 * 20  # fewer bytes than 20 small pictures
 
 
 class Flickering:

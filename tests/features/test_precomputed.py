@@ -144,17 +144,9 @@ def test_every_person_of_a_session(tmp_path):
     assert precomputed_behaviour([], folder) == {}
 
 
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("https://example.org/f.csv", "an address; recordings are read from the corpus folder"),
-        ("../f.csv", "leads outside the corpus folder"),
-        ("none.csv", "no such file in the corpus folder"),
-    ],
-)
-def test_paths_that_are_refused(tmp_path, path, words):
-    with pytest.raises(UnitError, match=words):
-        precomputed_behaviour([Media("ann", "features", path)], tmp_path)
+def test_a_path_that_leads_out_is_refused(tmp_path):
+    with pytest.raises(UnitError, match="leads outside the corpus folder"):
+        precomputed_behaviour([Media("ann", "features", "../f.csv")], tmp_path)
 
 
 def test_who_is_filmed_without_emotions_of_their_own(tmp_path):

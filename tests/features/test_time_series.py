@@ -98,8 +98,3 @@ def test_smoothing_is_the_median_of_known_neighbours(values, width_s):
     for time_s, value, found in zip(times, values, smooth, strict=True):
         near = [v for t, v in zip(times, values, strict=True) if abs(t - time_s) <= width_s / 2 + 1e-6 and v == v]
         assert math.isnan(found) if math.isnan(value) else found == np.median(near)
-
-
-def test_a_border_between_two_states_stays_where_it_is():
-    values = np.array([0.0] * 10 + [1.0] * 10)
-    np.testing.assert_array_equal(smoothed(np.arange(20) / 10, values, 0.6), values)

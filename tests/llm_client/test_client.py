@@ -4,13 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from apportion.foundation.errors import InputError, StoppedError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.llm_client.cache.recorded import read_header
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import (
-    BudgetError,
     ContextLengthError,
-    LLMError,
     MissingReplyError,
     RequestError,
     SetupError,
@@ -112,14 +110,6 @@ def test_closing_ends_what_is_under_way_and_may_be_repeated():
             with pytest.raises(RequestError, match="closed before the reply"):
                 waiting.result()
         client.close()
-
-
-@pytest.mark.parametrize(
-    ("error", "base"),
-    [(SetupError, InputError), (BudgetError, StoppedError), (RequestError, UnitError), (ContextLengthError, UnitError)],
-)
-def test_an_error_of_the_client_is_one_of_the_house(error, base):
-    assert issubclass(error, base) and issubclass(error, LLMError)
 
 
 def test_a_prefix_is_put_before_errors_of_its_kind_alone():

@@ -1,9 +1,7 @@
-from dataclasses import replace
-
 import pytest
 
 from apportion.llm_client.client import Client
-from apportion.llm_client.preview import Preview, named
+from apportion.llm_client.preview import Preview
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.usage import Overrun, Usage, budget_text, exceeded_text, usd_text
@@ -52,11 +50,6 @@ def test_other_programs_get_the_bodies_and_the_caller_s_facts():
     assert (document["leaves_this_machine"], document["consent"], document["lacking"]) == (True, False, 2)
     assert document["bodies"][0]["messages"][1] == {"role": "user", "content": "héllo"}
     assert document["requests"] == [{"subject": "", "key": REQUEST.key()}]
-
-
-def test_a_request_is_named_by_what_it_is_about():
-    about = replace(REQUEST, subject="session s1")
-    assert named(about) == f"session s1, request {REQUEST.key()}"
 
 
 def test_usage_is_told_in_words():

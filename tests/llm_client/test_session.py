@@ -14,12 +14,6 @@ from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 
-def test_tools_without_use_need_nothing(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with LLMSession(LLMSettings()) as asker:
-        assert asker is not None
-
-
 def test_what_is_missing_is_told_before_any_work(monkeypatch, tmp_path):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InputError, match=r"llm: .*allow_host = 'api\.openai\.com'"):
@@ -86,12 +80,6 @@ class Replies:
         return ChatReply(text, "served")
 
 
-def test_the_first_usable_reply_is_taken():
-    replies = Replies("7")
-    assert ask_until_usable(replies, QUESTION, number, 3) == 7
-    assert replies.asked == [QUESTION]
-
-
 def test_a_model_is_shown_its_last_reply_alone_and_what_is_wrong_with_it():
     replies = Replies("seven", " ", "7")
     assert ask_until_usable(replies, QUESTION, number, 3, "Once more.") == 7
@@ -112,12 +100,6 @@ def test_after_the_last_attempt_every_bad_reply_is_kept():
     kept = json.loads(caught.value.evidence)
     assert [entry["mistake"] for entry in kept] == ["no whole number"] * 2
     assert kept[0]["request"] == QUESTION.key() != kept[1]["request"]
-
-
-def test_a_failure_of_the_server_keeps_the_bad_replies_before_it():
-    with pytest.raises(RequestError, match="answered 500") as caught:
-        ask_until_usable(Replies("no", RequestError("answered 500")), QUESTION, number, 3)
-    assert [entry["reply"] for entry in json.loads(caught.value.evidence)] == ["no"]
 
 
 def test_what_the_server_gave_instead_of_a_reply_stands_after_the_bad_replies():

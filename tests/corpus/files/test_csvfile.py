@@ -30,10 +30,11 @@ def test_what_the_csv_module_writes_is_read_back(tmp_path_factory, table, suffix
     assert read_head(path, "a") == (("x", "y"), bool(table))
 
 
-def test_columns_and_lines(tmp_path):
+def test_columns_lines_and_long_cells(tmp_path):
     table = read_table(written(tmp_path, '\ufeff ,a ,b\n\n1,"two\nlines",3\n4,5,6\n'), "a.csv")
     assert table.header == ("", "a", "b") and (table.position("b"), table.optional("c")) == (2, None)
     assert list(table.rows) == [(3, ["1", "two\nlines", "3"]), (5, ["4", "5", "6"])]
+    assert shortened("a" * 60) == "a" * 60 and shortened("a" * 61) == "a" * 59 + "…" and number(" 2.5", "", "") == 2.5
 
 
 def test_a_file_of_zero_bytes_has_no_columns(tmp_path):
@@ -76,7 +77,3 @@ def test_a_header_that_cannot_be_read(tmp_path):
 def test_not_a_number(text):
     with pytest.raises(UnitError, match=r"here: .*a score is needed"):
         number(text, "here", "a score")
-
-
-def test_long_cells_are_cut():
-    assert shortened("a" * 60) == "a" * 60 and shortened("a" * 61) == "a" * 59 + "…" and number(" 2.5", "", "") == 2.5

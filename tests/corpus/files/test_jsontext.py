@@ -36,8 +36,11 @@ def test_an_integer_beyond_any_float_is_infinite(digits):
         number(parse("9" * digits), "score")
 
 
-def test_a_long_id_stays_as_it_is():
+def test_a_long_id_stays_as_it_is_and_the_text_of_a_number_is_one_where_it_may_be():
     assert identifier(parse("9" * 40), "id") == "9" * 40
+    assert number(" 4.5 ", "score", texts=True) == 4.5
+    with pytest.raises(UnitError, match="score = 'x'"):
+        number("x", "score", texts=True)
 
 
 def test_half_a_character_is_replaced_and_a_whole_one_is_not():
@@ -73,12 +76,6 @@ def test_a_fault_says_where():
 def test_what_is_no_number(value):
     with pytest.raises(UnitError, match=r"score = .*a finite number is needed"):
         number(value, "score")
-
-
-def test_the_text_of_a_number_is_one_where_it_may_be():
-    assert number(" 4.5 ", "score", texts=True) == 4.5
-    with pytest.raises(UnitError, match="score = 'x'"):
-        number("x", "score", texts=True)
 
 
 @pytest.mark.parametrize("value", [None, "", " ", 1.5, True, ["a"], {"a": 1}])

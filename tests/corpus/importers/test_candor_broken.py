@@ -7,7 +7,6 @@ from apportion.corpus.validate import validate
 from tests.corpus.importers.candor_import import CLIFFHANGER, PLAIN, left_out, noted, opened, with_cell
 from tests.corpus.importers.candor_tree import (
     rewrite,
-    talk,
     write_package,
 )
 
@@ -81,9 +80,11 @@ def test_a_broken_survey_leaves_its_conversation_out(candor, talks, change, word
     _only(candor, talks, words)
 
 
-def test_long_texts_are_not_repeated_in_messages(candor, talks):
+def test_ids_that_cannot_be_one(candor, talks):
     rewrite(candor / talks[0].id / "survey.csv", with_cell("overall_affect", "private " * 50, 0))
     assert len(left_out(candor)[0]) < 300
+    (candor / "a\nb" / "transcription").mkdir(parents=True)
+    assert r"session 'a\nb': the folder's name cannot be an id. Rename it." in left_out(candor)
 
 
 @pytest.mark.parametrize(
@@ -137,20 +138,6 @@ def test_turns_without_text_are_left_out_and_those_in_disorder_put_in_order(cand
     assert "turns not in the order of their starts were put in order: 1 in 1 session" in text
     assert "turns that begin before the last one ends (kept as they are)" in text
     assert not [problem for problem in validate(corpus) if problem.severity == "error"]
-
-
-def test_an_empty_conversation_folder_is_told(candor, talks):
-    empty = candor / talk(9).id
-    empty.mkdir()
-    assert left_out(candor) == [
-        f"session {empty.name}: no {CLIFFHANGER}. Copy it there, or choose another one: "
-        "-o transcript=… (cliffhanger, backbiter, audiophile)."
-    ]
-
-
-def test_a_folder_that_cannot_be_an_id(candor):
-    (candor / "a\nb" / "transcription").mkdir(parents=True)
-    assert left_out(candor) == [r"session 'a\nb': the folder's name cannot be an id. Rename it."]
 
 
 def test_an_id_in_the_table_for_all_that_cannot_be_one(tmp_path, talks):

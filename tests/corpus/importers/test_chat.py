@@ -69,10 +69,6 @@ def test_id_name_and_scale_of_the_row(tmp_path):
     assert (row["session_id"], row["name"], row["low"], row["high"]) == ("c7", "csat", 0.0, 10.0)
 
 
-def test_name_option(tmp_path):
-    assert ratings(import_corpus(write(tmp_path, OPENAI), SCALE | {"name": "csat"}))[0]["name"] == "csat"
-
-
 def test_a_chat_without_a_score_is_unrated(tmp_path):
     imported = import_corpus(write(tmp_path, OPENAI | {"score": None}, {"messages": OPENAI["messages"]}), {})
     assert ratings(imported) == [] and imported.tables["sessions"].num_rows == 2
@@ -142,10 +138,12 @@ def test_a_broken_line_costs_itself_alone_and_no_other_its_number(tmp_path, line
     assert Corpus.open(tmp_path / "corpus").session_ids() == ["log-0001", "log-0003"]
 
 
-def test_a_file_in_which_no_line_can_be_read_says_why(tmp_path):
+def test_a_file_without_a_chat_says_why(tmp_path):
     (tmp_path / "a.jsonl").write_text("Dear diary,\ntoday\n")
     with pytest.raises(InputError, match=r"no chat in it.*Found the keys: none. line 1: not valid JSON"):
         import_corpus(tmp_path / "a.jsonl", SCALE)
+    with pytest.raises(InputError, match=r"no chat in it.*Found the keys: prompt"):
+        import_corpus(write(tmp_path, {"prompt": "x"}), {})
 
 
 def test_a_row_without_the_scale_that_others_have(tmp_path):
@@ -156,22 +154,6 @@ def test_a_row_without_the_scale_that_others_have(tmp_path):
 def test_array_items_that_are_no_objects(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps([OPENAI, 3]))
     assert import_corpus(tmp_path / "a.json", SCALE).left_out[0].message.startswith("a.json, item 2")
-
-
-def test_no_chats_at_all(tmp_path):
-    with pytest.raises(InputError, match=r"no chat in it.*Found the keys: prompt"):
-        import_corpus(write(tmp_path, {"prompt": "x"}), {})
-
-
-def test_zero_bytes(tmp_path):
-    (tmp_path / "a.jsonl").touch()
-    with pytest.raises(InputError, match="zero bytes"):
-        import_corpus(tmp_path / "a.jsonl", {})
-
-
-def test_half_a_surrogate_pair_does_not_break_the_import(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"messages": [{"role": "user", "content": "\\ud83d"}]}\n')
-    assert texts(import_corpus(tmp_path / "a.jsonl", {})) == [("user", "?")]
 
 
 messages = st.lists(

@@ -83,49 +83,18 @@ def test_a_broken_session_is_left_out_whole_and_the_others_stay(source, line, wo
     assert {row[0] for row in rows(imported, "turn_labels", "session_id")} == {"toy-0002", "toy-0003"}
 
 
-def test_a_folder_plain_and_gzip(source):
+def test_a_folder_of_plain_and_gzip_files_and_the_same_name_twice(source):
     (source.parent / "Other.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
     assert rows(import_corpus(source.parent, {}), "sessions", "session_id")[0] == ("other-0001",)
-
-
-def test_the_same_name_twice(source):
     (source.parent / "Toy.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
     with pytest.raises(InputError, match=r"Toy.txt, Toy.txt.gz would give the same session ids"):
         import_corpus(source.parent, {})
-
-
-def test_folder_without_files(tmp_path):
-    with pytest.raises(InputError, match=r"no file in this folder ends in .txt"):
-        import_corpus(tmp_path, {})
-
-
-def test_missing_source(tmp_path):
-    with pytest.raises(InputError, match="no such file or folder"):
-        import_corpus(tmp_path / "SGD.txt", {})
 
 
 def test_a_file_of_another_kind(tmp_path):
     (tmp_path / "chat.jsonl").write_text('{"messages": []}\n')
     with pytest.raises(InputError, match=r"not a USS file. Is it of another kind"):
         import_corpus(tmp_path / "chat.jsonl", {})
-
-
-def test_truncated_gzip(source):
-    path = source.with_suffix(".txt.gz")
-    path.write_bytes(gzip.compress(TEXT.encode())[:-10])
-    with pytest.raises(InputError, match="damaged or truncated gzip"):
-        import_corpus(path, {})
-
-
-def test_not_utf8(source):
-    source.write_bytes(TEXT.encode() + b"USER\tcaf\xe9\t\t\n")
-    with pytest.raises(InputError, match=r"Toy.txt: not UTF-8 at line 12, byte offset \d+"):
-        import_corpus(source, {})
-
-
-def test_unknown_option(source):
-    with pytest.raises(InputError, match="unknown option 'low'"):
-        import_corpus(source, {"low": "1"})
 
 
 def test_a_score_off_its_scale_is_left_to_validation(source, tmp_path):

@@ -34,13 +34,10 @@ def test_rewards_telescope_to_the_return(predictions: list[list[float]], data: s
     assert whole.sums(rewards).tolist() == pytest.approx(returns, abs=1e-9)
 
 
-def test_rewards_by_hand() -> None:
+def test_rewards_and_loss_by_hand() -> None:
     # g = 1, 3, 2 and R~ = 5: differences 1, 2, -1, and (5 - 2)/3 = 1 on each
     found = RUDDER_OF_GELI.rewards(torch.tensor([1.0, 3.0, 2.0, 4.0]).double(), batch([3, 1], [5.0, 1.0]))
     assert found.tolist() == pytest.approx([2.0, 3.0, 0.0, 1.0])
-
-
-def test_loss_by_hand() -> None:
     # errors 4, 0, 1: the last, and half of their mean
     found = RUDDER_OF_GELI.loss(torch.tensor([3.0, 1.0, 2.0, 0.0]).double(), batch([3, 1], [1.0, 2.0]))
     assert found.tolist() == pytest.approx([1 + 0.5 * 5 / 3, 4 + 0.5 * 4])

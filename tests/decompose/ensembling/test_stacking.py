@@ -46,9 +46,12 @@ def test_a_copy_of_the_truth_weighs_more_than_four_fifths() -> None:
     assert sum(found.values()) == pytest.approx(1.0)
 
 
-def test_a_source_that_holds_nothing_leaves_the_other_as_it_is() -> None:
+def test_a_source_that_holds_nothing_or_goes_the_wrong_way_weighs_nothing() -> None:
     assert weights(GOOD, NOISE) == {"good": 1.0, "noise": 0.0}
     assert whys(GOOD, NOISE) == {"good": stacking.FORETELLS, "noise": stacking.EMPTY}
+    turned = Component("turned", {key: -of for key, of in GOOD.values.items()})
+    assert weights(GOOD, turned) == {"good": 1.0, "turned": 0.0}
+    assert whys(GOOD, turned)["turned"] == stacking.AGAINST
 
 
 def test_what_two_copies_say_counts_once() -> None:
@@ -65,12 +68,6 @@ def test_a_weaker_source_that_says_what_a_better_one_says_is_left_out_with_its_r
     found = weigh([GOOD, Component("echo", blurred)], EPISODES).weights
     assert found[1].weight < 0.1
     assert found[1].why in (stacking.SAID, stacking.FORETELLS) and found[1].predicted.clear
-
-
-def test_a_source_whose_larger_values_go_with_lower_scores_weighs_nothing() -> None:
-    turned = Component("turned", {key: -of for key, of in GOOD.values.items()})
-    assert weights(GOOD, turned) == {"good": 1.0, "turned": 0.0}
-    assert whys(GOOD, turned)["turned"] == stacking.AGAINST
 
 
 def test_a_rating_of_quality_routes_away_from_replies() -> None:
@@ -121,14 +118,11 @@ def test_a_weight_has_an_interval_that_holds_it() -> None:
     assert found[0].low != found[0].high
 
 
-def test_weights_by_hand_are_taken_as_they_are() -> None:
+def test_weights_by_hand_are_taken_as_they_are_and_shared_by_the_sources_that_a_dialogue_has() -> None:
     found = weigh([GOOD, NOISE], EPISODES, given={"good": 1.0, "noise": 3.0})
     assert [of.weight for of in found.weights] == [0.25, 0.75]
     assert {of.why for of in found.weights} == {stacking.GIVEN}
     np.testing.assert_allclose(found.of([True, False]), [1.0, 0.0])
-
-
-def test_a_dialogue_that_lacks_a_source_is_weighed_without_it() -> None:
     copy = Component("copy", {e.key: WORTH[e.session_id] for e in EPISODES})
     found = weigh([GOOD, copy], EPISODES)
     np.testing.assert_allclose(found.of([True, False]), [1.0, 0.0])
@@ -154,12 +148,6 @@ def test_shares_are_not_negative_and_sum_to_one(count: int, seed: int) -> None:
         lower = np.linalg.cholesky(alike[np.ix_(with_any, with_any)])
         theirs, _ = nnls(lower.T, np.linalg.solve(lower, one[with_any]))
         np.testing.assert_allclose(best[with_any], theirs / theirs.sum(), atol=1e-9)
-
-
-def test_shares_of_sources_that_say_different_things_follow_their_strengths() -> None:
-    np.testing.assert_allclose(shares(np.eye(2), np.array([[0.1, 0.3]])), [[0.25, 0.75]])
-    # w = C^-1 s by hand: C = [[1, 1/2], [1/2, 1]], s = (3, 2): w ~ (8/3, 2/3).
-    np.testing.assert_allclose(shares(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[3.0, 2.0]])), [[0.8, 0.2]])
 
 
 def by_scores(seed: int = 1, noise: float = 2.0) -> Component:
@@ -221,15 +209,12 @@ def turns(found: FittedReactionModel, session: str = "s0000") -> list[float | No
     return [row["raw_reward"] for row in found.judgements.to_pylist() if row["session_id"] == session]
 
 
-def test_hand_computed_case() -> None:
+def test_hand_computed_cases() -> None:
     one, other = alike("a", [1.0, 1.0, 3.0, 3.0]), alike("b", [-2.0, 2.0, -2.0, 2.0])
     found = mix("m", ALL, [one, other], 7, given={"a": 0.75, "b": 0.25})
     assert turns(found) == pytest.approx([-1.0, -0.5, 0.5, 1.0] + [None] * 4)  # nobody knows the last four
     assert found.judgements.schema == REWARDS.arrow and found.history.schema == HISTORY.arrow
     assert set(found.judgements["method"].to_pylist()) == {"m"} and set(found.judgements["seed"].to_pylist()) == {7}
-
-
-def test_a_turn_that_one_source_does_not_know_counts_as_its_mean() -> None:
     one, other = alike("a", [math.nan, -1.0, 1.0]), alike("b", [5.0, 5.0, 5.0])
     found = mix("m", ALL, [one, other], 0, given={"a": 1.0, "b": 1.0})
     assert turns(found)[:4] == pytest.approx([0.0, -0.5, 0.5, None])

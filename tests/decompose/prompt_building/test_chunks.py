@@ -183,13 +183,10 @@ def test_planted_offsets_are_removed_exactly(data):
     assert max(levels) - min(levels) < 1e-9
 
 
-def test_a_null_says_nothing_of_a_level_and_stays_null_where_all_parts_agree():
+def test_a_null_says_nothing_of_a_level_or_is_a_share_of_zero():
     found = reconcile([{1: 1.0, 2: None, 3: 2.0}, {2: None, 3: 4.0, 4: None, 5: 5.0}])
     assert found == pytest.approx({1: 2.0, 2: None, 3: 3.0, 4: None, 5: 4.0})
     assert reconcile([{1: 1.0, 2: None}, {2: 3.0, 3: 4.0}]) == {1: 1.0, 2: 3.0, 3: 4.0}
-
-
-def test_shares_of_the_score_have_no_level_and_a_null_is_a_share_of_zero():
     parts = [{1: 1.0, 2: None, 3: 4.0, 4: None}, {3: 0.0, 4: None, 5: 2.0}]
     assert averaged(parts, 0.0) == {1: 1.0, 2: None, 3: 2.0, 4: None, 5: 2.0}
     assert averaged([{1: 3.0}, {1: None}], 0.0) == {1: 1.5}

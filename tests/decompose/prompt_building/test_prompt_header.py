@@ -2,7 +2,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from apportion.decompose.prompt_building.prompt import FOLDER, PROMPTS, _wordings, load_prompt
+from apportion.decompose.prompt_building.prompt import FOLDER, PROMPTS, load_prompt
 from apportion.foundation.errors import InputError
 from apportion.llm_client.prompts import prompt_file
 from tests.decompose.sessions import session
@@ -44,10 +44,6 @@ def test_what_null_means_is_a_part_of_each_prompt_and_of_its_other_wording(name,
     assert load_prompt(name).null == null
     assert f"\nnull: {null}\n" in load_prompt(name).path.read_text()
     assert load_prompt(str(FOLDER / "paraphrase" / f"{name}.txt")).null == null
-
-
-def test_the_prompts_that_default_stands_for_mean_the_same_by_null():
-    assert {load_prompt(name).null for name in _wordings().values()} == {load_prompt("default").null}
 
 
 @pytest.mark.parametrize(("units", "null"), [("judgement", "mean"), ("attribution", "never"), ("score", "zero")])

@@ -36,11 +36,15 @@ def test_names_are_replaced_as_whole_words_in_their_case_with_possessives():
     )
 
 
-def test_a_name_of_several_words_is_replaced_word_by_word():
+def test_a_name_of_several_words_and_further_names_are_replaced():
     found = names_for(talk(("Mary Ann Lee", "user")))
     assert len(found.speaker("Mary Ann Lee").split()) == 3
     assert not {"Lee", "Ann", "MARY"} & set(WORD.findall(found.text("Lee, Ann and MARY!")))
     assert found.back(found.text("Lee, Ann and MARY!")) == "Lee, Ann and MARY!"
+    found = names_for(talk(), "Tom", "Model X")
+    text = found.text("Tom's model x, Tomorrow")
+    assert "Tom" not in WORD.findall(text) and "model" not in text and "Tomorrow" in text
+    assert found.back(text) == "Tom's Model x, Tomorrow".replace("Model", "model")
 
 
 @pytest.mark.parametrize("speaker", ["user", "assistant", "A", "speaker 1", "Speaker_12", "agent2", "THE SYSTEM"])
@@ -61,13 +65,6 @@ def test_a_short_id_of_letters_and_digits_is_found_where_it_stands_alone_and_a_b
     said = found.text("Ask p0412, P0412's friend or P04123 about 77 things.")
     new = found.speaker("P0412")
     assert said == f"Ask {new}, {new}'s friend or P04123 about 77 things."
-
-
-def test_further_names_can_be_given_whatever_they_are():
-    found = names_for(talk(), "Tom", "Model X")
-    text = found.text("Tom's model x, Tomorrow")
-    assert "Tom" not in WORD.findall(text) and "model" not in text and "Tomorrow" in text
-    assert found.back(text) == "Tom's Model x, Tomorrow".replace("Model", "model")
 
 
 def test_no_pseudonym_is_a_word_of_the_dialogue():
@@ -113,12 +110,6 @@ def test_no_name_is_left_and_all_come_back(data, one, other):
     if one != other:
         assert hidden.turns[0].speaker != hidden.turns[1].speaker
         assert hidden.rating.rater == hidden.turns[0].speaker
-
-
-@given(st.lists(st.sampled_from(["Ana", "ana", "ANA", "Bea", "BEA", "bea", "x", "Anabel", ",", "'s"]), max_size=10))
-def test_back_is_the_inverse_in_every_case(words):
-    found = names_for(talk())
-    assert found.back(found.text(" ".join(words))) == " ".join(words)
 
 
 def shown(session, table=None, **llm):

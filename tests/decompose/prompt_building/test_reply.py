@@ -104,6 +104,7 @@ def test_any_text_is_read_or_refused(text):
         ("Here it is: " + text_of(1, 2), "not one JSON object"),
         (text_of(1, 2) + " Let me know!", "not one JSON object: Extra data"),
         (text_of(1, 2)[:-20], "not one JSON object"),
+        (f"```json\n{text_of(1, 2)}\n```\nDone.", "not one JSON object"),
         ("[1, 2]", "not an object of the form"),
         ('{"turns": 3}', "not an object of the form"),
         ('{"scores": []}', "not an object of the form"),
@@ -151,10 +152,15 @@ def test_a_mistake_is_named(text, mistake):
     assert mistake in str(caught.value)
 
 
-def test_a_long_list_of_mistakes_is_cut():
+def test_a_long_list_of_mistakes_is_cut_and_half_a_surrogate_pair_becomes_text():
     with pytest.raises(ReplyMistakeError) as caught:
         parse_reply('{"turns": []}', tuple(range(200)))
     assert str(caught.value).endswith("18, 19 …")
+    (answer,) = parse_reply('{"turns": [{"turn": 1, "value": 2, "evidence": "\\ud83d"}]}', [1])
+    assert answer.evidence == "\ufffd"
+    with pytest.raises(ReplyMistakeError) as mistake:
+        parse_reply('{"turns": [{"turn": 1, "value": "\\ud83d"}]}', [1])
+    assert str(mistake.value).encode()
 
 
 def test_the_schema_is_strict_enough_for_structured_output():
@@ -168,11 +174,3 @@ def test_the_schema_is_strict_enough_for_structured_output():
     for found in objects(REPLY_SCHEMA):
         assert found["additionalProperties"] is False
         assert found["required"] == list(found["properties"])
-
-
-def test_half_a_surrogate_pair_in_the_evidence_becomes_text():
-    (answer,) = parse_reply('{"turns": [{"turn": 1, "value": 2, "evidence": "\\ud83d"}]}', [1])
-    assert answer.evidence == "\ufffd"
-    with pytest.raises(ReplyMistakeError) as mistake:
-        parse_reply('{"turns": [{"turn": 1, "value": "\\ud83d"}]}', [1])
-    assert str(mistake.value).encode()

@@ -46,12 +46,17 @@ def judged(classifier="vader", session_=None):
     return judge((session_ or session()).episodes()[0], None, settings, LLMSession(settings.llm))
 
 
-def test_a_turn_is_as_good_as_the_reply_to_it():
+def test_a_turn_is_as_good_as_the_reply_to_the_whole_floor():
     great, terrible, last = judged()
     assert (great.turn, terrible.turn, last.turn) == (1, 3, 5)
     assert great.value > 0.5
     assert terrible.value < -0.5
     assert last.value is None
+    said = (("SYSTEM", "a"), ("USER", "Tuesday"), ("SYSTEM", "b"), ("USER", " "), ("SYSTEM", "c"))
+    assert [judgement.value for judgement in judged(session_=session(turns=said))] == [0.0, None, None]
+    said = (("SYSTEM", "a"), ("SYSTEM", "b"), ("USER", "great"), ("USER", "wonderful"))
+    one, two = judged(session_=session(turns=said))
+    assert one.value == two.value == load_classifier("vader")(["great wonderful"])[0]
 
 
 def test_a_turn_can_be_as_good_as_it_sounds_itself():
@@ -71,17 +76,6 @@ def test_a_turn_can_be_as_good_as_it_sounds_itself():
     alone = [oracle.polarity_scores(text)["compound"] for speaker, text in said if speaker == "SYSTEM"]
     assert [(judgement.turn, judgement.value) for judgement in found] == [(0, alone[0]), (2, None), (4, alone[2])]
     assert alone[0] < 0 < alone[2] and judge(episode, None, settings, LLMSession(settings.llm))[0].value > 0
-
-
-def test_no_feeling_is_zero_and_no_reply_is_none():
-    said = (("SYSTEM", "a"), ("USER", "Tuesday"), ("SYSTEM", "b"), ("USER", " "), ("SYSTEM", "c"))
-    assert [judgement.value for judgement in judged(session_=session(turns=said))] == [0.0, None, None]
-
-
-def test_the_whole_floor_shares_the_reply():
-    said = (("SYSTEM", "a"), ("SYSTEM", "b"), ("USER", "great"), ("USER", "wonderful"))
-    one, two = judged(session_=session(turns=said))
-    assert one.value == two.value == load_classifier("vader")(["great wonderful"])[0]
 
 
 def test_a_hugging_face_classifier_is_used_by_name(models):

@@ -38,36 +38,26 @@ def model(tmp_path: Path) -> Path:
     return small_model(tmp_path / "m.onnx")
 
 
-def test_a_face_becomes_what_numpy_says(model: Path) -> None:
+ORDER = ("neutral", *(name for name in reversed(EMOTIONS) if name != "neutral"))
+MEAN, STD = (0.1, 0.2, 0.3), (1.0, 0.5, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "sidecar", "expected", "order"),
+    [
+        (8, {}, logits(COLOR), EMOTIONS),
+        (10, {}, logits(COLOR), EMOTIONS),  # valence and arousal are dropped before the softmax
+        (8, {"color": "bgr"}, logits(COLOR[::-1]), EMOTIONS),
+        (8, {"mean": MEAN, "std": STD}, logits(COLOR, MEAN, STD), EMOTIONS),
+        (8, {"order": [name.title() for name in ORDER]}, logits(COLOR), ORDER),
+    ],
+)
+def test_a_face_becomes_what_numpy_says(tmp_path: Path, outputs: int, sidecar: dict, expected, order) -> None:
+    model = with_sidecar(small_model(tmp_path / "m.onnx", outputs=outputs), **sidecar)
     found = EmotionModel.load(model).probabilities(face())
     assert found.dtype == np.float32 and found.shape == (8,)
-    np.testing.assert_allclose(found, softmax(logits(COLOR)[:8]), atol=1e-5)
-
-
-def test_red_is_first_unless_the_sidecar_says_bgr(model: Path) -> None:
-    with_sidecar(model, color="bgr")
-    found = EmotionModel.load(model).probabilities(face())
-    np.testing.assert_allclose(found, softmax(logits(COLOR[::-1])[:8]), atol=1e-5)
-
-
-def test_mean_and_std_of_the_sidecar(model: Path) -> None:
-    mean, std = (0.1, 0.2, 0.3), (1.0, 0.5, 0.25)
-    with_sidecar(model, mean=mean, std=std)
-    found = EmotionModel.load(model).probabilities(face())
-    np.testing.assert_allclose(found, softmax(logits(COLOR, mean, std)[:8]), atol=1e-5)
-
-
-def test_outputs_are_put_into_our_order(model: Path) -> None:
-    order = ["Neutral", *(name for name in reversed(EMOTIONS) if name != "neutral")]
-    with_sidecar(model, order=order)
-    found = EmotionModel.load(model).probabilities(face())
-    expected = dict(zip((name.lower() for name in order), softmax(logits(COLOR)[:8]), strict=True))
-    np.testing.assert_allclose(found, [expected[name] for name in EMOTIONS], atol=1e-5)
-
-
-def test_valence_and_arousal_are_dropped_before_the_softmax(tmp_path: Path) -> None:
-    found = EmotionModel.load(small_model(tmp_path / "mtl.onnx", outputs=10)).probabilities(face())
-    np.testing.assert_allclose(found, softmax(logits(COLOR)[:8]), atol=1e-5)
+    told = dict(zip(order, softmax(expected[:8]), strict=True))
+    np.testing.assert_allclose(found, [told[name] for name in EMOTIONS], atol=1e-5)
 
 
 def test_outputs_that_are_probabilities_already_are_taken_as_they_are(tmp_path: Path) -> None:
@@ -142,11 +132,6 @@ def test_any_face_gives_probabilities(
 def test_what_is_no_face_is_refused(model: Path, bad: np.ndarray) -> None:
     with pytest.raises(ValueError, match="uint8"):
         EmotionModel.load(model).probabilities(bad)
-
-
-def test_one_thread_a_session(model: Path) -> None:
-    options = EmotionModel.load(model)._session.get_session_options()
-    assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
 
 
 def test_the_real_architecture_loads_and_gives_probabilities() -> None:

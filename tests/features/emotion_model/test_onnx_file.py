@@ -10,7 +10,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 from apportion.features.emotion_model.network import NotOnnxError, outside_references
 from tests.features.emotion_models import graph, save
-from tests.shared import shared
 
 
 def external(name: str, location: str) -> TensorProto:
@@ -24,10 +23,6 @@ def external(name: str, location: str) -> TensorProto:
 
 def test_a_plain_model_refers_to_nothing(tmp_path: Path) -> None:
     assert outside_references(save(tmp_path / "m.onnx", graph()).read_bytes()) == []
-
-
-def test_the_real_architecture_refers_to_nothing() -> None:
-    assert outside_references(shared("models/RANDOMWEIGHTS_enet_b0_8.onnx").read_bytes()) == []
 
 
 def test_a_tensor_elsewhere_is_found_wherever_it_hides(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from apportion.features.emotion_model import published as model_files
 from apportion.features.emotion_model.network import EmotionModel
 from apportion.features.emotion_model.published import MODELS, PinnedModel, fetch, find, git_blob, pinned, place
-from apportion.features.emotion_model.sidecar import read_sidecar, sidecar_path
+from apportion.features.emotion_model.sidecar import sidecar_path
 from apportion.features.model_hub.download import DownloadError, download
 from apportion.foundation.errors import InputError
 from tests.features.emotion_models import small_model
@@ -240,13 +240,6 @@ def test_a_damaged_file_in_the_cache_is_not_found_and_is_fetched_anew(
     assert find(tiny) is None
     assert fetch("tiny", url=f"{server.url}/plain").read_bytes() == content
     assert find(tiny) == path
-
-
-def test_a_lost_sidecar_is_written_again(tiny: PinnedModel, server: FileServer) -> None:
-    path = fetch("tiny", url=f"{server.url}/plain")
-    sidecar_path(path).unlink()
-    fetch("tiny", url=f"{server.url}/plain")
-    assert read_sidecar(path).input_px == 96
 
 
 def test_what_a_killed_fetch_left_is_overwritten(tiny: PinnedModel, server: FileServer, cache: Path) -> None:

@@ -74,17 +74,6 @@ def test_the_head_of_who_speaks_is_told_without_a_meaning():
     assert texts[6, "bob", "reply"] == "moves head from side to side twice"
 
 
-def test_a_face_is_as_usual_only_in_a_window_of_several_looks():
-    short = replace(SESSION, turns=tuple(replace(t, start_s=1.0 * t.turn, end_s=t.turn + 0.9) for t in TURNS))
-    rows = [*_bob(), (0, "bob", "reply", "smile", 0.1, 1.0)]
-    texts = _texts(describe_session(short, _table(rows), SETTINGS))
-    assert (0, "bob", "during") not in texts  # a face, and no voice
-    assert texts[0, "bob", "reply"] == "voice as usual"
-    assert texts[2, "bob", "during"] == "smiles most of the time, more than usual"
-    often = DescriptorSettings(thresholds=DescriptorThresholds(min_frames=2))
-    assert _texts(describe_session(short, _table(rows), often))[0, "bob", "during"] == "as usual"
-
-
 def test_where_the_environment_rated_nobody_is_described():
     scored = replace(SESSION, ratings=(Rating("environment", "ann", "liking", 2.0, 1.0, 5.0),))
     rows = [*_bob(), *((turn, "environment", *rest) for turn, _, *rest in _bob())]
@@ -124,18 +113,6 @@ def test_no_rating_or_no_rows_gives_an_empty_table(session):
 def test_a_person_who_rates_themselves_has_no_listener():
     own = replace(SESSION, ratings=(Rating("bob", "bob", "mood", 3.0, 1.0, 5.0),))
     assert describe_session(own, _table(_bob()), SETTINGS).num_rows == 0
-
-
-def test_numeric_variant():
-    texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="numeric")))
-    assert texts[2, "bob", "during"] == "smile 0.90 (+2.5 sd)"
-    assert texts[2, "bob", "reply"] == "f0_hz 230.0 (+1.4 sd)"
-
-
-def test_json_variant():
-    texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="json")))
-    assert texts[2, "bob", "during"] == '{"smile":{"mean":0.9,"sd_from_usual":2.5}}'
-    assert texts[2, "bob", "reply"] == '{"f0_hz":{"mean":230.0,"sd_from_usual":1.4}}'
 
 
 @pytest.mark.parametrize(

@@ -64,25 +64,6 @@ def test_tone_is_heard_at_its_pitch_and_time():
     assert low["jitter_local"][0] < 0.001
 
 
-def test_ten_times_the_amplitude_is_20_db():
-    quiet, loud = (_voice(tone(1.0, level=level)).measure([(0.1, 0.9)], 0.8) for level in (0.05, 0.5))
-    for name in ("intensity_db", "log_energy_db"):
-        assert loud[name][0] - quiet[name][0] == pytest.approx(20.0, abs=0.01)
-    assert loud["f0_hz"][0] == pytest.approx(quiet["f0_hz"][0], abs=0.01)
-
-
-def test_irregular_periods_have_more_jitter():
-    rng, pulses, now = np.random.default_rng(0), [], 0.0
-    while now < 2.0:
-        now += (1 / 150) * (1 + 0.03 * rng.standard_normal())
-        pulses.append(now)
-    rough = np.zeros(32800)
-    for pulse in pulses:
-        start = round(pulse * 16000)
-        rough[start : start + 60] += np.exp(-np.arange(60) / 12)[: len(rough) - start]
-    assert _voice(rough).measure([(0.0, 2.0)], 2.0)["jitter_local"][0] > 0.01
-
-
 def test_slices_of_jitter_are_praats_own(conversation: Track):
     from parselmouth.praat import call
 

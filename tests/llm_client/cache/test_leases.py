@@ -231,10 +231,6 @@ class TestInOneTransaction:
         assert cache.transact(lambda c: c.execute("SELECT * FROM claims").fetchall()) == []
 
 
-def test_this_process_lives():
-    assert this_process().lives()
-
-
 def test_a_process_that_has_ended_does_not_live_nor_does_one_that_nobody_has_waited_for():
     process = subprocess.Popen([sys.executable, "-c", ""])
     while started_at(process.pid) is not None:

@@ -2,13 +2,12 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-import openai
 import pytest
 
 from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.transport.connection import Connection
 from apportion.llm_client.transport.retry import helps, own_wait_s, told_wait_s
-from tests.llm_client.openai_server import Fault, OpenAIServer, serving
+from tests.llm_client.openai_server import OpenAIServer, serving
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "héllo"}], "temperature": 0.0}
 
@@ -43,31 +42,6 @@ def test_a_body_arrives_with_the_key_and_the_account_and_little_else(monkeypatch
         "accept-encoding": "gzip, deflate",
         "user-agent": "apportion",
     }
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind", "code", "words"),
-    [
-        (Fault(400, "no", "bad"), openai.BadRequestError, "bad", {"message": "no"}),
-        (Fault(422, "no"), openai.UnprocessableEntityError, None, {"message": "no"}),
-        (Fault(429, "slow", "quota"), openai.RateLimitError, "quota", {"message": "slow"}),
-        (Fault(503, "busy"), openai.APIStatusError, None, {"message": "busy"}),
-        (Fault(307, "elsewhere"), openai.APIStatusError, None, {"message": "elsewhere"}),
-        (Fault(raw=b"<h1>Bad gateway</h1>", raw_status=502), openai.APIStatusError, None, "<h1>Bad gateway</h1>"),
-        (Fault(raw=b"[" * 100_000, raw_status=500), openai.APIStatusError, None, "[["),
-    ],
-    ids=range(7),
-)
-def test_a_status_that_is_no_success_is_the_sdk_s_error_with_what_was_said(fault, kind, code, words):
-    with serving(OpenAIServer(faults=[fault])) as server, pytest.raises(kind) as caught:
-        post(server.url)
-    error = caught.value
-    assert (type(error), error.code, error.status_code) == (
-        kind,
-        code,
-        fault.status if fault.raw is None else fault.raw_status,
-    )
-    assert error.body["message"] == words["message"] if isinstance(words, dict) else error.body.startswith(words)
 
 
 def test_a_number_that_json_has_not_is_never_sent():

@@ -8,29 +8,17 @@ from contextlib import ExitStack
 
 import pytest
 
-from apportion.llm_client.client import Client
 from apportion.llm_client.errors import LLMError, RequestError, ServerUnavailableError, SetupError
-from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.transport.attempt import Attempt
-from apportion.llm_client.transport.connection import _LONGEST_CONNECTING_S, Connection
-from tests.llm_client.at_once import ask, request
+from tests.llm_client.at_once import ask, client, request
 from tests.llm_client.certificates import certificate, server_context
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 from tests.llm_client.serve import server_process
 
 
-def client(url, **options):
-    return Client(LLMSettings(**{"base_url": url, "model": "m", "max_retries": 0, **options}))
-
-
 def ask_all(asking, count, at_once):
     """The texts or the errors of ``count`` requests."""
     return ask(asking, range(count), at_once)
-
-
-@pytest.fixture
-def no_pause(monkeypatch):
-    monkeypatch.setattr("apportion.llm_client.transport.retry.own_wait_s", lambda failures: 0.01)
 
 
 class Limited(OpenAIServer):
@@ -78,13 +66,6 @@ def test_slow_servers_answer_every_request_at_four_fifths_of_what_they_allow(per
     assert texts == [f"reply to {n}" for n in range(count)]
     assert count / (per_s + per_s * seconds) >= 0.8
     assert server.refused <= count / 2
-
-
-@pytest.mark.parametrize("status", [503, 529])
-def test_a_busy_server_that_says_when_to_come_back_costs_no_try(status):
-    server = OpenAIServer(faults=[Fault(status, "busy", headers=(("Retry-After-Ms", "10"),))] * 3)
-    with serving(server), client(server.url) as asking:
-        assert asking.complete(request()).text == "reply to 0"
 
 
 def test_a_wait_of_nothing_is_no_invitation_to_hammer():
@@ -236,12 +217,6 @@ def test_a_server_that_is_silent_is_not_there(no_pause):
             asking.complete(request())
 
 
-def test_a_connection_is_not_waited_for_as_long_as_an_answer():
-    sdk = Connection(LLMSettings(base_url="http://localhost:1/v1", timeout_s=600)).blocking()
-    assert (sdk.timeout.read, sdk.timeout.connect) == (600, _LONGEST_CONNECTING_S)
-    sdk.close()
-
-
 @pytest.mark.parametrize(
     ("names", "trusted", "words"),
     [
@@ -263,13 +238,6 @@ def test_a_certificate_that_is_not_trusted_is_told_at_once(tmp_path, monkeypatch
     ):
         asking.complete(request())
     assert server.requests == []
-
-
-def test_a_certificate_that_is_named_is_trusted(tmp_path, monkeypatch):
-    path = certificate(tmp_path, "IP:127.0.0.1")
-    monkeypatch.setenv("SSL_CERT_FILE", str(path))
-    with serving(OpenAIServer(), tls=server_context(path)) as server, client(server.url) as asking:
-        assert asking.complete(request()).text == "reply to 0"
 
 
 def test_https_to_a_server_of_plain_http_is_told():

@@ -7,30 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.llm_client.client import Client
 from apportion.llm_client.errors import ContextLengthError, RequestError, SetupError
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
-from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.transport.body import Answer
 from apportion.llm_client.transport.completion import NoCompletionError, ToldError, read_answer, read_completion
+from tests.llm_client.at_once import client, request
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
 WHOLE = json.dumps(completion("reply to 0")).encode()
 CANARY = "sk-canary-0123456789abcdef"
+pytestmark = pytest.mark.usefixtures("no_pause")
 GZIP, DEFLATE, BROTLI = ((("Content-Encoding", name),) for name in ("gzip", "deflate", "br"))
-
-
-def request(number=0):
-    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session s{number}")
-
-
-def client(url, **options):
-    return Client(LLMSettings(base_url=url, model="m", **{"max_retries": 0, "concurrency": 1, **options}))
-
-
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch):
-    monkeypatch.setattr("apportion.llm_client.transport.retry.own_wait_s", lambda failures: 0.01)
 
 
 NO_COMPLETIONS = {
@@ -62,9 +49,9 @@ NO_COMPLETIONS = {
 }
 
 
-@pytest.mark.parametrize(("fault", "words"), NO_COMPLETIONS.values(), ids=NO_COMPLETIONS)
-def test_an_answer_that_is_no_completion_is_asked_again_as_after_a_500(fault, words):
-    server = OpenAIServer(faults=[fault] * 3)
+@pytest.mark.parametrize("name", ["page", "204", "too short a length", "chunks"])
+def test_an_answer_that_is_no_completion_is_asked_again_as_after_a_500(name):
+    server = OpenAIServer(faults=[NO_COMPLETIONS[name][0]] * 3)
     with serving(server), client(server.url, max_retries=5) as asking:
         assert asking.complete(request()).text == "reply to 0"
     # The bytes that were not promised may spoil the connection for one more.

@@ -33,11 +33,6 @@ def environment(monkeypatch):
     return monkeypatch
 
 
-@pytest.fixture
-def no_pause(monkeypatch):
-    monkeypatch.setattr("apportion.llm_client.transport.retry.own_wait_s", lambda failures: 0.01)
-
-
 def elsewhere(server, **options):
     """The settings for ``server`` by an address of this machine that counts as another machine's."""
     url = server.url.replace("127.0.0.1", "0.0.0.0")
@@ -92,14 +87,6 @@ def test_straight_is_a_way_that_can_be_named(environment):
         with Client(elsewhere(server, proxy="direct")) as client:
             assert client.complete(REQUEST).text == "reply to hello"
     assert (len(server.requests), proxy.seen) == (1, [])
-
-
-def test_a_server_on_this_machine_never_goes_through_a_proxy_of_the_environment(environment):
-    with proxying(Proxy()) as proxy, serving(OpenAIServer()) as server:
-        environment.setenv("HTTP_PROXY", proxy.url)
-        with Client(LLMSettings(base_url=server.url, max_retries=0)) as client:
-            assert client.complete(REQUEST).text == "reply to hello"
-    assert proxy.seen == []
 
 
 def test_a_proxy_that_is_named_carries_every_request_and_reads_plain_http(environment):

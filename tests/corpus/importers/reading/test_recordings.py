@@ -99,9 +99,13 @@ def test_a_file_of_nobody(tmp_path):
         track_parts([probe(wav(tmp_path / "alicia.wav"))], PEOPLE, {})
 
 
-def test_channel_map_is_spelt_as_the_transcript(tmp_path):
+def test_a_channel_map_is_spelt_as_the_transcript_and_is_json(tmp_path):
     (tmp_path / "m.json").write_text(json.dumps({"L": "ALICE", "R": "carol"}))
     assert read_channel_map(tmp_path / "m.json", PEOPLE) == {"L": "Alice", "R": "carol"}
+    (tmp_path / "m.json").write_text("{L: alice}")
+    with pytest.raises(InputError, match="not valid JSON"):
+        read_channel_map(tmp_path / "m.json", PEOPLE)
+    assert same_name("STRASSE", ["Straße"]) == "Straße" and same_name("x", ["y"]) is None
 
 
 @pytest.mark.parametrize(
@@ -118,13 +122,3 @@ def test_channel_map_that_is_wrong(tmp_path, value, words):
     (tmp_path / "m.json").write_text(json.dumps(value))
     with pytest.raises(UnitError, match=words):
         read_channel_map(tmp_path / "m.json", PEOPLE)
-
-
-def test_channel_map_that_is_no_json(tmp_path):
-    (tmp_path / "m.json").write_text("{L: alice}")
-    with pytest.raises(InputError, match="not valid JSON"):
-        read_channel_map(tmp_path / "m.json", PEOPLE)
-
-
-def test_same_name():
-    assert same_name("STRASSE", ["Straße"]) == "Straße" and same_name("x", ["y"]) is None

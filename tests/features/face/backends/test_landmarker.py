@@ -178,10 +178,6 @@ def test_a_face_without_its_readings_tells_none():
         assert all(map(math.isnan, (landmarks.smile, landmarks.look, landmarks.yaw_deg, landmarks.pitch_deg)))
 
 
-def test_no_face_is_no_face():
-    assert landmarked_faces(Result([], [], []), 320, 240) == []
-
-
 def test_small_faces_do_not_count(detector):
     both = result((marks(0.1, 0.1, 0.05), shapes(), turned(0, 0)), (marks(0.3, 0.3, 0.3), shapes(), turned(0, 0)))
     found = detector(both).find(picture(64, 64), flat(width=32, height=32), None)

@@ -70,11 +70,6 @@ def test_requests_go_in_the_order_in_which_they_came():
     assert [amount for _, amount in admitted(amounts, requests=60, tokens=100)] == amounts
 
 
-def test_without_limits_nothing_waits():
-    times = admitted([10**9] * 50)
-    assert times[0][0] == times[-1][0]
-
-
 def test_the_servers_count_corrects_the_estimate():
     clock = Clock()
     limits = RateLimits(None, 600, clock, clock.sleep)
