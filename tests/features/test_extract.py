@@ -197,16 +197,13 @@ def test_real_dyad_faces_are_seen_in_both_halves(dyad):
     assert max(series.values()) <= 165
 
 
-def test_a_film_without_a_face_has_coverage_0():
+def test_films_without_a_face_or_that_begin_late_cover_only_what_they_show():
     path = shared("media/no_face.mp4")
     session = _session([Media("ann", "video", path.name)], ("ann", 0, 3.9))
     cells = _cells(extract_session(session, path.parent, SETTINGS)[1])
     assert cells[0, "ann", "during", "smile"] == cells[0, "ann", "during", "nod_yes"] == (None, 0.0)
     assert cells[0, "ann", "during", "nod_yes_per_min"] == (None, 0.0)
     assert cells[0, "ann", "during", "intensity_db"][1] > 0.9
-
-
-def test_a_video_that_begins_late_covers_only_its_time():
     path = shared("media/face_noface.mov")
     session = _session([Media("ann", "video", path.name, 100.0)], ("ann", 100.0, 102.0), ("ann", 104.5, 106.0))
     cells = _cells(extract_session(session, path.parent, SETTINGS)[1])

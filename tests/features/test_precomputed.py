@@ -76,9 +76,11 @@ def test_any_order_of_rows_gives_cells_in_order_that_do_not_overlap(tmp_path_fac
     assert gaze.values.tolist() == [(half % 5) / 4 for half in sorted(halves)]
 
 
-def test_rows_of_the_other_are_passed_over_whatever_they_hold(tmp_path):
+def test_rows_of_the_other_are_passed_over_and_a_file_must_be_there(tmp_path):
     found = read_precomputed(written(tmp_path, f"{ANN}never,bob,lots\n"), "ann", 0.0)
     assert found[GAZE].values.tolist() == [1.0]
+    with pytest.raises(UnitError, match="no such file"):
+        read_precomputed(tmp_path / "none.csv", "ann", 0.0)
 
 
 def test_columns_of_unknown_meaning_are_kept_where_they_are_numbers(tmp_path):
@@ -125,11 +127,6 @@ EMOTIONS = ",".join(EMOTION_COLUMNS.values())
 def test_files_that_cannot_be_trusted(tmp_path, text, words):
     with pytest.raises(UnitError, match=words):
         read_precomputed(written(tmp_path, text), "ann", 0.0)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UnitError, match="no such file"):
-        read_precomputed(tmp_path / "none.csv", "ann", 0.0)
 
 
 def test_every_person_of_a_session(tmp_path):

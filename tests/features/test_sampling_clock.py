@@ -12,9 +12,6 @@ def test_it_ticks_at_the_first_moment_of_each_interval():
     assert [clock.ticks(time_s) for time_s in (0.0, 0.1, 0.19, 0.2, 0.39, 0.61, 0.79, 0.8)] == [
         True, False, False, True, False, True, False, True,
     ]  # fmt: skip
-
-
-def test_a_rounding_error_before_an_interval_is_in_it():
     assert interval(0.19999, 5.0) == 1
     assert interval(0.199, 5.0) == 0
 

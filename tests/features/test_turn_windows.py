@@ -19,12 +19,9 @@ def test_a_reply_is_the_next_uninterrupted_run():
     assert [w.window for w in turn_spans(session, "ann", 10.0) if w.turn == 5] == ["during"]  # nothing follows
 
 
-def test_only_the_beginning_of_a_long_reply_counts():
+def test_only_the_beginning_of_a_long_reply_counts_and_turns_without_times_have_no_span():
     session = _session(("ann", 0, 2), ("bob", 3, 40))
     assert turn_spans(session, "bob", 10.0)[1] == TurnSpan(0, "reply", (3, 13.0))
-
-
-def test_turns_without_times_have_no_span():
     session = _session(("ann", None, None), ("bob", 1, 2), ("ann", 2, 3), ("bob", None, 4))
     assert [(w.turn, w.window) for w in turn_spans(session, "bob", 10.0)] == [(1, "during"), (2, "during")]
 

@@ -8,14 +8,11 @@ from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import CACHE, NO_MODEL, ModelSpec
 
 
-def test_what_is_chosen_is_a_setting_of_the_client_under_the_same_name() -> None:
+def test_what_is_chosen_is_a_setting_of_the_client_and_recorded_replies_need_no_model() -> None:
     chosen = ModelSpec("m", base_url="http://localhost:1/v1", max_tokens=7, extra_body={"top_k": 3})
     llm = chosen.llm(temperature=0.5)
     assert (llm.model, llm.max_tokens, llm.temperature, llm.extra_body) == ("m", 7, 0.5, {"top_k": 3})
     assert chosen.named("other").llm().model == "other" and chosen.asks and not ModelSpec().asks
-
-
-def test_recorded_replies_need_no_model() -> None:
     llm = ModelSpec(recorded=Path("r.jsonl")).llm()
     assert (llm.provider, llm.model) == ("recorded", NO_MODEL) and ModelSpec(recorded=Path("r.jsonl")).asks
 

@@ -80,7 +80,7 @@ class Replies:
         return ChatReply(text, "served")
 
 
-def test_a_model_is_shown_its_last_reply_alone_and_what_is_wrong_with_it():
+def test_a_model_is_shown_its_last_answer_alone_and_what_is_wrong_with_it():
     replies = Replies("seven", " ", "7")
     assert ask_until_usable(replies, QUESTION, number, 3, "Once more.") == 7
     _, second, third = ([message.content for message in request.messages] for request in replies.asked)
@@ -88,6 +88,10 @@ def test_a_model_is_shown_its_last_reply_alone_and_what_is_wrong_with_it():
     assert second[2].startswith("That reply cannot be used: the reply is not one JSON object: ")
     assert second[2].endswith(". Once more.")
     assert third[:2] == ["a number?", "(empty)"]
+    replies = Replies("<think>7? No.</think> seven", "<think>7", "7")
+    assert ask_until_usable(replies, QUESTION, number, 3) == 7
+    _, second, third = (request.messages for request in replies.asked)
+    assert (second[1].content, third[1].content) == ("seven", "(empty)")
 
 
 def test_after_the_last_attempt_every_bad_reply_is_kept():
@@ -120,13 +124,6 @@ def test_a_long_bad_reply_is_neither_paid_again_nor_kept_whole():
     with pytest.raises(NoUsableReplyError) as caught:
         ask_until_usable(Replies(long), QUESTION, number, 1)
     assert json.loads(caught.value.evidence)[0]["reply"] == long[: 64 * 1024]
-
-
-def test_a_model_is_shown_its_answer_and_not_its_reasoning():
-    replies = Replies("<think>7? No.</think> seven", "<think>7", "7")
-    assert ask_until_usable(replies, QUESTION, number, 3) == 7
-    _, second, third = (request.messages for request in replies.asked)
-    assert (second[1].content, third[1].content) == ("seven", "(empty)")
 
 
 @pytest.mark.parametrize(("text", "words"), [

@@ -7,9 +7,11 @@ from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.settings import OPENAI_URL, LLMSettings
 
 
-def test_openai_is_the_default_server():
+def test_openai_is_the_default_server_and_a_scheme_in_capitals_the_same():
     settings = LLMSettings()
     assert (settings.url, settings.host, settings.is_loopback) == (OPENAI_URL, "api.openai.com", False)
+    settings = LLMSettings(base_url="HTTPS://Api.Example.com/v1", proxy="SOCKS5://Proxy:1")
+    assert (settings.base_url, settings.proxy) == ("https://Api.Example.com/v1", "socks5://Proxy:1")
 
 
 @pytest.mark.parametrize(
@@ -36,11 +38,6 @@ def test_loopback_is_recognised(url, here):
 def test_a_base_url_must_be_an_http_address(url):
     with pytest.raises(ValidationError, match="give an address such as"):
         LLMSettings(base_url=url)
-
-
-def test_a_scheme_in_capitals_is_the_same():
-    settings = LLMSettings(base_url="HTTPS://Api.Example.com/v1", proxy="SOCKS5://Proxy:1")
-    assert (settings.base_url, settings.proxy) == ("https://Api.Example.com/v1", "socks5://Proxy:1")
 
 
 @pytest.mark.parametrize("url", ["http://me:secret@x/v1", "http://x/v1?key=secret", "http://x/v1#secret"])

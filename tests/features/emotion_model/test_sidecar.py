@@ -19,12 +19,9 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
     return path
 
 
-def test_without_a_sidecar_everything_is_as_hsemotion_has_it(tmp_path: Path) -> None:
+def test_without_a_sidecar_all_is_hsemotion_s_and_what_is_written_reads_back(tmp_path: Path) -> None:
     assert read_sidecar(tmp_path / "m.onnx") == EmotionSidecar()
     assert EmotionSidecar().order == EMOTIONS
-
-
-def test_what_is_written_reads_back(tmp_path: Path) -> None:
     sidecar = EmotionSidecar(
         order=tuple(reversed(NAMES)), mean=(0.5, 0.5, 0.5), input_px=260, color="bgr", softmax=False
     )

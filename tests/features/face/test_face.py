@@ -79,11 +79,19 @@ def mesh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apportion.features.face.choice.find_mesh", lambda: Path("there"))
 
 
-def test_without_the_mesh_haar_stands_in_and_one_text_says_how_to_get_it():
+def test_without_the_mesh_haar_stands_in_and_what_was_decided_holds_wherever_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+):
     assert AUTO.detector == "auto" and chosen_detector(AUTO) == "haar"
     assert isinstance(open_detector(AUTO), HaarDetector)
     told = missing_mesh(AUTO)
     assert told is not None and "apportion models fetch mesh" in told and 'detector = "haar"' in told
+    without = decided(AUTO)
+    monkeypatch.setattr("apportion.features.face.choice.find_mesh", lambda: Path("there"))
+    assert chosen_detector(without) == "haar" and missing_mesh(without) is not None
+    assert decided(without) == without
+    assert chosen_detector(decided(AUTO)) == "mesh"
+    assert named(without) == FeatureSettings(detector="haar") and named(AUTO) == FeatureSettings(detector="mesh")
 
 
 @pytest.mark.usefixtures("mesh")
@@ -101,12 +109,3 @@ def test_what_was_named_stays(name):
     settings = FeatureSettings(detector=name)
     assert chosen_detector(settings) == name and missing_mesh(settings) is None
     assert decided(settings) == named(settings) == settings
-
-
-def test_what_was_decided_holds_wherever_it_is_read(monkeypatch: pytest.MonkeyPatch):
-    without = decided(AUTO)
-    monkeypatch.setattr("apportion.features.face.choice.find_mesh", lambda: Path("there"))
-    assert chosen_detector(without) == "haar" and missing_mesh(without) is not None
-    assert decided(without) == without
-    assert chosen_detector(decided(AUTO)) == "mesh"
-    assert named(without) == FeatureSettings(detector="haar") and named(AUTO) == FeatureSettings(detector="mesh")

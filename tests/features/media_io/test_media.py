@@ -33,14 +33,11 @@ def test_absolute_path_is_refused_even_inside(tmp_path: Path):
         locate(tmp_path, str(tmp_path / "a.wav"))
 
 
-def test_missing_file_and_folder_say_so(tmp_path: Path):
+def test_what_is_no_path_of_a_file_says_so(tmp_path: Path):
     (tmp_path / "folder").mkdir()
     for path in ("none.wav", "folder", "."):
         with pytest.raises(UnitError, match="no such file in the corpus folder"):
             locate(tmp_path, path)
-
-
-def test_path_that_is_none(tmp_path: Path):
     with pytest.raises(UnitError, match="not a usable path"):
         locate(tmp_path, "a\0b.wav")
 

@@ -100,14 +100,11 @@ def test_without_the_deblocking_filter_pictures_hardly_differ():
     assert max(differences) < 2.0
 
 
-def test_halves_of_a_side_by_side_picture():
+def test_halves_of_a_side_by_side_picture(tmp_path: Path):
     picture = Picture(0.0, np.hstack([flat(10), flat(200)]))
     assert picture.half("left").luma.mean() == 10
     assert picture.half("right").luma.mean() == 200
     assert picture.half(None).luma.shape == (48, 128)
-
-
-def test_colours_of_a_half_are_those_of_the_half(tmp_path: Path):
     (picture,) = _pictures(write_movie(tmp_path / "a.mp4", [np.hstack([flat(20), flat(220)])]))
     assert picture.half("right").colours().mean() == pytest.approx(220, abs=6)
     assert picture.half("left").colours().shape == (48, 64, 3)
@@ -210,15 +207,12 @@ def test_a_picture_is_spared_when_one_of_its_interval_came_before():
     assert [spared(_packet(pts)) for pts in stamps] == [False, False, True, True, False, False, True]
 
 
-def test_what_is_not_shown_or_has_no_stamp_spares_nothing():
+def test_what_is_not_shown_or_has_no_stamp_spares_nothing_by_the_recording_s_own_clock():
     spared = FrameSkipper(10.0, 0.0)
     assert not spared(_packet(0, is_discard=True))
     assert not spared(_packet(None))
     assert not spared(_packet(30))
     assert spared(_packet(60))
-
-
-def test_the_recordings_own_clock_counts():
     spared = FrameSkipper(10.0, 0.05)
     assert [spared(_packet(pts)) for pts in (50, 140, 150)] == [False, True, False]
 

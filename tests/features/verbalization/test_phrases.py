@@ -72,8 +72,9 @@ def test_phrases_are_joined_in_a_fixed_order():
     )
 
 
-def test_gaze_that_is_better_than_usual():
+def test_a_level_that_is_less_or_better_than_usual():
     assert _say(usual={"gaze_on_screen": Baseline(0.5, 0.2)}, gaze_on_screen=1.0) == "looks away less than usual"
+    assert _say(usual={"smile": Baseline(0.95, 0.03)}, smile=0.6) == "smiles half the time, less than usual"
 
 
 @pytest.mark.parametrize("detector", ["mesh", "yunet"])
@@ -137,10 +138,6 @@ def test_below_its_levels_a_share_is_told_against_usual(feature, share):
     assert _say(usual=usual, **{feature: mean}) == f"{share.plain} more than usual"
     usual = {feature: Baseline(0.7 if share.absent else 0.3, 0.05)}
     assert _say(usual=usual, **{feature: 0.95 if share.absent else 0.05}) == f"{share.plain} less than usual"
-
-
-def test_a_level_that_is_less_than_usual():
-    assert _say(usual={"smile": Baseline(0.95, 0.03)}, smile=0.6) == "smiles half the time, less than usual"
 
 
 def test_a_face_seen_for_a_part_of_the_time_is_told_while_seen():
@@ -243,13 +240,10 @@ def test_a_reply_to_several_turns_names_them():
     assert in_words(NormalizedFeature({}, USUAL), THRESHOLDS, (3, 4)) is None
 
 
-def test_both_jitters_have_the_same_words():
+def test_nothing_known_says_nothing_and_both_jitters_the_same():
     usual = {"jitter_disvoice": Baseline(2.0, 0.2)}
     assert _say(usual=usual, jitter_disvoice=2.5) == "voice much shakier than usual"
     assert _say(usual=usual, jitter_disvoice=1.7) == "voice steadier than usual"
-
-
-def test_nothing_known_says_nothing():
     assert _say() is None
     assert _say(f0_hz=None, smile=None, nod_yes=None, happiness=None) is None
     assert _say(usual={}, f0_hz=300.0, smile=0.4, gaze_on_screen=0.7, happiness=0.4) is None

@@ -74,18 +74,17 @@ def test_the_head_of_who_speaks_is_told_without_a_meaning():
     assert texts[6, "bob", "reply"] == "moves head from side to side twice"
 
 
-def test_where_the_environment_rated_nobody_is_described():
+def test_who_is_rated_by_nobody_else_has_no_listener():
     scored = replace(SESSION, ratings=(Rating("environment", "ann", "liking", 2.0, 1.0, 5.0),))
     rows = [*_bob(), *((turn, "environment", *rest) for turn, _, *rest in _bob())]
     assert describe_session(scored, _table(rows), SETTINGS).num_rows == 0
+    own = replace(SESSION, ratings=(Rating("bob", "bob", "mood", 3.0, 1.0, 5.0),))
+    assert describe_session(own, _table(_bob()), SETTINGS).num_rows == 0
 
 
-def test_scores_change_nothing():
+def test_scores_and_a_second_scale_of_one_pair_change_nothing():
     other = replace(SESSION, ratings=(Rating("bob", "ann", "liking", 5.0, 1.0, 5.0),))
     assert describe_session(other, _table(_bob()), SETTINGS).equals(describe_session(SESSION, _table(_bob()), SETTINGS))
-
-
-def test_two_scales_of_one_pair_are_described_once():
     twice = replace(SESSION, ratings=(*SESSION.ratings, Rating("bob", "ann", "warmth", 1.0, 1.0, 5.0)))
     assert describe_session(twice, _table(_bob()), SETTINGS).num_rows == 8
 
@@ -108,11 +107,6 @@ def test_no_rating_or_no_rows_gives_an_empty_table(session):
     found = describe_session(session, _table(_bob()), SETTINGS)
     assert found.num_rows == 0
     assert found.schema.equals(DESCRIPTORS.arrow)
-
-
-def test_a_person_who_rates_themselves_has_no_listener():
-    own = replace(SESSION, ratings=(Rating("bob", "bob", "mood", 3.0, 1.0, 5.0),))
-    assert describe_session(own, _table(_bob()), SETTINGS).num_rows == 0
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,12 @@ def test_the_figures_of_a_stretch() -> None:
     np.testing.assert_array_equal(found, [200.0, 60.0, np.nan, np.nan, 0.4])
 
 
-def test_against_usual_is_the_z_score() -> None:
+def test_against_usual_is_the_z_score_and_the_unknown_as_usual() -> None:
     values = np.random.default_rng(0).normal(50, 7, (20, 5))
     np.testing.assert_allclose(against_usual(values, values), zscore(values, axis=0), rtol=1e-10)
+    usual = np.array([[1.0, 5.0, np.nan, np.nan, 0.5], [3.0, 5.0, np.nan, 2.0, 0.5]])
+    z = against_usual(np.array([[5.0, 9.0, 1.0, np.nan, np.nan]]), usual)
+    np.testing.assert_array_equal(z, [[3.0, 0.0, 0.0, 0.0, 0.0]])
 
 
 @given(TABLES, st.floats(0.5, 4), st.floats(-20, 20))
@@ -41,12 +44,6 @@ def test_the_level_and_scale_of_a_voice_say_nothing(values: np.ndarray, factor: 
     moved = against_usual(factor * values + shift, factor * values + shift)
     kept = np.ptp(values, axis=0) > 1e-3
     np.testing.assert_allclose(moved[:, kept], against_usual(values, values)[:, kept], atol=1e-5)
-
-
-def test_what_is_unknown_or_never_varies_is_as_usual() -> None:
-    usual = np.array([[1.0, 5.0, np.nan, np.nan, 0.5], [3.0, 5.0, np.nan, 2.0, 0.5]])
-    z = against_usual(np.array([[5.0, 9.0, 1.0, np.nan, np.nan]]), usual)
-    np.testing.assert_array_equal(z, [[3.0, 0.0, 0.0, 0.0, 0.0]])
 
 
 def test_the_probability_is_logistic_and_never_overflows() -> None:

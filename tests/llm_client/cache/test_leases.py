@@ -240,11 +240,8 @@ def test_a_process_that_has_ended_does_not_live_nor_does_one_that_nobody_has_wai
     assert not replace(this_process(), pid=process.pid).lives()
 
 
-def test_a_number_that_is_used_again_is_another_process():
+def test_a_number_that_is_used_again_or_a_process_elsewhere():
     assert not replace(this_process(), started="1").lives()
-
-
-def test_a_process_elsewhere_lives_as_long_as_its_lease():
     elsewhere = replace(this_process(), host="another", pid=1, started="1")
     assert elsewhere.lives()
     assert not replace(elsewhere, expires_at=time.time() - 1).lives()

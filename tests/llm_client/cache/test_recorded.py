@@ -35,7 +35,7 @@ def test_what_a_recorder_writes_is_replied(tmp_path):
     assert {text: fetch(path, request(text)) for text in replies} == replies
 
 
-def test_a_request_is_recorded_once_even_by_a_second_recorder(tmp_path):
+def test_a_request_is_recorded_once_and_of_two_replies_the_first_counts(tmp_path):
     path = tmp_path / "replies.jsonl"
     for _ in range(2):
         recorder = Recorder(path, HEADER)
@@ -43,9 +43,6 @@ def test_a_request_is_recorded_once_even_by_a_second_recorder(tmp_path):
             recorder.add(request("a"), ChatReply("x", "m"))
         recorder.close()
     assert len(path.read_text().splitlines()) == 2
-
-
-def test_of_two_replies_to_one_request_the_first_counts(tmp_path):
     key = request("a").key()
     path = write(tmp_path / "r.jsonl", {"key": key, "reply": "x"}, {"key": key, "reply": "y"})
     assert fetch(path, request("a")) == ChatReply("x", "")

@@ -111,7 +111,7 @@ def test_no_minute_has_more_than_allowed_whoever_asks(per_minute, steps):
     assert max(sum(start <= at < start + 60 - 1e-3 for at in sent) for start in sent) <= per_minute
 
 
-def test_what_was_taken_too_much_comes_back_even_to_a_debt():
+def test_a_clock_that_was_set_back_and_a_debt_hold_nobody_for_long():
     clock = Clock()
     bucket = {"n": Bucket(600, 6.0, clock)}
     with closing(connection()) as file:
@@ -120,9 +120,6 @@ def test_what_was_taken_too_much_comes_back_even_to_a_debt():
         shared_slots.correct(file, bucket, {"n": -491})
         assert shared_slots.take(file, bucket, {"n": 51}) == 0
         assert shared_slots.take(file, bucket, {"n": 9}) == pytest.approx(9 / 9)
-
-
-def test_a_clock_that_was_set_back_holds_nobody_for_long():
     clock = Clock()
     bucket = {"n": Bucket(60, 1.0, clock)}
     with closing(connection()) as file:

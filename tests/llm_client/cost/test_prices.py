@@ -48,11 +48,16 @@ def test_a_missing_table_is_named(tmp_path):
         find_price("m", tmp_path / "none.toml")
 
 
-def test_a_reply_costs_its_tokens():
+def test_a_reply_costs_its_tokens_and_less_in_a_batch():
     assert PRICE.reply_usd(ChatReply("x", "m", 1000, 100)) == pytest.approx(0.0028)
     assert PRICE.reply_usd(ChatReply("x", "m", 1000, 100, cached_tokens=800)) == pytest.approx(0.0016)
     assert PRICE.reply_usd(ChatReply("x", "m", None, 100)) is None
     assert Price(input=2.0, output=8.0).reply_usd(ChatReply("x", "m", 10, 0, cached_tokens=10)) == pytest.approx(2e-5)
+    price = Price(input=2, cached_input=0.5, output=8, batch=0.5).batched()
+    assert price.usd(1e6, 1e6, cached_tokens=5e5) == 1 + 4
+    assert price.batched() == price
+    own = Price(input=2, output=8)
+    assert own.batched().usd(1e6, 1e6) == own.usd(1e6, 1e6)
 
 
 @given(st.text(), st.integers(1, 1000), st.integers(0, 1000))
@@ -67,11 +72,3 @@ def test_without_a_longest_reply_there_is_no_bound():
     request = ChatRequest("m", (ChatMessage("user", "x"),))
     assert PRICE.most_usd(request) is None
     assert PRICE.model_copy(update={"max_output_tokens": 1000}).most_usd(request) > 0.008
-
-
-def test_a_batch_costs_its_share_and_cached_tokens_are_no_cheaper_there():
-    price = Price(input=2, cached_input=0.5, output=8, batch=0.5).batched()
-    assert price.usd(1e6, 1e6, cached_tokens=5e5) == 1 + 4
-    assert price.batched() == price
-    own = Price(input=2, output=8)
-    assert own.batched().usd(1e6, 1e6) == own.usd(1e6, 1e6)

@@ -86,11 +86,8 @@ def test_the_servers_word_is_read(headers, seconds):
     assert told_wait_s(headers) == seconds
 
 
-def test_a_date_to_come_is_waited_for():
+def test_without_a_word_waits_double_up_to_a_bound_and_a_date_is_waited_for():
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
     assert 90 < told_wait_s({"retry-after": date}) <= 100
-
-
-def test_without_a_word_waits_double_up_to_a_bound():
     assert [0.75 * wait <= own_wait_s(n) <= wait for n, wait in ((1, 0.5), (2, 1.0), (3, 2.0), (9, 8.0), (999, 8.0))]
     assert own_wait_s(10**6) <= 8

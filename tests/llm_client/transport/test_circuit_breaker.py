@@ -10,7 +10,7 @@ import pytest
 
 from apportion.llm_client.errors import LLMError, RequestError, ServerUnavailableError, SetupError
 from apportion.llm_client.transport.attempt import Attempt
-from tests.llm_client.at_once import ask, client, request
+from tests.llm_client.at_once import answer, ask, client, request
 from tests.llm_client.certificates import certificate, server_context
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 from tests.llm_client.serve import server_process
@@ -70,8 +70,7 @@ def test_slow_servers_answer_every_request_at_four_fifths_of_what_they_allow(per
 
 def test_a_wait_of_nothing_is_no_invitation_to_hammer():
     server = OpenAIServer(faults=[Fault(429, headers=(("Retry-After", "0"),))] * 2)
-    with serving(server), client(server.url) as asking:
-        assert asking.complete(request()).text == "reply to 0"
+    assert answer(server).text == "reply to 0"
     assert server.arrivals_s[2] - server.arrivals_s[0] >= 0.75 * (0.5 + 1.0)
 
 
@@ -120,12 +119,8 @@ def test_time_in_which_nobody_asks_is_not_in_vain():
 
 def test_a_server_s_error_with_a_pause_too_long_stops_everything():
     server = OpenAIServer(faults=[Fault(500, "maintenance", headers=(("Retry-After", "86000"),))])
-    with (
-        serving(server),
-        client(server.url, max_retries=1) as asking,
-        pytest.raises(ServerUnavailableError, match=r"come back in 86000 s\. That is beyond total_timeout_s = 900"),
-    ):
-        asking.complete(request())
+    with pytest.raises(ServerUnavailableError, match=r"come back in 86000 s\. That is beyond total_timeout_s = 900"):
+        answer(server, max_retries=1)
 
 
 def test_one_request_that_is_always_refused_ends_alone(monkeypatch):

@@ -17,7 +17,7 @@ from apportion.llm_client.client import Client
 from apportion.llm_client.errors import ContextLengthError
 from apportion.llm_client.settings import LLMSettings
 from tests.interrupts import hear_ctrl_c
-from tests.llm_client.at_once import client, request
+from tests.llm_client.at_once import answer, client, request
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 from tests.llm_client.serve import server_process
 
@@ -47,12 +47,8 @@ def test_an_answer_that_begins_and_stalls_is_given_up_in_time_and_asked_again(no
 )
 def test_a_request_too_long_for_the_context_is_told_with_what_to_do_and_not_sent_again(message, code):
     server = OpenAIServer(faults=[Fault(400, message, code)])
-    with (
-        serving(server),
-        client(server.url, max_retries=5) as asking,
-        pytest.raises(ContextLengthError, match=r"does not fit into the context of .m.: send less at once"),
-    ):
-        asking.complete(request())
+    with pytest.raises(ContextLengthError, match=r"does not fit into the context of .m.: send less at once"):
+        answer(server, max_retries=5)
     assert len(server.requests) == 1
 
 

@@ -170,15 +170,12 @@ def test_a_proxy_that_says_its_login_again_puts_it_into_no_message_and_no_eviden
     assert sent not in str(caught.value.evidence) and "[login]" in str(caught.value.evidence)
 
 
-def test_a_login_that_is_not_there_is_told(environment):
+def test_a_login_or_package_that_is_not_there_is_told(environment):
     environment.setenv("PROXY_LOGIN", "no-colon")
     settings = LLMSettings(base_url="http://s.example/v1", proxy="http://p:1", proxy_auth_env="PROXY_LOGIN")
     with pytest.raises(SetupError, match="variable PROXY_LOGIN does not hold USER:PASSWORD") as caught:
         proxy_address(settings)
     assert "no-colon" not in str(caught.value)
-
-
-def test_a_proxy_that_needs_a_package_is_told(environment):
     environment.setattr("apportion.llm_client.transport.proxy.find_spec", lambda name: None)
     with pytest.raises(SetupError, match="needs the package socksio, which is not installed"):
         require_named_route(LLMSettings(base_url="http://s.example/v1", proxy="socks5://p:1"))

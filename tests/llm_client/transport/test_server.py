@@ -25,11 +25,8 @@ def ask(server, asked=None, **options):
         return client.complete(asked or request())
 
 
-def test_a_reply_comes_with_its_tokens():
+def test_a_reply_comes_with_its_tokens_and_what_is_asked_reaches_the_server():
     assert ask(OpenAIServer()) == ChatReply("reply to hello", "served-model", 11, 7, "stop")
-
-
-def test_what_is_asked_reaches_the_server():
     server = OpenAIServer()
     ask(server, request(schema=SCHEMA, temperature=0.5, max_tokens=9))
     assert server.requests == [
@@ -132,7 +129,7 @@ def test_a_reasoning_model_gets_its_own_options():
     }
 
 
-def test_no_text_leaves_the_machine_without_consent(monkeypatch):
+def test_consent_is_for_one_host(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     with pytest.raises(
         SetupError, match=r"would leave this machine for api\.openai\.com.*allow_host = 'api\.openai\.com'"
@@ -140,9 +137,6 @@ def test_no_text_leaves_the_machine_without_consent(monkeypatch):
         Client(LLMSettings())
     with pytest.raises(SetupError, match=r"consent was given for 'api\.openai\.com' only"):
         Client(LLMSettings(base_url="https://other.example.com/v1", allow_host="api.openai.com"))
-
-
-def test_consent_is_for_one_host(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     settings = LLMSettings(allow_host="API.OpenAI.com")
     assert settings.host == "api.openai.com"

@@ -223,12 +223,9 @@ def opened(model: Path | None) -> LandmarkDetector:
     return LandmarkDetector(FeatureSettings(detector="mediapipe", landmarker_model=model))
 
 
-def test_no_model_is_told():
+def test_no_model_a_missing_one_and_a_folder_are_told(tmp_path: Path):
     with pytest.raises(InputError, match=re.escape("needs features.landmarker_model")):
         opened(None)
-
-
-def test_a_missing_model_and_a_folder_are_told(tmp_path: Path):
     with pytest.raises(InputError, match=r"none\.task: No such file.*Correct the path.*face_landmarker\.task"):
         opened(tmp_path / "none.task")
     with pytest.raises(InputError, match="Is a directory"):

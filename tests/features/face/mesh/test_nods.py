@@ -50,13 +50,10 @@ def test_a_single_dip_is_no_nod(size, length_s):
     assert found(y=dip) == (0, 0)
 
 
-def test_what_is_slow_or_small_is_none():
+def test_what_is_slow_small_or_faster_than_any_head_is_none():
     assert found(y=waves(0.8, 4, 0.3)) == (0, 0)
     assert found(y=waves(2.0, 4, 0.03)) == (0, 0)
     assert found(y=waves(2.0, 4, 0.03), nod_range=0.05) == (1, 0)
-
-
-def test_what_is_faster_than_any_head_is_none():
     trembles = np.where((TIMES > 2) & (TIMES < 3), 0.06 * (-1.0) ** np.arange(len(TIMES)), 0.0)
     assert found(y=trembles) == found(x=trembles) == (0, 0)
 
