@@ -101,7 +101,7 @@ def drawn_corpus(drawn):
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(sessions_strategy)
 @example({"a": ([], [1.25e294, 1.7976931348623157e308])})
 @example({"a": ([], [math.inf, -math.inf])})

@@ -44,10 +44,11 @@ def test_a_place_is_that_of_the_first_words_and_a_name_goes_before_it(lines: lis
     assert speaker_called(turns, "third") is None
 
 
-def test_an_unrated_session_is_answered_for_whom_all_ratings_credit() -> None:
+def test_an_unrated_session_is_answered_for_whom_ratings_of_any_name_credit() -> None:
     assert answered(session("a", "ub", "b"), session("b", "bu"), session("c", "ub")) == [
         ("a", "b", True), ("b", "b", False), ("c", "b", False),
     ]  # fmt: skip
+    assert answered(session("a", "ub", "b"), session("b", "uv", "u", rating="fun"))[-1] == ("b", "u", False)
 
 
 def test_where_names_change_it_is_answered_for_the_places_that_most_ratings_credit() -> None:
@@ -69,10 +70,6 @@ def test_what_is_given_goes_before_the_ratings_in_sessions_without_one() -> None
         ("a", "b", True), ("b", "u", False), ("c", "x", False), ("d", "u", False),
     ]  # fmt: skip
     assert answered(*sessions, targets=("second", "b")) == [("a", "b", True), ("b", "b", False), ("c", "y", False)]
-
-
-def test_a_session_with_ratings_of_another_name_is_answered_for_whom_they_credit() -> None:
-    assert answered(session("a", "ub", "b"), session("b", "uv", "u", rating="fun"))[-1] == ("b", "u", False)
 
 
 def test_where_nobody_is_rated_nobody_is_answered_for() -> None:

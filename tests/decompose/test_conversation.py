@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.decompose import DecomposeSettings, Decomposition, LLMSession, decompose_dialogue
+from apportion.decompose import DecomposeSettings, Decomposition, decompose_dialogue
 from apportion.decompose.method import SessionMethod, TurnScore
 from apportion.decompose.methods import METHODS
 from apportion.foundation.errors import InputError
@@ -71,18 +71,6 @@ def test_a_language_model_is_asked_with_the_settings_given():
     assert found.turns[1].reward - found.turns[0].reward == pytest.approx(4 / 10 / 2 * 2)
 
 
-def test_tools_are_kept_for_many_calls(tmp_path):
-    server = OpenAIServer(answer=good)
-    with serving(server):
-        chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url})
-        with LLMSession(chosen.llm, cache=tmp_path / "cache.sqlite") as asker:
-            first, second = (
-                decompose_dialogue(CHAT, 4, scale=(1, 5), method="llm", settings=chosen, asker=asker) for _ in range(2)
-            )
-    assert first == second
-    assert len(server.requests) == 1
-
-
 @pytest.mark.parametrize(("prompt", "values"), [("paper", [3.0, None]), ("attribution", [3, 1])])
 def test_shares_and_attributions_sum_too(prompt, values):
     answers = dict(zip((1, 3), values, strict=True))
@@ -133,12 +121,9 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
         (CHAT, {"method": "llm"}, r"api\.openai\.com.*Nothing was sent"),
         (CHAT, {"method": "sentimnt"}, "did you mean 'sentiment'"),
         ("hello", {}, "messages: a str; give a list"),
-        (7, {}, "messages: a int; give a list"),
         ([], {}, "speakers are none: say who gave the score"),
         (["hello"], {}, "message 0: no role or speaker"),
-        ([{"role": "", "content": "x"}], {}, "message 0: no role or speaker"),
         ([*CHAT, {"role": "assistant", "content": None}], {}, "message 5: its content is NoneType; text is needed"),
-        ([*CHAT, {"role": "user", "content": [{"type": "image_url"}]}], {}, "message 5: its content is list"),
         ([{"speaker": "ann", "content": "x"}], {}, r"speakers are ann: say who gave the score \(rater=…\)"),
         (CHAT, {"target": "bob"}, "target = 'bob' says nothing in these messages"),
         ([{"role": "user", "content": "x"}], {}, "target = 'assistant' says nothing in these messages"),
@@ -147,11 +132,8 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
         (CHAT, {"scale": (5, 1)}, "its low end must be below its high end"),
         (CHAT, {"scale": (1, math.inf)}, "its low end must be below its high end"),
         (CHAT, {"scale": 5}, r"score = 2, scale = 5: give a number, and the scale as \(low, high\)"),
-        (CHAT, {"scale": (1, 2, 3)}, "give a number, and the scale as"),
         (CHAT, {"scale": (3, 5)}, "score = 2 is outside the scale 3 to 5"),
-        (CHAT, {"scale": (-5, 1.5)}, "score = 2 is outside the scale"),
         (CHAT, {"mean_score": math.nan}, "mean_score = nan, spread = None: give finite numbers"),
-        (CHAT, {"spread": math.inf}, "spread = inf: give finite numbers"),
     ],
 )
 def test_what_cannot_be_used_is_told(messages, options, problem):
@@ -184,13 +166,10 @@ def test_attributions_share_out_what_is_above_the_lower_end_of_the_scale():
     assert [turn.reward for turn in found.turns] == [0.75, 0.25]
 
 
-def test_a_conversation_that_holds_nothing_to_judge_by_has_no_rewards():
+def test_text_parts_are_joined_and_nothing_to_judge_by_has_no_rewards():
     found = decompose_dialogue(CHAT[:2], 2, scale=(1, 5), method="sentiment")
     assert (found.turns, found.per_message(), found.total, found.residual) == ((), [None, None], 2.0, 2.0)
     assert decompose_dialogue(CHAT[:2], 2, scale=(1, 5), method="uniform").per_message() == [None, 2.0]
-
-
-def test_text_parts_are_joined():
     parts = [{"type": "text", "text": "Rome,"}, {"type": "text", "text": "great!"}]
     chat = [*CHAT[:2], {"role": "user", "content": parts}, *CHAT[3:]]
     assert decompose_dialogue(chat, 2, scale=(1, 5)) == decompose_dialogue(CHAT, 2, scale=(1, 5))

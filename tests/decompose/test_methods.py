@@ -30,14 +30,11 @@ def test_an_unknown_name_is_told_with_the_nearest_and_all():
         find_method("xyz")
 
 
-def test_a_package_brings_its_own_method(installed):
+def test_a_package_brings_its_own_method_and_ours_come_first(installed):
     installed(mine="tests.decompose.test_methods:MINE")
     assert find_method("mine") is MINE
     assert "mine" in METHODS
     assert list(METHODS)[-1] == "mine"
-
-
-def test_ours_come_before_a_package_s_of_the_same_name(installed):
     installed(uniform="tests.decompose.test_methods:MINE")
     assert find_method("uniform").load == "apportion.decompose.session_methods.baselines:equal_shares"
     assert list(METHODS).count("uniform") == 1

@@ -136,12 +136,9 @@ def test_held_out_judgements_far_beyond_the_training_s_still_sum_to_the_score():
     assert math.fsum(rewards_of(table, C)) == pytest.approx(2.0, abs=1e-9)
 
 
-def test_the_spread_over_samples_is_put_in_units_of_reward():
+def test_the_spread_over_samples_is_in_units_of_reward_and_no_judgements_give_an_empty_table():
     table, projection = project(judgements(VALUES, sd=2.0), ALL, "relative", JUDGED)
     assert table["sd"].to_pylist() == [2.0 * projection.spread] * 9
-
-
-def test_no_judgements_at_all_give_an_empty_table():
     table, projection = project(REWARDS.arrow.empty_table(), BOTH, "relative", JUDGED)
     assert (table.num_rows, projection.residuals) == (0, ())
 

@@ -31,12 +31,9 @@ def test_a_sample_counts_for_no_gap():
     assert hold_s([0.0, 60.0], 5.0) == 2.5
 
 
-def test_every_setting_is_described_and_has_a_default():
+def test_settings_are_described_and_the_ceiling_is_above_the_floor():
     for model in (FeatureSettings, type(DescriptorSettings().thresholds)):
         assert all(field.description for field in model.model_fields.values())
         model()
-
-
-def test_ceiling_must_be_above_the_floor():
     with pytest.raises(ValidationError, match=r"pitch_ceiling_hz = 100 must be above pitch_floor_hz = 200"):
         FeatureSettings(pitch_floor_hz=200.0, pitch_ceiling_hz=100.0)

@@ -135,27 +135,21 @@ def test_a_lock_that_was_taken_away_by_its_owner_is_made_anew(tmp_path):
             assert path.exists()
 
 
-def test_a_lock_that_leads_nowhere_is_the_caller_s_to_explain(tmp_path):
+def test_a_place_that_cannot_be_written_is_the_caller_s_to_explain(tmp_path):
     (tmp_path / "lock").symlink_to(tmp_path / "none" / "lock")
     with pytest.raises(FileNotFoundError), locked(tmp_path / "lock", "busy", InputError):
         pass
-
-
-def test_a_place_that_cannot_be_written_is_the_caller_s_to_explain(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError), locked(tmp_path / "file" / "lock", "busy", InputError):
         pass
 
 
-def test_a_path_that_cannot_be_looked_at(tmp_path):
+def test_a_path_without_a_file_or_that_cannot_be_looked_at(tmp_path):
     check_path(tmp_path)
     check_path(tmp_path / "nowhere" / "x")
     for name in ("x" * 300, "a\0b"):
         with pytest.raises(InputError, match=r"cannot be looked at \(.*Check the path"):
             check_path(tmp_path / name)
-
-
-def test_a_path_without_a_file(tmp_path):
     (tmp_path / "file").write_text("")
     check_file(tmp_path / "file", "x", "y")
     with pytest.raises(InputError, match=r"^the model: a folder\. Give a file\.$"):

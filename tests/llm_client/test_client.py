@@ -94,9 +94,15 @@ def test_a_recording_answers_without_the_server(tmp_path):
             client.complete(request("never asked"))
 
 
-def test_recorded_without_a_file_is_told():
+def test_recorded_without_a_file_is_told_and_prefixes_stand_before_errors_of_their_kind_alone():
     with pytest.raises(SetupError, match="no file of recorded replies is named"):
         Client(LLMSettings(provider="recorded"))
+    with pytest.raises(ContextLengthError, match=r"^s1: too long$"), prefixed("x"), prefixed("s1", RequestError):
+        raise ContextLengthError("too long")
+    with pytest.raises(SetupError, match=r"^decompose\.llm: no key$"), prefixed("decompose.llm"):
+        raise SetupError("no key")
+    with pytest.raises(InputError, match=r"^of another kind$"), prefixed("decompose.llm"):
+        raise InputError("of another kind")
 
 
 def test_closing_ends_what_is_under_way_and_may_be_repeated():
@@ -110,12 +116,3 @@ def test_closing_ends_what_is_under_way_and_may_be_repeated():
             with pytest.raises(RequestError, match="closed before the reply"):
                 waiting.result()
         client.close()
-
-
-def test_a_prefix_is_put_before_errors_of_its_kind_alone():
-    with pytest.raises(ContextLengthError, match=r"^s1: too long$"), prefixed("x"), prefixed("s1", RequestError):
-        raise ContextLengthError("too long")
-    with pytest.raises(SetupError, match=r"^decompose\.llm: no key$"), prefixed("decompose.llm"):
-        raise SetupError("no key")
-    with pytest.raises(InputError, match=r"^of another kind$"), prefixed("decompose.llm"):
-        raise InputError("of another kind")

@@ -7,11 +7,14 @@ from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.settings import OPENAI_URL, LLMSettings
 
 
-def test_openai_is_the_default_server_and_a_scheme_in_capitals_the_same():
+def test_what_makes_no_other_request():
     settings = LLMSettings()
     assert (settings.url, settings.host, settings.is_loopback) == (OPENAI_URL, "api.openai.com", False)
     settings = LLMSettings(base_url="HTTPS://Api.Example.com/v1", proxy="SOCKS5://Proxy:1")
     assert (settings.base_url, settings.proxy) == ("https://Api.Example.com/v1", "socks5://Proxy:1")
+    one, two = ({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1})
+    keys = {ChatRequest(**LLMSettings(extra_body=values).asking, messages=()).key() for values in (one, two)}
+    assert len(keys) == 1
 
 
 @pytest.mark.parametrize(
@@ -66,9 +69,3 @@ def test_a_base_url_holds_no_secret(url):
 def test_the_extra_body_changes_nothing_that_is_said_elsewhere(values, words):
     with pytest.raises(ValidationError, match=words):
         LLMSettings(extra_body=values)
-
-
-def test_the_order_of_the_extra_body_makes_no_other_request():
-    one, two = ({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1})
-    keys = {ChatRequest(**LLMSettings(extra_body=values).asking, messages=()).key() for values in (one, two)}
-    assert len(keys) == 1

@@ -37,10 +37,17 @@ def test_columns_lines_and_long_cells(tmp_path):
     assert shortened("a" * 60) == "a" * 60 and shortened("a" * 61) == "a" * 59 + "…" and number(" 2.5", "", "") == 2.5
 
 
-def test_a_file_of_zero_bytes_has_no_columns(tmp_path):
+def test_a_header_that_is_missing_or_cannot_be_read(tmp_path):
     path = written(tmp_path, "")
     assert (read_table(path, "a.csv").header, rows(path)) == ((), [])
     assert read_head(path, "a.csv") == ((), False)
+    table = read_table(written(tmp_path, "user_ids,score\n"), "a.csv")
+    with pytest.raises(UnitError, match=r"a.csv: no column 'user_id'; did you mean 'user_ids'\? Found: user_ids"):
+        table.position("user_id")
+    with pytest.raises(UnitError, match="cannot be read"):
+        read_head(tmp_path, "a.csv")
+    with pytest.raises(UnitError, match="not readable CSV"):
+        read_head(written(tmp_path, "x" * 200_000), "a.csv")
 
 
 @pytest.mark.parametrize(
@@ -58,19 +65,6 @@ def test_a_table_that_cannot_be_trusted(tmp_path, text, words):
     path = written(tmp_path, text)
     with pytest.raises(UnitError, match=words):
         rows(path)
-
-
-def test_a_missing_column(tmp_path):
-    table = read_table(written(tmp_path, "user_ids,score\n"), "a.csv")
-    with pytest.raises(UnitError, match=r"a.csv: no column 'user_id'; did you mean 'user_ids'\? Found: user_ids"):
-        table.position("user_id")
-
-
-def test_a_header_that_cannot_be_read(tmp_path):
-    with pytest.raises(UnitError, match="cannot be read"):
-        read_head(tmp_path, "a.csv")
-    with pytest.raises(UnitError, match="not readable CSV"):
-        read_head(written(tmp_path, "x" * 200_000), "a.csv")
 
 
 @pytest.mark.parametrize("text", ["", "x", "nan", "-inf", "1,5"])

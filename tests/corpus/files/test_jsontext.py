@@ -36,16 +36,14 @@ def test_an_integer_beyond_any_float_is_infinite(digits):
         number(parse("9" * digits), "score")
 
 
-def test_a_long_id_stays_as_it_is_and_the_text_of_a_number_is_one_where_it_may_be():
+def test_ids_half_characters_and_depth():
     assert identifier(parse("9" * 40), "id") == "9" * 40
     assert number(" 4.5 ", "score", texts=True) == 4.5
     with pytest.raises(UnitError, match="score = 'x'"):
         number("x", "score", texts=True)
-
-
-def test_half_a_character_is_replaced_and_a_whole_one_is_not():
     assert parse(r'{"a\ud83d": ["\ud83d\ude00", "\ude00", 1]}') == {"a?": ["\U0001f600", "?", 1]}
     assert parse(r'"\ud83d"', mend=False) == "\ud83d"
+    assert parse("[" * 100 + "]" * 100) and len(parse(f"[{'[],' * 500}1]")) == 501
 
 
 @given(st.lists(st.sampled_from(["\\\\", r"\ud83d", r"\uDe00", r"\u0041", r"\n", "ud83d", "x"]), max_size=8))
@@ -60,10 +58,6 @@ def test_nested_too_deeply(depth, opening, closing):
     inner = "1" if closing == "}" else ""
     with pytest.raises(JsonError, match="nested too deeply to read, more than 100 levels"):
         parse(opening * depth + inner + closing * depth)
-
-
-def test_a_hundred_levels_and_a_wide_list_are_read():
-    assert parse("[" * 100 + "]" * 100) and len(parse(f"[{'[],' * 500}1]")) == 501
 
 
 def test_a_fault_says_where():

@@ -9,9 +9,11 @@ from apportion.corpus.files.textfile import read_bytes, read_json, read_jsonl, r
 from apportion.foundation.errors import InputError
 
 
-def test_plain_gzip_and_bom(tmp_path):
+def test_plain_gzip_bom_and_numbered_lines(tmp_path):
     (tmp_path / "a").write_bytes(gzip.compress("\ufeffgrüß".encode()))
     assert read_text(tmp_path / "a") == "grüß"
+    (tmp_path / "a").write_text('{"a": "x\u2028y"}\n\n{"a": 2}\n', encoding="utf-8")
+    assert read_jsonl(tmp_path / "a") == [(1, {"a": "x\u2028y"}), (3, {"a": 2})]
 
 
 def test_unreadable(tmp_path, monkeypatch):
@@ -32,11 +34,6 @@ def test_zero_bytes(tmp_path):
     with pytest.raises(InputError, match="zero bytes"):
         read_text(tmp_path / "a")
     assert read_text(tmp_path / "a", allow_empty=True) == ""
-
-
-def test_jsonl_keeps_line_numbers_and_other_separators(tmp_path):
-    (tmp_path / "a").write_text('{"a": "x\u2028y"}\n\n{"a": 2}\n', encoding="utf-8")
-    assert read_jsonl(tmp_path / "a") == [(1, {"a": "x\u2028y"}), (3, {"a": 2})]
 
 
 @pytest.mark.parametrize(

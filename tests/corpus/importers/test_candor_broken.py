@@ -12,9 +12,7 @@ from tests.corpus.importers.candor_tree import (
 
 BROKEN_TRANSCRIPTS = [
     (with_cell("start", "x"), "line 4, column start: 'x'; a number of seconds is needed"),
-    (with_cell("stop", "inf"), "line 4, column stop: 'inf'; a number of seconds"),
     (with_cell("start", "99"), "line 4: from 99 s to .*; 0 <= start <= stop is needed"),
-    (with_cell("start", "-1"), "line 4: from -1 s"),
     (with_cell("speaker", "carol"), r"line 4, column speaker: 'carol' is not of this conversation \(\w+ and \w+\)"),
     (lambda rows: [], "transcript_cliffhanger.csv: no turns in it"),
     (lambda rows: rows[::2], r"only \w+ speaks in the 6 turns"),
@@ -55,7 +53,6 @@ def _only(src, talks, words, options=PLAIN):
         ("metadata.json", b'{"speakers": [{"user_id": "../a"}, {"user_id": "b"}]}', r"user_id '../a': letters"),
         ("survey.csv", b"user_id,overall_afect\na,1\n", "no column 'overall_affect'; did you mean 'overall_afect'"),
         ("survey.csv", b"a,b\n1,2,3\n", "no column 'user_id'"),
-        ("survey.csv", b"user_id,overall_affect\n1,2,3\n", "line 2: 3 cells"),
     ],
 )
 def test_a_broken_file_leaves_its_conversation_out(candor, talks, name, content, words):

@@ -55,9 +55,13 @@ def test_rater_and_target_by_id_or_role(folder, given):
     assert ratings(imported)[0][:2] == ("v", "u")
 
 
-def test_without_a_score_option_nothing_is_rated_and_it_says_how(folder):
+def test_a_conversation_or_a_corpus_without_the_score_is_unrated(folder):
     imported = import_corpus(folder({"stars": 4}), {})
     assert ratings(imported) == [] and "-o score=KEY" in imported.notes[0]
+    path = folder({"stars": 4})
+    (path / "conversations.json").write_text(json.dumps({"x": {"meta": {"stars": 4}}, "a": {"meta": {"stars": None}}}))
+    imported = import_corpus(path, {"score": "stars"} | SCALE)
+    assert ratings(imported) == [] and imported.tables["sessions"].num_rows == 1
 
 
 @pytest.mark.parametrize("key", ["reply-to", "reply_to"])
@@ -91,13 +95,6 @@ def test_old_names_and_keys(tmp_path):
     (tmp_path / "conversations.json").write_text(json.dumps({"a": {"stars": 3}}))
     imported = import_corpus(tmp_path, {"score": "stars", "rater": "bot"} | SCALE)
     assert ratings(imported) == [("v", "u", "stars", None, 3.0)]
-
-
-def test_a_conversation_without_the_score_is_unrated(folder):
-    path = folder({"stars": 4})
-    (path / "conversations.json").write_text(json.dumps({"x": {"meta": {"stars": 4}}, "a": {"meta": {"stars": None}}}))
-    imported = import_corpus(path, {"score": "stars"} | SCALE)
-    assert ratings(imported) == [] and imported.tables["sessions"].num_rows == 1
 
 
 def test_turn_labels(folder):

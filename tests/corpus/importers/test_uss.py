@@ -121,14 +121,11 @@ def test_sgd_whole(tmp_path):
     assert validate(corpus) == []
 
 
-def test_redial_whole(tmp_path):
+def test_redial_has_no_scores_of_actions(tmp_path):
     report = import_to("uss", shared("data/uss/ReDial.txt.gz"), tmp_path / "redial")
     assert report.rows["sessions"] == 1000 and report.problems == () and report.left_out == ()
     assert any("the mean of them was kept" in note for note in report.notes)
-
-
-def test_redial_action_has_no_scores(tmp_path):
-    report = import_to("uss", shared("data/uss/ReDial-action.txt.gz"), tmp_path / "redial")
+    report = import_to("uss", shared("data/uss/ReDial-action.txt.gz"), tmp_path / "action")
     assert report.rows["sessions"] == 336 and report.rows["ratings"] == 0
 
 

@@ -79,10 +79,12 @@ def test_another_seed_gives_another_split():
     assert not tables[0].equals(tables[1])
 
 
-def test_unrated_sessions_go_to_the_policy():
+def test_unrated_sessions_go_to_the_policy_without_an_episode() -> None:
     sessions = [talk(f"s{i}") for i in range(10)] + [talk("u", rated=False), talk("v", name="fun")]
     found = as_dict(split_sessions(sessions, SplitSettings(), "overall").table)
     assert found["u"] == found["v"] == "policy" and len(found) == 12
+    episodes = SplitEpisodes([of_length("a", 3.0, 1)], splits(a="train", unrated="train"))
+    assert episodes.sessions("train") == {"a", "unrated"} and len(episodes.of("train")) == 1
 
 
 some_sessions = st.lists(
@@ -161,11 +163,13 @@ def test_by_person_who_is_everywhere_cannot_be_split():
         split_sessions([talk(f"s{i}", ("p", f"q{i}")) for i in range(10)], SplitSettings(by="person"))
 
 
-def test_too_few_rated_sessions_says_how_many_are_needed():
+def test_shares_that_cannot_be_met_are_told():
     with pytest.raises(InputError, match=r"3 rated sessions .* at least 4 are needed"):
         split_sessions([talk(str(i)) for i in range(3)], SplitSettings())
     with pytest.raises(InputError, match=r"1 rated session cannot .* train, test: at least 2"):
         split_sessions([talk("a")], SplitSettings(train=0.5, validation=0, test=0.5, policy=0))
+    with pytest.raises(ValidationError, match=r"sum to 1.1; make them sum to 1"):
+        SplitSettings(train=0.7)
 
 
 def test_split_of_a_corpus():
@@ -206,11 +210,6 @@ def test_by_person_roles_and_the_environment_are_no_persons():
     assert split_sessions(sessions, SplitSettings(by="person")).table.num_rows == 16
 
 
-def test_shares_must_sum_to_one():
-    with pytest.raises(ValidationError, match=r"sum to 1.1; make them sum to 1"):
-        SplitSettings(train=0.7)
-
-
 NAMES = ("train", "validation", "test", "policy")
 
 
@@ -223,8 +222,3 @@ def test_every_episode_is_in_the_split_of_its_session_alone_and_in_their_order(c
     for name in NAMES:
         assert episodes.of(name) == [e for e, own in zip(every, chosen, strict=True) if own == name]
         assert episodes.sessions(name) == {e.session_id for e in episodes.of(name)}
-
-
-def test_a_session_without_a_rating_is_in_its_split_with_no_episode() -> None:
-    episodes = SplitEpisodes([of_length("a", 3.0, 1)], splits(a="train", unrated="train"))
-    assert episodes.sessions("train") == {"a", "unrated"} and len(episodes.of("train")) == 1

@@ -38,11 +38,13 @@ def test_the_same_question_once_more_differs_by_its_sample_alone():
     assert [request.sample for request in many.requests()] == [3, 4, 5]
 
 
-def test_the_paraphrase_has_the_same_data_and_other_words():
+def test_the_paraphrase_has_the_same_data_and_other_words_of_the_rating_s_prompt():
     (asked,), (other,) = prompts(clean()), prompts(PERTURBATIONS["paraphrase"].apply(clean(), 0))
     assert transcript(asked) == transcript(other)
     words = [set(re.sub(r"<transcript>.*</transcript>", "", text, flags=re.DOTALL).split()) for text in (asked, other)]
     assert len(words[0] & words[1]) < 0.6 * min(len(words[0]), len(words[1]))
+    assert str(paraphrase_of("default", "mood")).endswith("paraphrase/default.txt")
+    assert str(paraphrase_of("default", "coherence")).endswith("paraphrase/quality.txt")
 
 
 @pytest.mark.parametrize("name", PROMPTS.names())
@@ -53,11 +55,6 @@ def test_every_prompt_of_ours_has_other_words_on_its_own_scale(name):
     assert other.identity() != prompt.identity()
     part = DialoguePart(1, 4, (1, 3))
     assert all("turn" in message.content for message in other.messages(clean().episode, SEEN, None, part))
-
-
-def test_the_other_words_follow_the_rating_as_the_prompt_does():
-    assert str(paraphrase_of("default", "mood")).endswith("paraphrase/default.txt")
-    assert str(paraphrase_of("default", "coherence")).endswith("paraphrase/quality.txt")
 
 
 def test_a_prompt_of_ones_own_has_no_paraphrase(tmp_path):
@@ -140,7 +137,8 @@ def test_any_dialogue_can_be_planted_in(seed, turns):
     for name in PLANTING:
         case = PERTURBATIONS[name].apply(clean(session=talk, table=None), seed)
         (new,) = (turn for turn in case.session.turns if turn.text != "word")
-        assert new.text.startswith("word") and new.turn in (case.planted, case.planted + 1)
+        replies = case.episode.reply_positions(case.planted)
+        assert new.text.startswith("word") and new.turn in (case.planted, *replies[:1])
         assert case.planted in case.episode.target_turns
 
 

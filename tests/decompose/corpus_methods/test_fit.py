@@ -53,7 +53,15 @@ def correlation(judgements: pa.Table, episodes: list[Episode] = EPISODES) -> flo
 
 @pytest.mark.parametrize(
     ("method", "at_least"),
-    [("ircr", 0.5), ("rudder", 0.5), ("rrd-va", 0.8), ("ircr-va", 0.8), ("rudder-va", 0.8), ("rrd-ls", 0.5)],
+    [
+        ("rrd", 0.8),
+        ("ircr", 0.5),
+        ("rudder", 0.5),
+        ("rrd-va", 0.8),
+        ("ircr-va", 0.8),
+        ("rudder-va", 0.8),
+        ("rrd-ls", 0.5),
+    ],
 )
 def test_every_learned_method_finds_a_planted_turn_reward(method: str, at_least: float) -> None:
     judgements, _history = fit(method=method, epochs=30, patience=30, lr=0.03, batch_size=16)
@@ -112,13 +120,6 @@ def test_a_dialogue_of_five_thousand_turns(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", LEARNED)
-def test_identical_scores_are_no_reason_to_stop(method: str) -> None:
-    same = [Episode(e.session_id, e.turns, replace(e.rating, score=4.0)) for e in EPISODES]
-    judgements, _ = fit(same, method=method, dropout=0.0)
-    np.testing.assert_allclose(judgements.column("raw_reward").to_pylist(), 0.0, atol=0.05)
-
-
-@pytest.mark.parametrize("method", LEARNED)
 def test_a_score_that_is_no_number_is_named_whatever_the_method(method: str) -> None:
     broken = Episode("s000", EPISODES[0].turns, replace(EPISODES[0].rating, score=math.nan))
     with pytest.raises(UnitError, match="session s000: score nan"):
@@ -138,31 +139,6 @@ def test_equal_seeds_give_equal_bits_whatever_the_method(method: str) -> None:
     assert set(other.column("seed").to_pylist()) == {4}
 
 
-def test_rrd_finds_a_planted_turn_reward_from_scores_alone() -> None:
-    judgements, history = fit(epochs=60, patience=60, lr=0.003)
-    assert judgements.schema.equals(REWARDS.arrow)
-    found, truth = np.array(judgements.column("raw_reward").to_pylist()), np.array(values_of(EPISODES))
-    assert np.corrcoef(found, truth)[0, 1] > 0.8
-    assert judgements.column("reward").null_count == len(judgements)
-    assert set(history.column("metric").to_pylist()) == {"train loss", "validation loss"}
-    rewards, projection = project(
-        judgements, SplitEpisodes(EPISODES, splits_of(EPISODES)), "relative", find_method("rrd")
-    )
-    assert projection.spread == 1.0
-    assert sum(rewards.column("reward").to_pylist()) == pytest.approx(
-        sum(e.score - projection.score_offset for e in EPISODES)
-    )
-
-
-def test_every_split_is_judged_and_only_training_scores_are_seen() -> None:
-    changed = [
-        e if i < 64 else Episode(e.session_id, e.turns, replace(e.rating, score=1.0)) for i, e in enumerate(EPISODES)
-    ]
-    (one, history), (two, again) = fit(), fit(changed)
-    assert len(one) == sum(len(e.target_turns) for e in EPISODES)
-    assert one.equals(two) and history.equals(again)
-
-
 @pytest.mark.parametrize("method", ["rrd", "rudder", "rudder-va"])
 def test_a_backbone_can_be_trained_without_embeddings(tmp_path: Path, method: str) -> None:
     settings = small(save_tiny(tmp_path), freeze_backbone=False, epochs=1)
@@ -172,13 +148,10 @@ def test_a_backbone_can_be_trained_without_embeddings(tmp_path: Path, method: st
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
 
 
-def test_a_method_that_is_not_learned_is_refused() -> None:
+def test_a_method_that_is_not_learned_or_has_no_training_session_is_refused() -> None:
     with pytest.raises(InputError, match="not learned on a corpus"):
         data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)))
         fit_decomposer("uniform", data, TrainingConfig(SETTINGS, small(), 0), ignore)
-
-
-def test_no_training_session_is_said() -> None:
     data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES, 0.0)), signal_embeddings(EPISODES))
     with pytest.raises(UnitError, match="no training session"):
         fit_decomposer("rrd", data, TrainingConfig(SETTINGS, small(), 0), ignore)

@@ -84,10 +84,12 @@ def test_every_turn_is_drawn_alike_often() -> None:
     torch.testing.assert_close(counts, torch.full((6,), 0.5), atol=0.04, rtol=0)
 
 
-def test_one_turn_cannot_be_corrected() -> None:
+def test_one_turn_or_none_with_a_reward_is_told() -> None:
     with pytest.raises(InputError, match="k = 1 with corrected = true"):
         of(1, True)
     assert of(1, False).settings.k == 1
+    with pytest.raises(ValueError, match="GELI needs a batch with turn rewards"):
+        OF_RRD.loss(torch.zeros(3), batch(None))
 
 
 @pytest.mark.parametrize("objective", [RRD(RRDSettings(k=2)), IRCR(), RUDDER(RudderSettings())])
@@ -122,15 +124,12 @@ def test_terms_by_hand() -> None:
     assert found.tolist() == pytest.approx([0.5 * (0.5 * 4.5) + 0.5 * 2.5, 0.5 * (4 + 0.5 * 4) + 0.5 * 9.0])
 
 
-def test_turns_without_a_local_value_add_nothing_not_even_to_the_gradient() -> None:
+def test_the_parts_add_up_and_unknown_local_values_add_nothing() -> None:
     predicted = torch.tensor([1.0, 4.0, 1.0], requires_grad=True)
     terms = OF_RRD.loss(predicted, batch([0.0, math.nan, math.nan]))
     assert terms.tolist() == pytest.approx([0.5 * 0.25 + 0.5 * 1.0, 0.5 * 4.0])
     terms.sum().backward()
     assert predicted.grad is not None and torch.isfinite(predicted.grad).all()
-
-
-def test_the_weights_of_one_part_alone() -> None:
     predicted, full = torch.tensor([1.0, 4.0, 1.0]), batch([0.0, 1.0, 2.0])
     alone = GELI(OF_RRD.whole, GELISettings(weight=1.0)).loss(predicted, full)
     torch.testing.assert_close(alone, OF_RRD.whole.loss(predicted, full))
@@ -143,11 +142,6 @@ def test_it_samples_as_its_global_part_and_says_what_it_is() -> None:
     assert draw[0] == draw[1] and len(draw[0]) == 8
     assert OF_RRD.name == "GELI (RRD)" and OF_RRD.needs_turn_rewards
     assert OF_RRD.hyper_parameters == {"weight": 0.5, "k": 8, "corrected": True}
-
-
-def test_a_batch_without_turn_rewards_is_refused() -> None:
-    with pytest.raises(ValueError, match="GELI needs a batch with turn rewards"):
-        OF_RRD.loss(torch.zeros(3), batch(None))
 
 
 def test_ircr_scores_all_turns_and_draws_each_towards_its_dialogue_s_share() -> None:

@@ -35,18 +35,16 @@ def whys(*sources: Component, **how: object) -> dict[str, str]:
     return {of.source: of.why for of in weigh(sources, EPISODES, **how).weights}  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_pure_noise_weighs_less_than_a_twentieth_in_95_of_100_draws() -> None:
     found = [weights(GOOD, opinion("noise", EPISODES, WORTH, np.inf, seed=seed))["noise"] for seed in range(100, 200)]
     assert sum(weight < 0.05 for weight in found) >= 95
 
 
-def test_a_copy_of_the_truth_weighs_more_than_four_fifths() -> None:
+def test_the_truth_weighs_most_and_what_holds_nothing_or_goes_the_wrong_way_nothing() -> None:
     found = weights(GOOD, Component("truth", {e.key: WORTH[e.session_id] for e in EPISODES}), NOISE)
     assert found["truth"] > 0.8 and found["noise"] == 0.0
     assert sum(found.values()) == pytest.approx(1.0)
-
-
-def test_a_source_that_holds_nothing_or_goes_the_wrong_way_weighs_nothing() -> None:
     assert weights(GOOD, NOISE) == {"good": 1.0, "noise": 0.0}
     assert whys(GOOD, NOISE) == {"good": stacking.FORETELLS, "noise": stacking.EMPTY}
     turned = Component("turned", {key: -of for key, of in GOOD.values.items()})
@@ -54,15 +52,12 @@ def test_a_source_that_holds_nothing_or_goes_the_wrong_way_weighs_nothing() -> N
     assert whys(GOOD, turned)["turned"] == stacking.AGAINST
 
 
-def test_what_two_copies_say_counts_once() -> None:
+def test_copies_and_echoes_count_once() -> None:
     other = opinion("other", EPISODES, WORTH, 1.5, seed=5)
     alone = weights(GOOD, other)
     twice = weights(GOOD, replace(GOOD, name="copy"), other)
     assert twice["good"] + twice["copy"] == pytest.approx(alone["good"], abs=0.1)
     assert twice["good"] == pytest.approx(twice["copy"])
-
-
-def test_a_weaker_source_that_says_what_a_better_one_says_is_left_out_with_its_reason() -> None:
     rng = np.random.default_rng(3)
     blurred = {key: of + 3 * rng.normal(size=8) for key, of in GOOD.values.items()}
     found = weigh([GOOD, Component("echo", blurred)], EPISODES).weights
@@ -106,13 +101,10 @@ def test_where_nothing_foretells_those_that_learnt_from_no_score_alone_count() -
     assert weights(learnt) == {"learnt": 0.0}
 
 
-def test_without_a_single_training_score_it_is_the_same() -> None:
+def test_without_a_single_training_score_sources_count_alike_and_a_weight_has_an_interval() -> None:
     found = weigh([GOOD, NOISE], [])
     assert [of.weight for of in found.weights] == pytest.approx([0.5, 0.5])
     assert {of.why for of in found.weights} == {stacking.UNTAUGHT}
-
-
-def test_a_weight_has_an_interval_that_holds_it() -> None:
     found = weigh([GOOD, opinion("other", EPISODES, WORTH, 1.5, seed=5)], EPISODES).weights
     assert all(of.low is not None and of.high is not None and of.low <= of.weight <= of.high for of in found)
     assert found[0].low != found[0].high
@@ -173,6 +165,7 @@ def test_the_more_dialogues_taught_a_source_the_more_it_is_trusted() -> None:
     assert found[1] - 0.05 == pytest.approx(whole / 2, abs=0.03)
 
 
+@pytest.mark.slow
 def test_noise_that_judgements_of_turns_taught_weighs_nothing_in_95_of_100_draws() -> None:
     reaction = by_scores()
     noises = [opinion("noise", EPISODES, WORTH, np.inf, seed=seed, dialogues_judged=440) for seed in range(300, 400)]

@@ -73,18 +73,6 @@ def test_a_session_that_does_not_fit_is_asked_about_in_overlapping_parts():
         assert f'"turn": {meta.turns[-1] + 1},' in request.messages[1].content
 
 
-def test_parts_that_were_judged_on_other_levels_come_to_one_scale():
-    server = OpenAIServer(answer=lambda body: answered(body, lambda turns: turns[0] / 50))
-    table = judged(server)
-    assert table["turn"].to_pylist() == list(range(0, 160, 2))
-    levels = [
-        value - truth(turn) for turn, value in zip(range(0, 160, 2), table["raw_reward"].to_pylist(), strict=True)
-    ]
-    assert max(levels) - min(levels) < 1e-9
-    assert len(server.requests) > 2
-    assert set(table["rationale"].to_pylist()) == {"e"}
-
-
 def of_two_levels(prompt):
     """What becomes of a first turn of +1 and a null as second one, in a part judged 4 higher than the next."""
 

@@ -1,3 +1,4 @@
+import re
 import tomllib
 from dataclasses import replace
 from typing import get_args
@@ -13,6 +14,7 @@ from apportion.decompose.prompt_building.prompt import (
     load_prompt,
     prompt_for,
     shows_score,
+    tells_quality,
 )
 from apportion.features.face.choice import Backend
 from apportion.foundation.errors import InputError
@@ -34,7 +36,7 @@ def test_without_descriptors_both_variants_ask_the_same(name):
     _, user = asked.messages(EPISODE, descriptors((1, "USER", "during", "smiles widely")))
     assert '"listener_during": "smiles widely"' in user.content
     assert '"listener_during" describes "USER" while' in user.content
-    assert "listener" not in text[1].content
+    assert not re.search(r"listener|{{|{%", text[1].content)
 
 
 @pytest.mark.parametrize("folder", [".", "paraphrase"])
@@ -60,16 +62,6 @@ def test_what_may_be_taken_as_certain_of_the_behaviour_is_told(name, folder):
     assert "(a mesh)" not in asked.messages(EPISODE, pa.concat_tables(other))[1].content
 
 
-@pytest.mark.parametrize("name", ["attribution", "blind", "default", "paper", "quality"])
-def test_the_blanks_are_filled_from_the_rating(name):
-    _, user = load_prompt(name).messages(rated(score=10 / 3))
-    assert ('how satisfied "USER" was with "SYSTEM"' in user.content) == (name != "blind")
-    assert ("3.33333" in user.content) == (name not in ("attribution", "blind"))
-    assert "[1, 3, 5]" in user.content
-    assert "{{" not in user.content
-    assert "{%" not in user.content
-
-
 def test_the_paper_s_wording_is_kept():
     _, user = load_prompt("paper").messages(rated(name="overall_affect"))
     for words in (
@@ -83,15 +75,12 @@ def test_the_paper_s_wording_is_kept():
         assert words in user.content
 
 
-def test_a_score_where_less_is_better_is_turned_round():
+def test_the_question_follows_the_user_and_a_scale_on_which_less_is_better():
     _, user = load_prompt("default").messages(rated(score=2.0, higher_is_better=False))
     assert (
         ': 4, on a scale from 1 to 5 on which larger is better. (The scale was turned round for you; "USER" gave 2'
         in (user.content)
     )
-
-
-def test_the_question_may_be_worded_by_the_user():
     _, user = load_prompt("paper").messages(EPISODE, question="whether {{ target }} reached the goal")
     assert 'indicating whether "SYSTEM" reached the goal.' in user.content
 
@@ -183,28 +172,14 @@ def test_scores_of_any_scale_and_meaning_are_asked_about(rating, question, low, 
     assert f"tells {question}: {high:g}, on a scale from {low:g} to {high:g} on which" in user.content
 
 
-@pytest.mark.parametrize(
-    ("rating", "name"),
-    [*((name, "quality") for name in ("overall", "coherent", "Quality of answers")), ("trust", "default")],
-)
+@pytest.mark.parametrize(("rating", "name"), [("overall", "quality"), ("coherent", "quality"), ("trust", "default")])
 def test_the_wording_follows_what_the_rating_means(rating, name):
     chosen = prompt_for("default", rating)
     assert chosen == load_prompt(name)
+    assert (chosen.units, chosen.low, chosen.high, chosen.null) == ("judgement", -5, 5, load_prompt("default").null)
     _, user = chosen.messages(rated(name=rating))
     assert ("makes sense" in user.content) == (name == "quality")
     assert prompt_for("paper", rating) == load_prompt("paper")
-
-
-def test_every_wording_answers_on_the_scale_of_the_default():
-    default = load_prompt("default")
-    for name in set(prompt_module._wordings().values()):
-        other = load_prompt(name)
-        assert (other.units, other.low, other.high, other.null) == (
-            default.units,
-            default.low,
-            default.high,
-            default.null,
-        )
 
 
 @pytest.mark.parametrize("name", ["attribution", "blind", "default", "paper", "quality"])
@@ -228,3 +203,11 @@ def test_a_part_says_so_and_asks_for_its_own_turns(name):
 def test_whether_a_prompt_tells_which_score_was_given_is_known(name, shown):
     assert shows_score(name, EPISODE) is shown
     assert shows_score(name, rated(score=EPISODE.rating.low)) is shown
+
+
+@pytest.mark.parametrize(
+    ("rating", "quality"),
+    [("overall", True), ("coherent", True), ("Quality of answers", True), ("satisfaction", False)],
+)
+def test_a_rating_s_name_tells_whether_it_is_of_quality(rating, quality):
+    assert tells_quality(rating) is quality

@@ -161,14 +161,11 @@ def test_a_score_of_the_environment_is_told_without_a_rater(name, rating):
         assert 'how "SYSTEM" was rated on "profit"' in text
 
 
-def test_those_who_talked_with_the_target_are_named_in_the_environments_place():
+def test_who_stands_in_the_environments_place():
     three = by_environment("goal", ("Ann", "SYSTEM", "Bo"))
     assert '"Ann" and "Bo" talked with "SYSTEM"' in load_prompt("quality").messages(three)[1].content
     alone = replace(by_environment("goal"), turns=EPISODE.turns[1:2])
     assert "nobody talked with" in load_prompt("quality").messages(alone)[1].content
-
-
-def test_the_environment_keeps_its_name():
     episode = by_environment("goal", ("Ann", "SYSTEM"))
     found = renaming(episode)
     assert found.episode(episode).rating.rater == ENVIRONMENT and found.text("the environment") == "the environment"

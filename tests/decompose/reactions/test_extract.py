@@ -60,13 +60,6 @@ def test_a_reply_of_two_utterances_has_their_mean(settings: ReactionSettings) ->
     np.testing.assert_allclose(two.embeddings[0], one.embeddings[:2].mean(axis=0), rtol=1e-5, atol=1e-6)
 
 
-def test_both_ratings_of_a_session_are_read(settings: ReactionSettings) -> None:
-    both = session(ratings=2)
-    found = arrange(read_session(both, None, settings), both.episodes())
-    assert [episode.rating.rater for episode in found.episodes] == ["bot", "user"]
-    assert len(found.cues) == 3 + 4
-
-
 @pytest.mark.parametrize("said", [(), (("user", "w1"),), (("bot", ""), ("user", "  ")), (("bot", "x"), ("bot", "y"))])
 def test_no_target_turns_no_rater_turns_and_empty_text(
     settings: ReactionSettings, said: tuple[tuple[str, str], ...]

@@ -13,9 +13,7 @@ from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.projection import apply_constants
 from apportion.decompose.session_methods.baselines import episode_score
 from apportion.decompose.settings import DecomposeSettings
-from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import play
-from apportion.environments.environment import Action
 from apportion.environments.episode_restorer import TerminalState
 from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.role_assignment import EpisodeScore
@@ -231,25 +229,6 @@ def test_an_environment_without_a_copy_of_itself_is_told(name) -> None:
     game = NoClone(TASKS[0], Rules(most_acts=8))
     with pytest.raises(UnitError, match=r"session s1: sotopia cannot be copied \(clone\(\): clone\), so that nothing"):
         values(name, episode(2), RestoredEpisode("s1", game, (), {}))
-
-
-@pytest.mark.parametrize("name", [name for name in PLAYING if METHODS[name].plays_on])
-def test_a_partner_that_never_ends_is_told_with_its_session(name) -> None:
-    class Endless(Sotopia):
-        def acting(self):
-            return (self.agents[len(self.acts) % 2],)
-
-    game = Endless(TASKS[0], Rules(most_acts=8))
-    begun, talking = game.clone(), ScriptedAgent("talking", lambda view: Action("speak", "And so on."))
-    for _ in range(4):
-        game.do(Action("speak", "Hello."))
-    reopened = RestoredEpisode("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, talking))
-    turns = tuple(Turn(i, move.agent, game.said(move)) for i, (move,) in enumerate(game.steps))
-    given = Episode("s1", turns, Rating("environment", game.agents[0], "GOAL", 4.0, 0.0, 10.0))
-    with pytest.raises(
-        UnitError, match="session s1: sotopia: not over after 10000 steps; the rules or the agents never"
-    ):
-        values(name, given, reopened)
 
 
 def test_one_history_of_122_that_cannot_be_scored_is_told_after_all_have_been_played() -> None:

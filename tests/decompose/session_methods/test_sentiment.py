@@ -90,39 +90,15 @@ def test_a_hugging_face_classifier_is_used_by_name(models):
     assert last.value is None
 
 
-def test_a_hugging_face_classifier_reads_a_text_once(models, monkeypatch):
-    import transformers
-
-    from apportion.decompose.session_methods.sentiment import _hugging_face
-
-    model, read = transformers.pipeline("text-classification", model=str(models / "signs"), top_k=None), []
-
-    class Counting:
-        def __init__(self):
-            self.model = model.model
-
-        def __call__(self, texts, **options):
-            read.extend(texts)
-            return model(texts, **options)
-
-    monkeypatch.setattr(transformers, "pipeline", lambda *given, **options: Counting())
-    classify = _hugging_face(str(models / "signs"))
-    assert classify(["great", "terrible", "great"]) == classify(["great", "terrible"]) + classify(["great"])
-    assert read == ["great", "terrible"]
-
-
 def test_stars_are_spread_from_bad_to_good(models):
     values = load_classifier(str(models / "stars"))(["great", "terrible " * 100])
     assert all(-1 <= value <= 1 for value in values)
     assert load_classifier(str(models / "stars"))([]) == []
 
 
-def test_labels_that_say_nothing_are_refused(models):
+def test_labels_or_a_model_that_say_nothing_are_refused(models, tmp_path):
     with pytest.raises(InputError, match=r"its labels LABEL_0, LABEL_1 do not say what is good and bad"):
         load_classifier(str(models / "none"))
-
-
-def test_a_model_that_is_not_there_is_told(tmp_path):
     with pytest.raises(InputError, match=r"decompose\.sentiment\.classifier = .*cannot be loaded"):
         load_classifier(str(tmp_path / "nothing"))
 

@@ -144,12 +144,9 @@ def test_a_failed_fetch_leaves_nothing_and_the_next_one_works(
     assert fetch("tiny", url=f"{server.url}/plain").read_bytes() == server.content
 
 
-def test_a_server_that_falls_silent(server: FileServer, tmp_path: Path) -> None:
+def test_a_silent_server_and_more_than_the_limit(server: FileServer, tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"silent for 0\.2 s\. Do this"):
         download(f"{server.url}/silent", tmp_path / "f", 10**9, "Do this", timeout_s=0.2)
-
-
-def test_more_than_the_limit_is_not_stored(server: FileServer, tmp_path: Path) -> None:
     target = tmp_path / "f"
     with pytest.raises(DownloadError, match="more than"):
         download(f"{server.url}/unsized", target, 100_000, "")
@@ -191,6 +188,11 @@ def test_an_address_with_a_password_is_refused_and_not_shown(tiny: PinnedModel) 
     with pytest.raises(InputError) as refused:
         fetch("tiny", url="https://me:secret@host/f")
     assert "secret" not in str(refused.value)
+
+
+def test_an_unknown_name_lists_the_known() -> None:
+    with pytest.raises(InputError, match=r"no model 'enet'\. Known: emotion, enet_b0_8_best_vgaf"):
+        pinned("enet")
 
 
 def test_a_local_file_is_verified_copied_and_kept(
@@ -278,11 +280,6 @@ def test_a_cache_that_cannot_be_written(tiny: PinnedModel, tmp_path: Path, monke
 def test_a_full_disk_is_not_called_a_network_fault(server: FileServer) -> None:
     with pytest.raises(OSError, match="No space left on device"):
         download(f"{server.url}/plain", Path("/dev/full"), 10**9, "")
-
-
-def test_an_unknown_name_lists_the_known() -> None:
-    with pytest.raises(InputError, match=r"no model 'enet'\. Known: emotion, enet_b0_8_best_vgaf"):
-        pinned("enet")
 
 
 def test_proxies_of_the_environment_are_used(

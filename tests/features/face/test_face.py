@@ -21,13 +21,15 @@ PLACES = st.floats(-100, 100)
 SIDES = st.floats(10, 300)
 
 
-def test_crop_keeps_to_the_picture():
+def test_crop_keeps_to_the_picture_and_a_turned_head_its_size():
     face = Face(10.0, 20.0, 30.0, identity=3)
     assert face.centre == (25.0, 35.0)
     assert face.crop(flat(width=64, height=48)).shape == (28, 30)
     assert face.scaled(10.0).crop(flat(width=64, height=48)).size == 0
     assert Face(-20.0, -20.0, 10.0).crop(flat()).size == 0
     assert face.crop(np.zeros((48, 64, 3), np.uint8)).shape == (28, 30, 3)
+    turned = face_of_landmarks(((50.0, 50.0), (60.0, 50.0)), (55.0, 92.0))
+    assert turned.side == pytest.approx(100.0)
 
 
 def test_towards_moves_and_sizes_and_takes_the_newer_reading():
@@ -55,11 +57,6 @@ def test_a_square_comes_back_from_its_own_landmarks(x, y, side):
     eyes = tuple((x + across * side, y + down * side) for across, down in EYES)
     face = face_of_landmarks(eyes, (x + side / 2, y + MOUTH_DOWN * side))
     assert (face.x, face.y, face.side) == pytest.approx((x, y, side), abs=1e-6)
-
-
-def test_a_turned_head_keeps_its_size():
-    turned = face_of_landmarks(((50.0, 50.0), (60.0, 50.0)), (55.0, 92.0))
-    assert turned.side == pytest.approx(100.0)
 
 
 @given(PLACES, PLACES, SIDES, PLACES, PLACES, SIDES)

@@ -45,13 +45,10 @@ def _drawn_eye(iris_x: int) -> np.ndarray:
     return eye
 
 
-def test_the_side_with_more_white_is_told():
+def test_the_side_with_more_white_is_told_against_the_person_s_own_middle():
     left, ahead, right = (eye_log_ratio(_drawn_eye(x)) for x in (11, 20, 29))
     assert left < -math.log(1.6) < math.log(1.6) < right
     assert abs(ahead) < math.log(1.2)
-
-
-def test_on_screen_is_relative_to_the_persons_own_middle():
     looking = on_screen(np.array([0.5, 0.5, 0.52, math.nan, 1.4, -0.4]), LIMIT)
     np.testing.assert_array_equal(looking, [1, 1, 1, math.nan, 0, 0])
     assert np.isnan(on_screen(np.array([math.nan, math.nan]), LIMIT)).all()

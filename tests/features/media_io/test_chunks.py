@@ -60,8 +60,7 @@ def test_cores_follow_one_another_and_hold_every_sample(seconds, rate_hz, start_
         assert block.core[0] - block.track.start_s >= min(MARGIN_S, block.core[0] - start_s) - 2 / rate_hz
 
 
-@pytest.mark.parametrize("name", ["pyannote_sample.wav", "pyannote_trn01.wav"])
-@pytest.mark.parametrize("jitter", ["praat", "disvoice"])
+@pytest.mark.parametrize(("name", "jitter"), [("pyannote_sample.wav", "praat"), ("pyannote_trn01.wav", "disvoice")])
 @pytest.mark.usefixtures("short_blocks")
 def test_figures_are_those_of_the_whole_track(name: str, jitter: str):
     chosen = FeatureSettings(jitter=jitter)

@@ -25,12 +25,8 @@ def test_path_may_not_leave_the_corpus(tmp_path: Path, path: str):
     (root / "linked").symlink_to(tmp_path)
     with pytest.raises(UnitError, match="leads outside the corpus folder"):
         locate(root, path)
-
-
-def test_absolute_path_is_refused_even_inside(tmp_path: Path):
-    (tmp_path / "a.wav").write_bytes(b"x")
     with pytest.raises(UnitError, match="leads outside the corpus folder"):
-        locate(tmp_path, str(tmp_path / "a.wav"))
+        locate(tmp_path, str(tmp_path / "secret.wav"))
 
 
 def test_what_is_no_path_of_a_file_says_so(tmp_path: Path):

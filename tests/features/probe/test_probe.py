@@ -58,6 +58,11 @@ def nodding(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_movie(tmp_path_factory.mktemp("probe") / "nod.mp4", pictures, sound=tone(8.0, 150))
 
 
+@pytest.fixture(scope="module")
+def probed(nodding: Path) -> Probe:
+    return probe(nodding, PLAIN)
+
+
 # Figures
 
 
@@ -77,16 +82,14 @@ def test_an_end_beyond_the_file_is_the_files_end(voice: Path):
     assert probed.notes == ("the recording ends at 2.00 s",)
 
 
-def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path):
-    probed = probe(nodding, PLAIN)
+def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path, probed: Probe):
     assert probed.end_s == pytest.approx(8.0, abs=0.1)
     expected = pipeline(nodding.parent, 0.0, probed.end_s, Media("p", "video", "nod.mp4"))
     assert figures(probed) == expected
     assert set(names_on("face")) <= set(expected)
 
 
-def test_nods_and_shakes_are_counted_where_they_are(nodding: Path):
-    probed = probe(nodding, PLAIN)
+def test_nods_and_shakes_are_counted_where_they_are(nodding: Path, probed: Probe):
     assert (means(probed)["nod_yes"], means(probed)["nod_no"]) == (1.0, 1.0)
     told = probed.to_json()["events"]
     assert told["nod_yes"]["count"] == 1
@@ -148,10 +151,6 @@ def test_an_emotion_model_is_used(tmp_path: Path):
     probed = probe(path, FeatureSettings(emotion_model=str(model)))
     assert probed.emotion_model == str(model)
     assert sum(means(probed)[name] for name in EMOTIONS) == pytest.approx(1.0, abs=1e-5)
-    assert (
-        Image.open(io.BytesIO(draw_probe(probed))).height
-        > Image.open(io.BytesIO(draw_probe(probe(path, PLAIN)))).height
-    )
 
 
 # Channels
@@ -176,7 +175,6 @@ def test_half_a_picture_has_its_own_person_and_no_sound_unless_named(tmp_path: P
         (("R",), r"does not have it\. Channels of its sound: 0 "),
         (("left",), "no picture to halve"),
         (("L", "R"), "at most one channel"),
-        (("left", "right"), "at most one channel"),
     ],
 )
 def test_channels_that_are_not_there(voice: Path, channels, message):
@@ -196,14 +194,14 @@ def _data(path: Path) -> Path:
     return path
 
 
-def test_files_that_cannot_be_used(tmp_path: Path):
+def test_files_that_cannot_be_used(tmp_path: Path, voice: Path):
     (tmp_path / "empty.mp4").touch()
     (tmp_path / "text.mp4").write_text("hello")
     (tmp_path / "loop.wav").symlink_to("loop.wav")
     with wave_file.open(str(tmp_path / "none.wav"), "wb") as none:
         none.setparams((1, 2, 16000, 0, "NONE", "NONE"))
     _data(tmp_path / "data.ts")
-    (tmp_path / "cut.wav").write_bytes(write_wav(tmp_path / "whole.wav", tone(1.0)).read_bytes()[:20_000])
+    (tmp_path / "cut.wav").write_bytes(voice.read_bytes()[:20_000])
     for name, message in (
         ("gone.wav", "no such file"),
         ("", "is a folder.*apportion import media"),
@@ -226,11 +224,8 @@ def test_files_that_cannot_be_used(tmp_path: Path):
         (-1.0, None, "0 or more"),
         (float("nan"), None, "0 or more"),
         (1.0, 1.0, "must be later than start = 1 s"),
-        (1.0, 0.5, "must be later"),
-        (0.0, float("nan"), "must be later"),
         (0.0, float("inf"), "Leave it out"),
         (2.0, None, r"ends at 2\.00 s"),
-        (50.0, 60.0, r"ends at 2\.00 s"),
     ],
 )
 def test_windows_that_are_none(voice: Path, start_s, end_s, message):
@@ -245,12 +240,18 @@ def _pixels(content: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), dtype=int)
 
 
-def test_a_panel_a_feature(voice: Path, nodding: Path):
-    sound, film = draw_probe(probe(voice, PLAIN)), draw_probe(probe(nodding, PLAIN))
+def test_a_panel_a_feature_with_nods_shaded_where_they_are(voice: Path, probed: Probe):
+    sound, film = draw_probe(probe(voice, PLAIN)), draw_probe(probed)
     assert sound[:8] == film[:8] == b"\x89PNG\r\n\x1a\n"
     assert _pixels(film).shape[0] > 1.8 * _pixels(sound).shape[0]
     assert _pixels(film).shape[1] == _pixels(sound).shape[1]
     assert len(PANELS) == len({panel.title for panel in PANELS})
+    # Pale blue and pale orange occur nowhere else in the head's panel; columns are time.
+    pixels = _pixels(film)
+    blue = np.flatnonzero((np.abs(pixels - (214, 232, 243)).max(axis=2) < 4).sum(axis=0) > 40)
+    assert len(blue)
+    share = blue / pixels.shape[1]
+    assert 2.0 / 8 < share.min() < share.max() < 4.6 / 8
 
 
 def test_the_same_figures_give_the_same_bytes_whatever_the_users_style(
@@ -265,17 +266,8 @@ def test_the_same_figures_give_the_same_bytes_whatever_the_users_style(
     assert draw_probe(probed) == plain
 
 
-def test_nods_are_shaded_where_they_are(nodding: Path):
-    # Pale blue and pale orange occur nowhere else in the head's panel; columns are time.
-    pixels = _pixels(draw_probe(probe(nodding, PLAIN)))
-    blue = np.flatnonzero((np.abs(pixels - (214, 232, 243)).max(axis=2) < 4).sum(axis=0) > 40)
-    assert len(blue)
-    share = blue / pixels.shape[1]
-    assert 2.0 / 8 < share.min() < share.max() < 4.6 / 8
-
-
 def test_names_are_shown_as_they_are(tmp_path: Path, voice: Path):
-    for name in ("a$x_{b}$\\frac{.wav", "zwei\nZeilen\x1b[31m.wav", "会議.wav", "n" * 200 + ".wav"):
+    for name in ("a$x_{b}$\\frac{ zwei\nZeilen\x1b[31m 会議.wav", "n" * 200 + ".wav"):
         path = tmp_path / name
         path.write_bytes(voice.read_bytes())
         probed = probe(path, PLAIN)

@@ -72,9 +72,11 @@ def test_phrases_are_joined_in_a_fixed_order():
     )
 
 
-def test_a_level_that_is_less_or_better_than_usual():
+def test_a_level_or_an_emotion_against_what_is_usual():
     assert _say(usual={"gaze_on_screen": Baseline(0.5, 0.2)}, gaze_on_screen=1.0) == "looks away less than usual"
     assert _say(usual={"smile": Baseline(0.95, 0.03)}, smile=0.6) == "smiles half the time, less than usual"
+    assert _say(happiness=0.7, sadness=0.05) == "looks happy, more than usual"
+    assert _say(happiness=0.0, sadness=0.05) == "looks less happy than usual; looks less sad than usual"
 
 
 @pytest.mark.parametrize("detector", ["mesh", "yunet"])
@@ -101,11 +103,6 @@ def test_every_emotion_has_its_phrases():
             look.more,
             look.less,
         ]
-
-
-def test_an_emotion_that_rises_is_told_and_not_those_that_fall_for_it():
-    assert _say(happiness=0.7, sadness=0.05) == "looks happy, more than usual"
-    assert _say(happiness=0.0, sadness=0.05) == "looks less happy than usual; looks less sad than usual"
 
 
 def test_what_never_changes_is_told():
@@ -151,12 +148,10 @@ def test_a_face_seen_for_a_part_of_the_time_is_told_while_seen():
     ("length_s", "smile", "level"),
     [
         (2.0, 1.0, "most of the time"),  # two looks at its ends leave a fifth of it open
-        (3.9, 1.0, "most of the time"),
         (4.0, 1.0, "throughout"),
         (4.0, 0.99, "most of the time"),
         (10.0, 0.94, "throughout"),
         (10.0, 0.93, "most of the time"),
-        (0.0, 1.0, "most of the time"),
     ],
 )
 def test_throughout_leaves_room_for_what_happened_between_two_looks(length_s, smile, level):
@@ -255,16 +250,9 @@ def test_thresholds_move_the_words():
     assert _say(calm, f0_hz=225.0) == "as usual"
     assert _say(calm, f0_hz=235.0) == "pitch above usual"
     assert _say(DescriptorThresholds(fraction_change=0.7), smile=0.9) == "smiles throughout, as usual"
-    strict = {name: 1.0 for _, share in SHARES for name, _ in share.levels}
-    assert _say(DescriptorThresholds(**strict), smile=0.9, gaze_on_screen=0.2) == (
-        "looks away more than usual; smiles more than usual"
-    )
     away = DescriptorThresholds(away_half_fraction=0.2)
     assert _say(away, gaze_on_screen=0.7) == "looks away half the time, more than usual"
     assert _say(DescriptorThresholds(nod_count=2), nod_yes=1.0) is None
     assert _say(DescriptorThresholds(nod_count=2), nod_yes=2.0) == "nods twice"
     assert _say(DescriptorThresholds(emotion_change=0.7), happiness=0.6) == "looks happy, as usual"
     assert _say(DescriptorThresholds(emotion_probability=0.8), happiness=0.6) == "looks happier than usual"
-    assert (
-        _say(DescriptorThresholds(emotion_throughout=0.6), happiness=0.6) == "looks happy throughout, more than usual"
-    )

@@ -10,7 +10,7 @@ from apportion.features.media_io.audio import Track, read_track
 from apportion.features.media_io.channel import Channel
 from apportion.features.media_io.media import open_recording
 from apportion.features.settings import FeatureSettings
-from apportion.features.voice.jitter import jitter_disvoice, jitter_local
+from apportion.features.voice.jitter import jitter_local
 from apportion.features.voice.voice_features import Voice, measure_voice
 from tests.features.clips import tone
 from tests.shared import shared
@@ -77,16 +77,6 @@ def test_slices_of_jitter_are_praats_own(conversation: Track):
     assert voice.over([]) is None
     assert voice.over([(3.0, 3.0)]) is None
     assert jitter_local(None, [(0.0, 1.0)]) is None
-
-
-def test_disvoice_jitter_is_its_formula():
-    f0 = [0.0, 100.0, 104.0, 0.0, 0.0, 110.0, 110.0, 105.0, 0.0]
-    # A transcription of DisVoice's jitter_env over the voiced frames, without its empty last value.
-    voiced = [value for value in f0 if value != 0]
-    steps = [100 * abs(voiced[n + 1] - voiced[n]) / max(voiced) for n in range(len(voiced) - 1)]
-    assert jitter_disvoice(np.array(f0)) == pytest.approx(sum(steps) / len(steps), rel=1e-12)
-    assert jitter_disvoice(np.array([0.0, 120.0, 0.0])) is None
-    assert jitter_disvoice(np.zeros(0)) is None
 
 
 def test_disvoice_jitter_of_a_real_conversation(conversation: Track):

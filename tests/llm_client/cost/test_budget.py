@@ -94,16 +94,13 @@ def test_a_higher_budget_goes_on_and_kept_replies_are_free(prices):
     assert len(server.requests) == 30
 
 
-def test_what_the_server_refuses_is_not_paid(prices):
+def test_what_the_server_refuses_or_never_saw_is_not_paid(prices):
     faults = [Fault(500), Fault(429, headers=(("Retry-After-Ms", "1"),)), Fault(400, "no")]
     with serving(OpenAIServer(faults=faults)) as server, client(server, prices, MOST_USD, max_retries=2) as c:
         with pytest.raises(RequestError, match="refused"):
             c.complete(request("00"))
         assert c.complete(request("00")).text == "reply to 00"
     assert used(prices).unanswered_usd == 0
-
-
-def test_a_server_that_was_never_reached_is_not_paid(prices):
     with serving(OpenAIServer()) as server:
         pass
     with client(server, prices, 10) as c, pytest.raises(SetupError, match="no connection"):

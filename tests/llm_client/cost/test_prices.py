@@ -17,12 +17,14 @@ def test_the_shipped_table_has_the_default_model_and_says_its_date():
     assert shipped_as_of().startswith("2026-") and "Prices change" in SHIPPED.read_text()
 
 
-def test_a_table_of_ones_own_goes_first(tmp_path):
+def test_a_table_of_ones_own_goes_first_or_is_missed(tmp_path):
     own = tmp_path / "prices.toml"
     own.write_text('[models]\n"my-own" = { input = 1, output = 2 }\n"gpt-4o" = { input = 9, output = 9 }\n')
     assert find_price("my-own", own) == Price(input=1, output=2)
     assert find_price("gpt-4o", own).input == 9
     assert find_price("o3-mini", own) == find_price("o3-mini")
+    with pytest.raises(SetupError, match=r"none\.toml cannot be read \(No such file"):
+        find_price("m", tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize(
@@ -41,11 +43,6 @@ def test_a_wrong_table_is_told(tmp_path, text, words):
     own.write_text(text)
     with pytest.raises(SetupError, match=words):
         find_price("m", own)
-
-
-def test_a_missing_table_is_named(tmp_path):
-    with pytest.raises(SetupError, match=r"none\.toml cannot be read \(No such file"):
-        find_price("m", tmp_path / "none.toml")
 
 
 def test_a_reply_costs_its_tokens_and_less_in_a_batch():

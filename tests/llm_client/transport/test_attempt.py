@@ -44,9 +44,10 @@ def test_a_body_arrives_with_the_key_and_the_account_and_little_else(monkeypatch
     }
 
 
-def test_a_number_that_json_has_not_is_never_sent():
+def test_neither_a_number_that_json_has_not_nor_waiting_is_an_account_s():
     with pytest.raises(ValueError, match="not JSON compliant"):
         post("http://localhost:1/v1", {"temperature": float("nan")})
+    assert not helps(429, "insufficient_quota", {})
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
@@ -61,20 +62,14 @@ def test_what_stays_is_not(status):
     assert helps(status, None, {"x-should-retry": "true"})
 
 
-def test_waiting_fills_no_account():
-    assert not helps(429, "insufficient_quota", {})
-
-
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
         ({}, None),
         ({"retry-after": "7"}, 7.0),
-        ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-3"}, None),
-        ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": f"Wed, 21 Oct {'9' * 20} 07:28:00 GMT"}, None),
         ({"retry-after": f"Wed, 21 Oct 2015 07:28:00 +{'9' * 20}"}, None),

@@ -204,17 +204,17 @@ def test_a_long_pause_that_the_server_asks_for_stops_everything_with_its_words()
 
 
 def test_one_429_holds_the_whole_client():
-    server = OpenAIServer(faults=[Fault(429, headers=(("Retry-After", "1"),))])
+    server = OpenAIServer(faults=[Fault(429, headers=(("Retry-After-Ms", "400"),))])
     with serving(server):
         options = LLMSettings(base_url=server.url, model="m", max_retries=1)
         with Client(options) as client, ThreadPoolExecutor(4) as pool:
             first = pool.submit(client.complete, request("first"))
             while not server.requests:
                 time.sleep(0.001)
-            time.sleep(0.2)
+            time.sleep(0.1)
             others = [pool.submit(client.complete, request(str(n))) for n in range(3)]
             assert all(future.result() for future in (first, *others))
-    assert server.arrivals_s[1] - server.arrivals_s[0] >= 1
+    assert server.arrivals_s[1] - server.arrivals_s[0] >= 0.4
 
 
 def test_requests_a_minute_hold_under_concurrency_with_retries_among_them():
@@ -224,13 +224,13 @@ def test_requests_a_minute_hold_under_concurrency_with_retries_among_them():
         # From before the first: its own way to the server may take long on a busy machine.
         started_s = time.monotonic()
         with Client(options) as client, ThreadPoolExecutor(32) as pool:
-            list(pool.map(lambda n: client.complete(request(str(n))), range(22)))
-    # 25 sent; 10 may go at once, the others at (600 - 10)/60 a second.
-    assert len(server.requests) == 25
-    assert server.arrivals_s[-1] - started_s >= 14 / (590 / 60)
+            list(pool.map(lambda n: client.complete(request(str(n))), range(18)))
+    # 21 sent; 10 may go at once, the others at (600 - 10)/60 a second.
+    assert len(server.requests) == 21
+    assert server.arrivals_s[-1] - started_s >= 10 / (590 / 60)
 
 
-@pytest.mark.parametrize(("max_tokens", "count"), [(5, 12), (160, 4)])
+@pytest.mark.parametrize(("max_tokens", "count"), [(5, 11), (160, 3)])
 def test_tokens_a_minute_hold_and_an_estimate_too_high_is_given_back(max_tokens, count):
     server = OpenAIServer()
     with serving(server):
