@@ -112,6 +112,9 @@ def test_what_the_server_gave_instead_of_a_reply_stands_after_the_bad_replies():
         ask_until_usable(Replies("no", failed), QUESTION, number, 3)
     bad, came = json.loads(caught.value.evidence)
     assert (bad["reply"], came["body"]) == ("no", "<html>")
+    with pytest.raises(RequestError) as caught:
+        ask_until_usable(Replies("no", RequestError("refused")), QUESTION, number, 3)
+    assert json.loads(caught.value.evidence)[0]["reply"] == "no"
 
 
 def test_a_long_bad_reply_is_neither_paid_again_nor_kept_whole():

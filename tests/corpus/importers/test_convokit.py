@@ -97,6 +97,11 @@ def test_old_names_and_keys(tmp_path):
     assert ratings(imported) == [("v", "u", "stars", None, 3.0)]
 
 
+def test_a_role_that_nobody_has(folder):
+    imported = import_corpus(folder({"stars": 4}), {"score": "stars", "rater": "boss"} | SCALE)
+    assert "0 of its speakers" in imported.left_out[0].message
+
+
 def test_turn_labels(folder):
     said = [utterance("a", "u"), utterance("b", "v", "a", meta={"good": 2})]
     (label,) = import_corpus(folder(utterances=said), {"label": "good"}).tables["turn_labels"].to_pylist()

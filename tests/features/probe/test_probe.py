@@ -151,6 +151,7 @@ def test_an_emotion_model_is_used(tmp_path: Path):
     probed = probe(path, FeatureSettings(emotion_model=str(model)))
     assert probed.emotion_model == str(model)
     assert sum(means(probed)[name] for name in EMOTIONS) == pytest.approx(1.0, abs=1e-5)
+    assert draw_probe(probed)
 
 
 # Channels

@@ -56,6 +56,7 @@ def test_what_is_no_nod_or_shake():
     assert found(y=waves(2.0, 4, 0.03), nod_range=0.05) == (1, 0)
     trembles = np.where((TIMES > 2) & (TIMES < 3), 0.06 * (-1.0) ** np.arange(len(TIMES)), 0.0)
     assert found(y=trembles) == found(x=trembles) == (0, 0)
+    # A toss that comes to rest.
     ways = np.interp(TIMES, [2.0, 2.2, 2.4, 2.6, 2.8, 3.0], [0.0, 0.12, 0.12, 0.04, 0.04, 0.08])
     assert found(y=ways) == (0, 0)
     assert found(y=np.interp(TIMES, [2.0, 2.2, 2.4, 2.6], [0.0, 0.12, 0.04, 0.1])) == (1, 0)
@@ -64,6 +65,7 @@ def test_what_is_no_nod_or_shake():
     nods = np.interp(TIMES, times, [0.0, 0.15, 0.06, 0.21, 0.12, 0.27, 0.18, 0.18])
     assert found(y=sinks) == (0, 0)
     assert found(y=nods) == (1, 0)
+    # Tossed aside and up at once.
     x = waves(2.0, 3, 0.12)
     assert found(x, turned=poses(yaw=6.0, pitch=4.5)) == (0, 0)
     assert found(x, turned=poses(yaw=6.0, pitch=3.9)) == (0, 1)
