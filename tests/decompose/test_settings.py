@@ -66,6 +66,7 @@ def test_what_one_of_the_methods_does_not_read_is_not_in_its_key():
         ({"components": ["rrd"]}, "'rrd' is no component"),
         ({"components": ["llm", "llm"]}, "llm, llm: name each component once"),
         ({"components": []}, "at least 1 item"),
+        ({"reaction": {"recency_weights": (9.0,)}}, "9 is not from 0 to 8"),
         ({"weights": {"affect": 1.0}}, r"weights: 'affect' is not among components \(reaction, .*add it there"),
         ({"weights": {"llm": -1.0}}, "weights: llm = -1 is not from 0 to 1e6"),
         ({"weights": {"llm": float("nan")}}, "finite number"),
@@ -74,7 +75,7 @@ def test_what_one_of_the_methods_does_not_read_is_not_in_its_key():
 )
 def test_what_cannot_be_mixed_is_refused(given, says):
     with pytest.raises(ValidationError, match=says):
-        DecomposeSettings(**(given if "methods" in given else {"stacking": given}))
+        DecomposeSettings(**(given if {"methods", "reaction"} & given.keys() else {"stacking": given}))
 
 
 def test_any_method_that_judges_may_be_a_source():
