@@ -17,10 +17,13 @@ def episode(speakers, **rating):
     )
 
 
-def test_key_and_credited_turns():
+def test_key_episodes_and_credited_turns():
     found = episode("XYYXYZ")
     assert found.key == ("s", "X", "Y", "n")
     assert found.target_positions == (1, 2, 4) and found.target_turns == (11, 12, 14)
+    ratings = tuple(Rating("X", "Y", name, 1.0, 0.0, 2.0) for name in ("a", "b"))
+    session = Session("s", (), ratings)
+    assert len(session.episodes()) == 2 and [e.rating.name for e in session.episodes("b")] == ["b"]
 
 
 @pytest.mark.parametrize(("higher", "score"), [(True, 4.0), (False, 2.0)])
@@ -33,6 +36,11 @@ def test_a_reaction_belongs_to_the_whole_floor():
     assert found.reply_positions(1) == found.reply_positions(2) == (3, 4)
     assert found.reply_positions(5) == (6,) and found.reply_text(1) == "X3 X4"
     assert episode("XYZ").reply_positions(1) == () and episode("XYZ").reply_text(1) == ""
+    found = episode("XYYXZXYZ", rater="environment")
+    assert not found.has_rater and episode("XY").has_rater
+    assert found.reply_positions(1) == found.reply_positions(2) == (3, 4, 5)
+    assert found.reply_text(1) == "X3 Z4 X5" and found.reply_positions(6) == (7,)
+    assert episode("XYY", rater="environment").reply_positions(1) == ()
 
 
 @given(st.text("XYZ", min_size=1, max_size=12))
@@ -46,20 +54,6 @@ def test_a_reply_is_an_unbroken_run_of_the_raters_turns_after_the_target(speaker
             assert "X" not in speakers[position + 1 : reply[0]] and speakers[reply[-1] + 1 :][:1] != "X"
         else:
             assert "X" not in speakers[position:]
-
-
-def test_episodes_of_one_name():
-    ratings = tuple(Rating("X", "Y", name, 1.0, 0.0, 2.0) for name in ("a", "b"))
-    session = Session("s", (), ratings)
-    assert len(session.episodes()) == 2 and [e.rating.name for e in session.episodes("b")] == ["b"]
-
-
-def test_what_others_say_until_the_target_speaks_again_is_the_reaction_to_a_target_whom_the_environment_scores():
-    found = episode("XYYXZXYZ", rater="environment")
-    assert not found.has_rater and episode("XY").has_rater
-    assert found.reply_positions(1) == found.reply_positions(2) == (3, 4, 5)
-    assert found.reply_text(1) == "X3 Z4 X5" and found.reply_positions(6) == (7,)
-    assert episode("XYY", rater="environment").reply_positions(1) == ()
 
 
 @given(st.text("XYZ", min_size=1, max_size=12))
@@ -79,7 +73,7 @@ def test_the_target_knows_what_everybody_knows_and_its_own():
     assert found.backgrounds == known and [b.speaker for b in found.known_to_target] == [None, "Y"]
 
 
-def test_letters_and_several_parties():
+def test_two_are_a_and_b_and_more_go_on_from_c_past_z() -> None:
     two = Episode("s", (Turn(0, "bob", "a"), Turn(1, "ann", "b")), Rating("ann", "bob", "n", 1.0, 0.0, 2.0))
     assert (two.letters, two.is_multiparty) == ({"bob": "B", "ann": "A"}, False)
     three = replace(two, turns=(*two.turns, Turn(2, "eve", "c")))
@@ -87,16 +81,13 @@ def test_letters_and_several_parties():
     # Two who speak of a third who is rated and says nothing.
     assert replace(two, rating=replace(two.rating, target="eve")).is_multiparty
     assert [Session("s", e.turns).is_multiparty for e in (two, three)] == [False, True]
-
-
-SPEAKERS = st.lists(st.integers(0, 60), max_size=120)
-
-
-def test_two_are_a_and_b_and_more_go_on_from_c_past_z() -> None:
     assert letters(["ann", "bob"], "bob") == {"ann": "A", "bob": "B"}
     assert letters([], "bob") == {"bob": "B"}
     many = letters(range(30), 0)
     assert [many[i] for i in (0, 1, 2, 25, 26, 27, 29)] == ["B", "A", "C", "Z", "AA", "AB", "AD"]
+
+
+SPEAKERS = st.lists(st.integers(0, 60), max_size=120)
 
 
 @given(SPEAKERS, st.integers(0, 60), st.integers(0, 120))

@@ -44,10 +44,11 @@ def test_a_place_is_that_of_the_first_words_and_a_name_goes_before_it(lines: lis
     assert speaker_called(turns, "third") is None
 
 
-def test_an_unrated_session_is_answered_for_whom_all_ratings_credit() -> None:
+def test_an_unrated_session_is_answered_for_whom_ratings_of_any_name_credit() -> None:
     assert answered(session("a", "ub", "b"), session("b", "bu"), session("c", "ub")) == [
         ("a", "b", True), ("b", "b", False), ("c", "b", False),
     ]  # fmt: skip
+    assert answered(session("a", "ub", "b"), session("b", "uv", "u", rating="fun"))[-1] == ("b", "u", False)
 
 
 def test_where_names_change_it_is_answered_for_the_places_that_most_ratings_credit() -> None:
@@ -71,17 +72,13 @@ def test_what_is_given_goes_before_the_ratings_in_sessions_without_one() -> None
     assert answered(*sessions, targets=("second", "b")) == [("a", "b", True), ("b", "b", False), ("c", "y", False)]
 
 
-def test_a_session_with_ratings_of_another_name_is_answered_for_whom_they_credit() -> None:
-    assert answered(session("a", "ub", "b"), session("b", "uv", "u", rating="fun"))[-1] == ("b", "u", False)
-
-
-def test_without_any_rating_nobody_is_answered_for() -> None:
+def test_where_nobody_is_rated_nobody_is_answered_for() -> None:
     assert answered(session("a", "ub"), session("b", "uv")) == [] and credited([]) == TargetSpeaker()
-
-
-def test_an_episode_that_nobody_rated_says_so() -> None:
     made = unrated_episode(session("a", "ub"), "b")
     assert made.target_turns == (1,) and not made.is_rated and made.key == ("a", "", "b", "")
+    both = [session("s1", "ab"), session("s2", "ab", "a")]
+    assert is_anyone_rated(both) and is_anyone_rated(both, "mood")
+    assert not is_anyone_rated(both, "humour") and not is_anyone_rated(both[:1])
 
 
 @given(said, st.sampled_from(["first", "second", "ann", "zoe"]))
@@ -97,9 +94,3 @@ def test_a_session_that_nobody_rated_is_seen_by_its_other_side(lines: list[tuple
     others = [who for who in heard if who != meant]
     assert episode.rating.target == meant and not episode.is_rated
     assert episode.rating.rater == (others[0] if len(others) == 1 else ENVIRONMENT)
-
-
-def test_whether_anyone_is_rated() -> None:
-    both = [session("s1", "ab"), session("s2", "ab", "a")]
-    assert is_anyone_rated(both) and is_anyone_rated(both, "mood")
-    assert not is_anyone_rated(both, "humour") and not is_anyone_rated(both[:1])

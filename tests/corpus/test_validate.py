@@ -25,22 +25,24 @@ def only(found):
 
 def test_a_good_corpus_has_no_problems():
     assert problems() == []
+    assert problems(utterances=utterances(start_s=9.0, end_s=10.9)) == []
+    assert problems(backgrounds=background()) == []
 
 
-def test_message_names_table_row_column_session_value_and_what_is_allowed():
+def test_message_names_table_row_column_session_value_people_and_what_is_allowed():
     problem = only(problems(ratings=[rating("b"), rating("a", score=9.0)]))
     assert (problem.table, problem.row, problem.column, problem.session_id) == ("ratings", 2, "score", "a")
     assert str(problem) == (
         "ratings, row 2, column score, session a: 9 is outside its scale; allowed: 1 to 5. "
         "Correct the score, or the ends of its scale (low, high)."
     )
+    assert only(problems(ratings=[rating("a", target="Z"), rating("b", score=4.0)])).allowed == "X, Y"
 
 
 @pytest.mark.parametrize(
     ("change", "column", "words"),
     [
         ({"score": float("nan")}, "score", "nan is not a number"),
-        ({"score": float("inf")}, "score", "inf is not a number"),
         ({"high": float("nan")}, "high", "nan is not a number"),
         ({"score": 0.5}, "score", "0.5 is outside"),
         ({"low": 5.0, "high": 5.0, "score": 5.0}, "low", "low 5 is not below high 5"),
@@ -58,19 +60,18 @@ def test_ratings(change, column, words):
     assert words in problem.value and problem.session_id == change.get("session_id", "a")
 
 
-def test_the_people_who_could_be_meant_are_listed():
-    assert only(problems(ratings=[rating("a", target="Z"), rating("b", score=4.0)])).allowed == "X, Y"
-
-
 def test_a_silent_rater_with_a_recording_is_known(tmp_path):
     (tmp_path / "w.wav").write_bytes(b"x")
     media = [{"session_id": "a", "speaker": "W", "kind": "audio", "path": "w.wav"}]
     assert problems(tmp_path, media=media, ratings=[rating("a", rater="W"), rating("b", score=4.0)]) == []
 
 
-def test_duplicate_rating():
+def test_a_rating_or_a_session_twice():
     problem = only(problems(ratings=[rating("a"), rating("b", score=4.0), rating("a")]))
     assert problem.row == 3 and "X, Y, overall is there already (row 1)" in problem.value
+    problem = only(problems(sessions=[session("a"), session("b"), session("a")]))
+    assert (problem.table, problem.row, problem.session_id) == ("sessions", 3, "a")
+    assert "a is there already (row 1)" in problem.value
 
 
 def test_annotators_with_different_scales_are_an_error_and_sessions_a_warning():
@@ -87,21 +88,22 @@ def test_no_variance_is_a_warning_of_the_whole_corpus():
     assert "all 2 scores are 3: without variance" in str(problem)
 
 
-def test_duplicate_session():
-    problem = only(problems(sessions=[session("a"), session("b"), session("a")]))
-    assert (problem.table, problem.row, problem.session_id) == ("sessions", 3, "a")
-    assert "a is there already (row 1)" in problem.value
-
-
 @pytest.mark.parametrize(("duration", "words"), [(-1.0, "-1 s"), (float("nan"), "nan is not a number")])
 def test_duration(duration, words):
     found = problems(sessions=[session("a"), session("b", duration_s=duration)])
     assert words in only(found).value and only(found).session_id == "b"
 
 
-def test_empty_session():
+def test_a_session_that_is_empty_unknown_another_or_in_disorder():
     problem = only(problems(utterances=turns("a", "XY")))
     assert problem.session_id == "b" and "no utterances" in problem.value
+    problem = only(problems(utterances=turns("a", "XY") + turns("b", "XY") + turns("ghost", "XY")))
+    assert (problem.row, problem.session_id) == (5, "ghost")
+    problem = only(problems(utterances=utterances(start_s=100.0, end_s=130.0)))
+    assert problem.session_id == "a" and "130 s is after the end" in problem.value
+    assert "up to 10 s" in problem.allowed and "transcript for another session" in problem.hint
+    problem = only(problems(utterances=utterances(start_s=0.5, end_s=0.9)))
+    assert problem.severity == "warning" and problem.row == 5 and "starts at 0.5 s, earlier" in problem.value
 
 
 def utterances(**change):
@@ -124,26 +126,6 @@ def test_utterances(change, column, words):
     problem = only(problems(utterances=utterances(**change)))
     assert (problem.table, problem.row, problem.column, problem.session_id) == ("utterances", 5, column, "a")
     assert words in problem.value and problem.severity == "error"
-
-
-def test_utterances_of_an_unknown_session_are_one_problem():
-    problem = only(problems(utterances=turns("a", "XY") + turns("b", "XY") + turns("ghost", "XY")))
-    assert (problem.row, problem.session_id) == (5, "ghost")
-
-
-def test_transcript_for_another_session():
-    problem = only(problems(utterances=utterances(start_s=100.0, end_s=130.0)))
-    assert problem.session_id == "a" and "130 s is after the end" in problem.value
-    assert "up to 10 s" in problem.allowed and "transcript for another session" in problem.hint
-
-
-def test_a_transcript_may_end_a_little_late():
-    assert problems(utterances=utterances(start_s=9.0, end_s=10.9)) == []
-
-
-def test_turns_out_of_order_are_a_warning():
-    problem = only(problems(utterances=utterances(start_s=0.5, end_s=0.9)))
-    assert problem.severity == "warning" and problem.row == 5 and "starts at 0.5 s, earlier" in problem.value
 
 
 @pytest.fixture
@@ -175,11 +157,9 @@ def test_media_that_is_fine(root, path):
         ({"path": "gone.wav"}, "path", "does not exist"),
         ({"path": "empty.mp4"}, "path", "has zero bytes"),
         ({"path": "../outside.wav"}, "path", "leaves the corpus folder"),
-        ({"path": "link.wav"}, "path", "leaves the corpus folder"),
         ({"path": "/etc/hostname"}, "path", "leaves the corpus folder"),
         ({"path": "file:///etc/hostname"}, "path", "is an address"),
         ({"path": "https://example.org/a.wav"}, "path", "'https://example.org/a.wav' is an address"),
-        ({"path": "s3://bucket/a.wav"}, "path", "is an address"),
         ({"path": "sub/outside.wav"}, "path", "leaves the corpus folder"),
         ({"path": "circle.wav"}, "path", "cannot be looked at"),
         ({"path": "pipe.wav"}, "path", "is no file"),
@@ -197,9 +177,11 @@ def test_media(root, change, column, words):
     assert problem.session_id == change.get("session_id", "a")
 
 
-def test_media_of_nobody_known_is_a_warning(root):
+def test_media_of_nobody_known_is_a_warning_and_of_the_environment_an_error(root):
     problem = only(problems(root, media=media(speaker="Q")))
     assert problem.severity == "warning" and problem.allowed == "X, Y"
+    problem = only(problems(root, media=media(speaker="environment"), ratings=of_environment(annotator="rules")))
+    assert (problem.table, problem.column, problem.severity) == ("media", "speaker", "error")
 
 
 def label(**change):
@@ -215,9 +197,7 @@ def label(**change):
         ({"low": 2.0, "value": 2.0}, "low", "low 2 is not below high 2"),
         ({"name": None}, "name", "no value"),
         ({"annotator": "computed:"}, "annotator", "'computed:' does not say what computed the label"),
-        ({"annotator": "computed: "}, "annotator", "'computed: ' does not say what computed the label"),
         ({"annotator": "Computed:x"}, "annotator", "or is spelled otherwise"),
-        ({"annotator": " computed:x"}, "annotator", "or is spelled otherwise"),
     ],
 )
 def test_turn_labels(change, column, words):
@@ -226,9 +206,11 @@ def test_turn_labels(change, column, words):
     assert words in problem.value
 
 
-def test_turn_label_without_a_scale_is_fine_but_not_twice():
+def test_labels_and_backgrounds():
     assert problems(turn_labels=[label(low=None, high=None, value=77.0)]) == []
     assert "is there already (row 1)" in only(problems(turn_labels=[label(), label()])).value
+    problem = only(problems(backgrounds=background(), utterances=turns("b", "XY"), ratings=[]))
+    assert problem.table == "sessions"
 
 
 def background(**change):
@@ -236,16 +218,11 @@ def background(**change):
     return [row, {"session_id": "b", "kind": "scenario", "text": "A market."}, row | {"speaker": "Y"} | change]
 
 
-def test_backgrounds_that_are_fine():
-    assert problems(backgrounds=background()) == []
-
-
 @pytest.mark.parametrize(
     ("change", "column", "words", "allowed"),
     [
         ({"session_id": "zz"}, "session_id", "'zz' is not in the table sessions", "a session_id of the table sessions"),
         ({"speaker": "Z"}, "speaker", "'Z' does not speak in the session", "X, Y, or empty for what everybody knows"),
-        ({"speaker": ""}, "speaker", "'' does not speak in the session", "X, Y, or empty for what everybody knows"),
         ({"speaker": "environment"}, "speaker", "'environment' does not speak", "X, Y, or empty for"),
         ({"text": " \n"}, "text", "the text is empty", "a text with a word in it"),
         ({"text": None}, "text", "no value", "a value in every row"),
@@ -261,37 +238,21 @@ def test_backgrounds(change, column, words, allowed):
     assert problem.severity == "error" and problem.session_id == change.get("session_id", "a")
 
 
-def test_a_background_of_a_session_in_which_nobody_speaks_is_one_problem():
-    problem = only(problems(backgrounds=background(), utterances=turns("b", "XY"), ratings=[]))
-    assert problem.table == "sessions"
-
-
 def of_environment(**change):
     return [rating("a", rater="environment", annotator="rules"), rating("b", rater="environment", score=4.0) | change]
 
 
-def test_the_environment_may_rate_and_says_who_judged():
+def test_the_environment_may_rate_and_not_be_rated_or_speak():
     assert problems(ratings=of_environment(annotator="rules")) == []
     problem = only(problems(ratings=of_environment()))
     assert (problem.row, problem.column, problem.severity) == (2, "annotator", "warning")
     assert problem.value == "1 scores of the rater 'environment' do not say who gave them"
-
-
-def test_the_environment_may_not_be_rated():
     problem = only(problems(ratings=of_environment(rater="X", target="environment")))
     assert (problem.column, problem.severity) == ("target", "error")
-
-
-def test_a_speaker_called_environment_is_one_problem_a_session():
     speakers = ["X", "environment", "Y", "environment"]
     problem = only(problems(utterances=turns("a", speakers, start_s=1.0, end_s=2.0) + turns("b", "XY")))
     assert (problem.table, problem.row, problem.column, problem.session_id) == ("utterances", 2, "speaker", "a")
     assert "a speaker is called 'environment'" in problem.value and problem.severity == "error"
-
-
-def test_no_recording_shows_the_environment(root):
-    problem = only(problems(root, media=media(speaker="environment"), ratings=of_environment(annotator="rules")))
-    assert (problem.table, problem.column, problem.severity) == ("media", "speaker", "error")
 
 
 def test_chunked_tables_are_checked_whole():

@@ -15,7 +15,7 @@ FAMILY = ("rrd", "rrd-published", "rrd-160", "rrd-160-published")
 ALL = DecomposeSettings(methods=("uniform", *FAMILY, "rrd-va", "ircr-va"))
 
 
-def test_k_and_loss_are_told_where_dialogues_are_longer_than_k() -> None:
+def test_k_and_loss_are_told_where_dialogues_are_longer_than_k_alone() -> None:
     assert method_notes(ALL, 400) == (
         "rrd, rrd-va: K = 32 turns drawn of up to 400, corrected loss.",
         "rrd-published: K = 32 turns drawn of up to 400, published (biased) loss.",
@@ -23,9 +23,6 @@ def test_k_and_loss_are_told_where_dialogues_are_longer_than_k() -> None:
         "rrd-160-published: K = 160 turns drawn of up to 400, published (biased) loss.",
     )
     assert len(method_notes(ALL, 100)) == 3 and "rrd-160, rrd-160-published: no dialogue" in method_notes(ALL, 100)[2]
-
-
-def test_k_is_not_told_where_nothing_is_drawn() -> None:
     assert method_notes(DecomposeSettings(methods=("uniform", "rrd", "rrd-va")), 25) == ()
     (only,) = method_notes(ALL, 25)
     assert only == (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.decompose import DecomposeSettings, Decomposition, LLMSession, decompose_dialogue
+from apportion.decompose import DecomposeSettings, Decomposition, decompose_dialogue
 from apportion.decompose.method import SessionMethod, TurnScore
 from apportion.decompose.methods import METHODS
 from apportion.foundation.errors import InputError
@@ -23,15 +23,12 @@ CHAT = [
 ]
 
 
-def test_the_environment_may_have_given_the_score():
+def test_messages_and_a_score_give_turn_rewards():
     ours, scored = (
         decompose_dialogue(CHAT, 2, scale=(1, 5), rater=rater, target="assistant", method="sentiment")
         for rater in ("user", "environment")
     )
     assert scored.per_message() == ours.per_message()
-
-
-def test_messages_and_a_score_give_turn_rewards():
     found = decompose_dialogue(CHAT, 2, scale=(1, 5), method="sentiment")
     assert isinstance(found, Decomposition)
     first, second = found.turns
@@ -46,20 +43,11 @@ def test_messages_and_a_score_give_turn_rewards():
         first.reward = 0.0
 
 
-def test_uniform_shares_are_equal_and_relative_to_the_mean_where_it_is_given():
+def test_uniform_shares_are_equal_turned_round_and_relative_to_the_mean_as_said():
     assert [turn.reward for turn in decompose_dialogue(CHAT, 2, scale=(1, 5), method="uniform").turns] == [1.0, 1.0]
     relative = decompose_dialogue(CHAT, 2, scale=(1, 5), method="uniform", mean_score=3)
     assert (relative.total, [turn.reward for turn in relative.turns]) == (-1.0, [-0.5, -0.5])
-
-
-def test_a_score_where_less_is_better_is_turned_round():
     assert decompose_dialogue(CHAT, 2, scale=(1, 5), method="uniform", higher_is_better=False).total == 4.0
-
-
-def test_the_spread_of_a_run_may_be_given():
-    found = decompose_dialogue(CHAT, 2, scale=(1, 5), spread=0.25)
-    first, second = found.turns
-    assert first.reward - second.reward == pytest.approx(0.25 * (first.raw_reward - second.raw_reward))
 
 
 def test_people_are_named_as_they_are():
@@ -81,18 +69,6 @@ def test_a_language_model_is_asked_with_the_settings_given():
     assert 'whether "assistant" reached the goal' in server.requests[0]["messages"][1]["content"]
     assert math.fsum(turn.reward for turn in found.turns) == pytest.approx(4)
     assert found.turns[1].reward - found.turns[0].reward == pytest.approx(4 / 10 / 2 * 2)
-
-
-def test_tools_are_kept_for_many_calls(tmp_path):
-    server = OpenAIServer(answer=good)
-    with serving(server):
-        chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url})
-        with LLMSession(chosen.llm, cache=tmp_path / "cache.sqlite") as asker:
-            first, second = (
-                decompose_dialogue(CHAT, 4, scale=(1, 5), method="llm", settings=chosen, asker=asker) for _ in range(2)
-            )
-    assert first == second
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(("prompt", "values"), [("paper", [3.0, None]), ("attribution", [3, 1])])
@@ -121,11 +97,6 @@ def test_the_soft_constraint_keeps_the_method_s_own_numbers():
     assert (handed_out.total, handed_out.residual) == (3.0, 0.0)
 
 
-def test_no_text_leaves_the_machine_without_consent():
-    with pytest.raises(InputError, match=r"api\.openai\.com.*Nothing was sent"):
-        decompose_dialogue(CHAT, 2, scale=(1, 5), method="llm")
-
-
 @given(st.lists(st.sampled_from(["user", "assistant"]), min_size=1, max_size=40), st.floats(-50, 50), st.data())
 @settings(max_examples=50)
 def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, data):
@@ -147,14 +118,12 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
     [
         (CHAT, {"method": "rrd"}, "method 'rrd' is learned from the scores of many conversations"),
         (CHAT, {"method": "affect"}, "method 'affect' reads the rater's behaviour in recordings"),
+        (CHAT, {"method": "llm"}, r"api\.openai\.com.*Nothing was sent"),
         (CHAT, {"method": "sentimnt"}, "did you mean 'sentiment'"),
         ("hello", {}, "messages: a str; give a list"),
-        (7, {}, "messages: a int; give a list"),
         ([], {}, "speakers are none: say who gave the score"),
         (["hello"], {}, "message 0: no role or speaker"),
-        ([{"role": "", "content": "x"}], {}, "message 0: no role or speaker"),
         ([*CHAT, {"role": "assistant", "content": None}], {}, "message 5: its content is NoneType; text is needed"),
-        ([*CHAT, {"role": "user", "content": [{"type": "image_url"}]}], {}, "message 5: its content is list"),
         ([{"speaker": "ann", "content": "x"}], {}, r"speakers are ann: say who gave the score \(rater=…\)"),
         (CHAT, {"target": "bob"}, "target = 'bob' says nothing in these messages"),
         ([{"role": "user", "content": "x"}], {}, "target = 'assistant' says nothing in these messages"),
@@ -163,11 +132,8 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
         (CHAT, {"scale": (5, 1)}, "its low end must be below its high end"),
         (CHAT, {"scale": (1, math.inf)}, "its low end must be below its high end"),
         (CHAT, {"scale": 5}, r"score = 2, scale = 5: give a number, and the scale as \(low, high\)"),
-        (CHAT, {"scale": (1, 2, 3)}, "give a number, and the scale as"),
         (CHAT, {"scale": (3, 5)}, "score = 2 is outside the scale 3 to 5"),
-        (CHAT, {"scale": (-5, 1.5)}, "score = 2 is outside the scale"),
         (CHAT, {"mean_score": math.nan}, "mean_score = nan, spread = None: give finite numbers"),
-        (CHAT, {"spread": math.inf}, "spread = inf: give finite numbers"),
     ],
 )
 def test_what_cannot_be_used_is_told(messages, options, problem):
@@ -200,13 +166,10 @@ def test_attributions_share_out_what_is_above_the_lower_end_of_the_scale():
     assert [turn.reward for turn in found.turns] == [0.75, 0.25]
 
 
-def test_a_conversation_that_holds_nothing_to_judge_by_has_no_rewards():
+def test_text_parts_are_joined_and_nothing_to_judge_by_has_no_rewards():
     found = decompose_dialogue(CHAT[:2], 2, scale=(1, 5), method="sentiment")
     assert (found.turns, found.per_message(), found.total, found.residual) == ((), [None, None], 2.0, 2.0)
     assert decompose_dialogue(CHAT[:2], 2, scale=(1, 5), method="uniform").per_message() == [None, 2.0]
-
-
-def test_text_parts_are_joined():
     parts = [{"type": "text", "text": "Rome,"}, {"type": "text", "text": "great!"}]
     chat = [*CHAT[:2], {"role": "user", "content": parts}, *CHAT[3:]]
     assert decompose_dialogue(chat, 2, scale=(1, 5)) == decompose_dialogue(CHAT, 2, scale=(1, 5))

@@ -21,20 +21,6 @@ def installed(monkeypatch):
     return install
 
 
-def test_ours_are_registered():
-    assert {"uniform", "sentiment", "llm", "llm-multimodal", "rrd"} <= set(METHODS)
-    assert len(METHODS) == len(list(METHODS))
-
-
-@pytest.mark.parametrize("name", ["uniform", "sentiment", "sentiment-utterance", "affect", "llm", "llm-multimodal"])
-def test_a_judging_method_can_be_called(name):
-    assert callable(find_method(name).resolve())
-
-
-def test_only_the_multimodal_method_reads_descriptors():
-    assert [name for name in METHODS if METHODS[name].reads_descriptors] == ["llm-multimodal"]
-
-
 def test_an_unknown_name_is_told_with_the_nearest_and_all():
     with pytest.raises(
         InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: affect, affect-raw, episode-score,"
@@ -44,14 +30,11 @@ def test_an_unknown_name_is_told_with_the_nearest_and_all():
         find_method("xyz")
 
 
-def test_a_package_brings_its_own_method(installed):
+def test_a_package_brings_its_own_method_and_ours_come_first(installed):
     installed(mine="tests.decompose.test_methods:MINE")
     assert find_method("mine") is MINE
     assert "mine" in METHODS
     assert list(METHODS)[-1] == "mine"
-
-
-def test_ours_come_before_a_package_s_of_the_same_name(installed):
     installed(uniform="tests.decompose.test_methods:MINE")
     assert find_method("uniform").load == "apportion.decompose.session_methods.baselines:equal_shares"
     assert list(METHODS).count("uniform") == 1
@@ -86,6 +69,7 @@ def test_only_affect_and_what_mixes_with_it_need_the_rater_s_face():
     listening = [name for name in METHODS if Input.VOICE in METHODS[name].inputs]
     assert listening == ["intensity", "intensity-raw"]
     assert {name for name in METHODS if METHODS[name].reads_features} == {*looking, *listening}
+    assert [name for name in METHODS if METHODS[name].reads_descriptors] == ["llm-multimodal"]
 
 
 def test_a_signal_alone_differs_in_that_alone():

@@ -3,6 +3,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +13,7 @@ from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.method import Attribution, Projected, ScoreUnits, SessionMethod
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import project
-from apportion.decompose.reply_parsing import parse_reply
 from apportion.foundation.errors import InputError, UnitError
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from tests.decompose.sessions import judgements, of_length, splits
 
 IN_UNITS = {
@@ -22,6 +21,9 @@ IN_UNITS = {
     for reward_units in (True, False)
     for null in ("zero", "mean")
 }
+SHARE, FRACTION = (
+    SessionMethod("x", "X", "x:x", scale=Attribution(rule, 3.0, null="zero")) for rule in ("share", "fraction")
+)
 JUDGED = IN_UNITS[False, "mean"]
 A, B, C = of_length("a", 4.0, 2), of_length("b", 2.0, 4), of_length("c", 5.0, 3)
 SPLITS = splits(a="train", b="train", c="test")
@@ -34,19 +36,19 @@ def rewards_of(table, episode):
 
 
 @given(st.data())
-def test_sums_are_exact_for_any_judgements(data):
+def test_sums_are_exact_for_any_judgements_and_what_soft_ones_lack_is_told(data):
     lengths = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=5))
-    number = st.none() | st.floats(-1e6, 1e6)
-    score = st.floats(-1000, 1000)
-    episodes = [of_length(f"s{i}", data.draw(score), length) for i, length in enumerate(lengths)]
+    attributes = data.draw(st.booleans())
+    number = st.none() | (st.integers(0, 3).map(float) if attributes else st.floats(-1e6, 1e6))
+    episodes = [of_length(f"s{i}", data.draw(st.floats(-1000, 1000)), length) for i, length in enumerate(lengths)]
     values = {e: data.draw(st.lists(number, min_size=n, max_size=n)) for e, n in zip(episodes, lengths, strict=True)}
-    method = IN_UNITS[data.draw(st.booleans()), data.draw(st.sampled_from(["zero", "mean"]))]
-    target = data.draw(st.sampled_from(["relative", "score"]))
+    method = data.draw(st.sampled_from((SHARE, FRACTION) if attributes else tuple(IN_UNITS.values())))
+    target, constraint = data.draw(st.sampled_from([(t, c) for t in ("relative", "score") for c in ("exact", "soft")]))
     given_ = judgements(values)
     shuffled = given_.take(data.draw(st.permutations(range(given_.num_rows))))
     trained = splits(**{e.session_id: "train" if i % 2 == 0 else "test" for i, e in enumerate(episodes)})
 
-    table, projection = project(shuffled, SplitEpisodes(episodes, trained), target, method)
+    table, projection = project(shuffled, SplitEpisodes(episodes, trained), target, method, constraint)
 
     # What a method could say nothing of at all has no rewards.
     silent = {e.session_id for e in episodes if method.scale.null == "mean" and set(values[e]) == {None}}
@@ -54,8 +56,12 @@ def test_sums_are_exact_for_any_judgements(data):
     keys = [(row["session_id"], row["turn"], row["raw_reward"]) for row in table.to_pylist()]
     judged = [row for row in given_.to_pylist() if row["session_id"] not in silent]
     assert keys == [(row["session_id"], row["turn"], row["raw_reward"]) for row in judged]
-    for episode in (e for e in episodes if e.session_id not in silent):
-        assert abs(math.fsum(rewards_of(table, episode)) - (episode.score - projection.score_offset)) < 1e-6
+    for episode, missing in zip((e for e in episodes if e.session_id not in silent), projection.residuals, strict=True):
+        rewards, total = rewards_of(table, episode), episode.score - projection.score_offset
+        if constraint == "soft":
+            assert attributes or all(v in (None, r) for r, v in zip(rewards, values[episode], strict=True))
+            total -= missing.residual
+        assert abs(math.fsum(rewards) - total) < 1e-6
     json.dumps(projection.to_json(), allow_nan=False)
 
 
@@ -113,17 +119,12 @@ def test_an_episode_without_any_value_gets_no_rewards_and_is_told():
     assert "unjudged" not in alone.to_json()
 
 
-def test_a_null_that_means_zero_is_a_judgement_even_where_there_is_nothing_else():
-    table, projection = project(judgements({A: [None, None], B: VALUES[B]}), BOTH, "relative", IN_UNITS[False, "zero"])
-    assert rewards_of(table, A) == [0.5, 0.5]
-    assert projection.unjudged == ()
-
-
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e5])
-def test_judgements_that_never_vary_give_equal_shares(value):
-    table, projection = project(judgements({A: [value] * 2, B: [value] * 4}), BOTH, "relative", JUDGED)
+@pytest.mark.parametrize("values", [*({A: [v] * 2, B: [v] * 4} for v in (0.0, 0.1, 1e5)), {C: VALUES[C]}])
+def test_training_judgements_that_never_vary_or_are_none_give_equal_shares(values):
+    table, projection = project(judgements(values), ALL, "relative", JUDGED)
     assert projection.spread == 0.0
-    assert rewards_of(table, A) == pytest.approx([0.5, 0.5])
+    for episode in values:
+        assert len(set(rewards_of(table, episode))) == 1
 
 
 def test_held_out_judgements_far_beyond_the_training_s_still_sum_to_the_score():
@@ -135,73 +136,50 @@ def test_held_out_judgements_far_beyond_the_training_s_still_sum_to_the_score():
     assert math.fsum(rewards_of(table, C)) == pytest.approx(2.0, abs=1e-9)
 
 
-def test_the_spread_over_samples_is_put_in_units_of_reward():
+def test_the_spread_over_samples_is_in_units_of_reward_and_no_judgements_give_an_empty_table():
     table, projection = project(judgements(VALUES, sd=2.0), ALL, "relative", JUDGED)
     assert table["sd"].to_pylist() == [2.0 * projection.spread] * 9
-
-
-def test_episodes_without_judgements_count_for_the_mean_only():
-    table, projection = project(judgements({B: VALUES[B]}), ALL, "relative", JUDGED)
-    assert projection.score_offset == 3.0
-    assert table.num_rows == 4
-    assert len(projection.residuals) == 1
-
-
-def test_without_judged_training_episodes_shares_are_equal():
-    table, projection = project(judgements({C: VALUES[C]}), ALL, "relative", JUDGED)
-    assert projection.spread == 0.0
-    assert rewards_of(table, C) == pytest.approx([2 / 3] * 3)
-
-
-def test_no_judgements_at_all_give_an_empty_table():
     table, projection = project(REWARDS.arrow.empty_table(), BOTH, "relative", JUDGED)
     assert (table.num_rows, projection.residuals) == (0, ())
 
 
-def test_without_training_sessions_there_is_no_mean():
-    with pytest.raises(InputError, match="no training episode"):
-        project(judgements(VALUES), SplitEpisodes([A, B, C], splits(a="test", b="test")), "relative", JUDGED)
+REFUSED = [
+    (VALUES, splits(a="test", b="test"), JUDGED, InputError, "no training episode"),
+    ({A: [0.0, math.nan], B: VALUES[B]}, SPLITS, JUDGED, UnitError, "session a, turn 2: judgement"),
+    ({A: [0.0, math.inf], B: VALUES[B]}, SPLITS, JUDGED, UnitError, "session a, turn 2: judgement"),
+    ({A: [0.0, 2e6], B: VALUES[B]}, SPLITS, JUDGED, UnitError, "session a, turn 2: judgement"),
+    ({of_length("d", 5.0, 3): [1.0, 2.0, 3.0]}, SPLITS, JUDGED, UnitError, "an episode that the corpus does not have"),
+    ({A: [1.0, -1.0]}, SPLITS, SHARE, UnitError, "session a: attribution -1; attributions are 0 or more"),
+]
 
 
-def test_two_methods_at_once_are_refused():
-    import pyarrow as pa
-
-    both = pa.concat_tables([judgements({A: VALUES[A]}), judgements({B: VALUES[B]}, "other")])
-    with pytest.raises(ValueError, match="one method at a time"):
-        project(both, BOTH, "relative", JUDGED)
+@pytest.mark.parametrize(("values", "trained", "method", "kind", "words"), REFUSED)
+def test_what_cannot_be_summed_is_refused(values, trained, method, kind, words):
+    with pytest.raises(kind, match=words):
+        project(judgements(values), SplitEpisodes([A, B, C], trained), "score", method)
 
 
-def test_a_turn_that_is_judged_twice_is_refused():
-    import pyarrow as pa
-
-    with pytest.raises(UnitError, match="a turn of an episode twice"):
-        project(pa.concat_tables([judgements(VALUES)] * 2), ALL, "relative", JUDGED)
-
-
-def test_missing_turns_and_strangers_are_named():
-    with pytest.raises(UnitError, match=r"session a: judgements and utterances of SYSTEM differ at turns \[2\]"):
-        project(judgements(VALUES).slice(0, 1), SplitEpisodes([A], SPLITS), "relative", JUDGED)
-    with pytest.raises(UnitError, match=r"an episode that the corpus does not have: .*'c'"):
-        project(judgements(VALUES), BOTH, "relative", JUDGED)
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf, 2e6])
-def test_values_that_cannot_be_summed_are_named(value):
-    with pytest.raises(UnitError, match="session a, turn 2: judgement"):
-        project(judgements({A: [0.0, value], B: VALUES[B]}), BOTH, "relative", JUDGED)
-
-
-SHARE, FRACTION = (
-    SessionMethod("x", "X", "x:x", scale=Attribution(rule, 3.0, null="zero")) for rule in ("share", "fraction")
+@pytest.mark.parametrize(
+    ("table", "kind", "words"),
+    [
+        (pa.concat_tables([judgements(VALUES), judgements(VALUES, "b")]), ValueError, "one method at a time"),
+        (pa.concat_tables([judgements(VALUES)] * 2), UnitError, "a turn of an episode twice"),
+        (judgements(VALUES).slice(0, 1), UnitError, r"session a: .* utterances of SYSTEM differ at turns \[2\]"),
+    ],
 )
+def test_rows_that_are_not_those_of_the_episodes_are_refused(table, kind, words):
+    with pytest.raises(kind, match=words):
+        project(table, ALL, "relative", JUDGED)
 
 
-def test_attributions_share_out_the_score_and_keep_its_sum():
+def test_attributions_share_out_the_score_and_keep_its_sum_and_spread():
     table, projection = project(judgements({A: [1.0, 3.0], B: [0.0] * 4}), BOTH, "score", SHARE)
     assert rewards_of(table, A) == pytest.approx([1.0, 3.0])  # a / sum(a) * 4
     assert rewards_of(table, B) == pytest.approx([0.5] * 4)  # nothing contributed: all the same
     assert (projection.rule, projection.spread) == ("share", None)
     assert [r.residual for r in projection.residuals] == pytest.approx([0.0, 2.0])
+    table, _ = project(judgements({A: [1.0, 3.0], B: [1.0] * 4}, sd=0.5), BOTH, "relative", SHARE)
+    assert table["sd"].to_pylist() == pytest.approx([0.5 * 3 / 4] * 2 + [0.5 * 1 / 4] * 4)
 
 
 @pytest.mark.parametrize("method", [SHARE, FRACTION])
@@ -218,12 +196,6 @@ def test_a_larger_attribution_is_never_worse_whatever_the_score(method):
         assert rewards_of(table, B) == pytest.approx([0.0, 0.0, 0.25, 0.75])
 
 
-def test_the_worst_score_leaves_attributions_nothing_to_share_out():
-    worst = of_length("d", 1.0, 2)
-    table, _ = project(judgements({worst: [1.0, 3.0]}), SplitEpisodes([A, B, worst], SPLITS), "relative", SHARE)
-    assert rewards_of(table, worst) == [0.0, 0.0]
-
-
 def test_the_published_attribution_and_what_is_missing_from_its_sum():
     values = {A: [1.0, 3.0], B: [3.0, 0.0, 2.0, 1.0]}
     table, projection = project(judgements(values), BOTH, "score", FRACTION)
@@ -235,16 +207,6 @@ def test_the_published_attribution_and_what_is_missing_from_its_sum():
         assert rewards_of(table, episode) == pytest.approx([r + even for r in published])
 
 
-def test_an_attribution_s_spread_is_in_units_of_reward():
-    table, _ = project(judgements({A: [1.0, 3.0], B: [1.0] * 4}, sd=0.5), BOTH, "relative", SHARE)
-    assert table["sd"].to_pylist() == pytest.approx([0.5 * 3 / 4] * 2 + [0.5 * 1 / 4] * 4)
-
-
-def test_an_attribution_below_zero_is_refused():
-    with pytest.raises(UnitError, match="session a: attribution -1; attributions are 0 or more"):
-        project(judgements({A: [1.0, -1.0]}), BOTH, "score", SHARE)
-
-
 def test_the_soft_constraint_keeps_the_numbers_and_tells_what_is_missing():
     values = {A: [1.0, None], B: [0.0, 0.5, -1.0, 2.0]}
     for null, counts_as in (("mean", 1.0), ("zero", 0.0)):
@@ -254,24 +216,6 @@ def test_the_soft_constraint_keeps_the_numbers_and_tells_what_is_missing():
         assert rewards_of(table, B) == values[B]
         assert [r.residual for r in projection.residuals] == [1.0 - (1.0 + counts_as), -1.0 - 1.5]
         assert table["sd"].to_pylist() == [0.5] * 6
-
-
-@given(st.data())
-def test_soft_rewards_and_their_residual_sum_to_the_target_for_any_judgements(data):
-    lengths = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=4))
-    episodes = [of_length(f"s{i}", data.draw(st.floats(-1000, 1000)), length) for i, length in enumerate(lengths)]
-    value = st.none() | st.floats(-1e6, 1e6)
-    values = {e: data.draw(st.lists(value, min_size=n, max_size=n)) for e, n in zip(episodes, lengths, strict=True)}
-    method = IN_UNITS[data.draw(st.booleans()), data.draw(st.sampled_from(["zero", "mean"]))]
-    trained = splits(**{e.session_id: "train" for e in episodes})
-    target = data.draw(st.sampled_from(["relative", "score"]))
-    table, projection = project(judgements(values), SplitEpisodes(episodes, trained), target, method, "soft")
-    judged = [e for e in episodes if e.key not in projection.unjudged]
-    for episode, missing in zip(judged, projection.residuals, strict=True):
-        given_ = [row for row in table.to_pylist() if row["session_id"] == episode.session_id]
-        assert all(row["reward"] == row["raw_reward"] for row in given_ if row["raw_reward"] is not None)
-        total = math.fsum(row["reward"] for row in given_) + missing.residual
-        assert total == pytest.approx(episode.score - projection.score_offset, abs=1e-6)
 
 
 @given(st.data())
@@ -316,43 +260,6 @@ def test_soft_attributions_are_as_published_with_nothing_on_top():
     assert (projection.rule, projection.spread) == ("soft share", None)
     assert rewards_of(shared, A) == pytest.approx([1.0, 3.0])
     assert rewards_of(shared, B) == [0.0] * 4
-
-
-REPLIED = st.one_of(
-    st.none(),
-    st.integers(-(10**12), 10**12),
-    st.floats(allow_nan=True, allow_infinity=True),
-    st.sampled_from([0, 0.0, -0.0, 1e6, -1e6, 5e-324, 3]),
-)
-
-
-@given(st.data())
-def test_whatever_a_model_replies_the_rewards_sum_to_the_target_or_the_reply_is_refused(data):
-    count = data.draw(st.integers(1, 12))
-    episode, other = of_length("a", data.draw(st.floats(-1000, 1000)), count), of_length("b", 3.0, 2)
-    given_ = data.draw(st.lists(REPLIED, min_size=count, max_size=count))
-    order = data.draw(st.permutations(range(count)))
-    entries = [{"turn": 2 * i, "value": given_[i], "evidence": None} for i in order]
-    whole = data.draw(st.booleans())
-    bounds = (0.0, 3.0, True) if whole else (None, None, False)
-    try:
-        answers = parse_reply(json.dumps({"turns": entries}), episode.target_turns, *bounds)
-    except ReplyMistakeError:
-        return
-    assert [answer.turn for answer in answers] == list(episode.target_turns)
-    units = [SHARE, FRACTION] if whole else [IN_UNITS[u, "zero"] for u in (True, False)]
-    method, target = data.draw(st.sampled_from(units)), data.draw(st.sampled_from(["relative", "score"]))
-    values = {episode: [answer.value for answer in answers], other: [1.0, 2.0]}
-
-    table, projection = project(
-        judgements(values), SplitEpisodes([episode, other], splits(a="train", b="train")), target, method
-    )
-
-    kept = [row for row in table.to_pylist() if row["session_id"] == "a"]
-    assert [row["turn"] for row in kept] == list(episode.target_turns)
-    assert [row["raw_reward"] for row in kept] == values[episode]
-    assert abs(math.fsum(row["reward"] for row in kept) - (episode.score - projection.score_offset)) < 1e-6
-    json.dumps(projection.to_json(), allow_nan=False)
 
 
 def test_where_nobody_gave_a_score_values_over_the_turns_are_the_rewards():

@@ -99,41 +99,31 @@ def test_any_text_is_read_or_refused(text):
     ("text", "mistake"),
     [
         ("", "the reply is empty"),
-        (" \n", "the reply is empty"),
         ("I am sorry, I cannot help with that.", "not one JSON object: Expecting value at character 0"),
         ("Here it is: " + text_of(1, 2), "not one JSON object"),
         (text_of(1, 2) + " Let me know!", "not one JSON object: Extra data"),
         (text_of(1, 2)[:-20], "not one JSON object"),
+        (f"```json\n{text_of(1, 2)}\n```\nDone.", "not one JSON object"),
         ("[1, 2]", "not an object of the form"),
         ('{"turns": 3}', "not an object of the form"),
-        ('{"scores": []}', "not an object of the form"),
         ('{"turns": [3]}', 'every entry needs "turn" and "value"'),
         ('{"turns": [{"turn": 1}]}', 'every entry needs "turn" and "value"'),
         ('{"turns": [{"turn": "one", "value": 0}]}', '"turn" must be an integer, not "one"'),
-        ('{"turns": [{"turn": "1.0", "value": 0}]}', '"turn" must be an integer, not "1.0"'),
         ('{"turns": [{"turn": "01", "value": 0}]}', '"turn" must be an integer, not "01"'),
-        ('{"turns": [{"turn": "١", "value": 0}]}', '"turn" must be an integer, not "١"'),
         ('{"turns": [{"turn": "1.5", "value": 0}]}', '"turn" must be an integer, not "1.5"'),
-        ('{"turns": [{"turn": 1e999, "value": 0}]}', '"turn" must be an integer, not Infinity'),
         ('{"turns": [{"turn": ' + "9" * 400 + ', "value": 0}]}', "no turn has the number 999"),
-        ('{"turns": [{"turn": 1e300, "value": 0}]}', "no turn has the number 1e+300"),
         ('{"turns": [{"turn": "1", "value": 0}, {"turn": 1, "value": 0}]}', "turns given more than once: 1"),
         ('{"turns": [{"turn": 1, "turn": 3, "value": 0}]}', 'the key "turn" stands twice in one object'),
         ('{"turns": [{"turn": true, "value": 0}]}', '"turn" must be an integer, not true'),
-        ('{"turns": [{"turn": 1.5, "value": 0}]}', '"turn" must be an integer, not 1.5'),
         ('{"turns": [{"turn": 1, "value": "2"}]}', 'the "value" of turn 1 must be a number or null, not "2"'),
         ('{"turns": [{"turn": 1, "value": true}]}', "must be a number or null"),
-        ('{"turns": [{"turn": 1, "value": [2]}]}', "must be a number or null"),
         ('{"turns": [{"turn": 1, "value": 2, "evidence": 3}]}', 'the "evidence" of turn 1 must be a string or null'),
         ('{"turns": [{"turn": 1, "value": NaN}]}', "NaN is not allowed"),
         ('{"turns": [{"turn": 1, "value": -Infinity}]}', "-Infinity is not allowed"),
         ('{"turns": [{"turn": 1, "value": 1e999}]}', "the value of turn 1 is too large"),
-        ('{"turns": [{"turn": 1, "value": 1000001}]}', "the value of turn 1 is too large"),
         ('{"turns": [{"turn": 1, "value": ' + "9" * 5000 + "}]}", "number that cannot be used"),
         ('{"turns": [{"turn": 1, "value": ' + "9" * 400 + "}]}", "the value of turn 1 is too large"),
-        ('{"turns": [{"turn": 1, "value": 1e' + "9" * 400 + "}]}", "the value of turn 1 is too large"),
         ("<think>The user is annoyed.", "the reply is reasoning alone"),
-        ("<think>Hm.</think> Turn 1 is bad.", "not one JSON object"),
         ("<think>Hm.</think>" + text_of(1, 2)[:-5], "not one JSON object"),
         ("[" * 300_000, "the reply has 300,000 characters"),
         ("[" * 100_000, "nested too deeply"),
@@ -142,7 +132,6 @@ def test_any_text_is_read_or_refused(text):
         (text_of(1, 2, 3, turns=(1, 3, 3)), "turns given more than once: 3"),
         (text_of(1, 2, turns=(1, 2)), "turns missing: 3; turns not asked for: 2"),
         (text_of(1, 100), "the value 100 of turn 3 is outside the scale -5 to 5"),
-        (text_of(-5.1, 0), "the value -5.1 of turn 1 is outside the scale -5 to 5"),
     ],
 )
 def test_a_mistake_is_named(text, mistake):
@@ -151,10 +140,15 @@ def test_a_mistake_is_named(text, mistake):
     assert mistake in str(caught.value)
 
 
-def test_a_long_list_of_mistakes_is_cut():
+def test_a_long_list_of_mistakes_is_cut_and_half_a_surrogate_pair_becomes_text():
     with pytest.raises(ReplyMistakeError) as caught:
         parse_reply('{"turns": []}', tuple(range(200)))
     assert str(caught.value).endswith("18, 19 …")
+    (answer,) = parse_reply('{"turns": [{"turn": 1, "value": 2, "evidence": "\\ud83d"}]}', [1])
+    assert answer.evidence == "\ufffd"
+    with pytest.raises(ReplyMistakeError) as mistake:
+        parse_reply('{"turns": [{"turn": 1, "value": "\\ud83d"}]}', [1])
+    assert str(mistake.value).encode()
 
 
 def test_the_schema_is_strict_enough_for_structured_output():
@@ -168,11 +162,3 @@ def test_the_schema_is_strict_enough_for_structured_output():
     for found in objects(REPLY_SCHEMA):
         assert found["additionalProperties"] is False
         assert found["required"] == list(found["properties"])
-
-
-def test_half_a_surrogate_pair_in_the_evidence_becomes_text():
-    (answer,) = parse_reply('{"turns": [{"turn": 1, "value": 2, "evidence": "\\ud83d"}]}', [1])
-    assert answer.evidence == "\ufffd"
-    with pytest.raises(ReplyMistakeError) as mistake:
-        parse_reply('{"turns": [{"turn": 1, "value": "\\ud83d"}]}', [1])
-    assert str(mistake.value).encode()

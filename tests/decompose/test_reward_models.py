@@ -12,17 +12,11 @@ from apportion.foundation.errors import InputError
 NAMES = ("uniform", "rrd-ls", "llm", "rudder", "reaction")
 
 
-def test_without_an_objective_there_is_one_a_method() -> None:
+def test_what_teaches_a_reward_model() -> None:
     assert reward_models(NAMES, "distilled") == NAMES
-
-
-def test_what_is_no_objective_is_distilled_whatever_is_asked_for() -> None:
     assert reward_models(NAMES, "direct") == ("uniform", "rrd-ls-direct", "llm", "rudder-direct", "reaction")
     both = ("uniform", "rrd-ls", "rrd-ls-direct", "llm", "rudder", "rudder-direct", "reaction")
     assert reward_models(NAMES, "both") == both
-
-
-def test_a_name_tells_what_teaches() -> None:
     assert taught_by("rrd-ls-direct") == (METHODS["rrd-ls"], True)
     assert taught_by("rrd-ls") == (METHODS["rrd-ls"], False)
     with pytest.raises(InputError, match="no decomposition method 'rdr'; did you mean 'rrd'"):

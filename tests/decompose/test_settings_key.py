@@ -16,7 +16,7 @@ def identity(name, **changes):
     return settings_identity(METHODS[name], DecomposeSettings(**changes))
 
 
-def test_a_mix_depends_on_how_reactions_are_learnt_and_on_what_it_mixes():
+def test_a_mix_depends_on_the_settings_of_what_it_mixes():
     plain = identity("mix")
     assert (
         identity("mix", reaction={"recency_weights": [0.0]})
@@ -25,6 +25,15 @@ def test_a_mix_depends_on_how_reactions_are_learnt_and_on_what_it_mixes():
     )
     assert identity("mix", stacking={"weights": {"llm": 1.0}}) != plain
     assert identity("mix", rrd={"k": 3}) == plain
+    for name, changes in (
+        ("rrd-va", {"geli": {"weight": 0.25}}),
+        ("rrd-va", {"rrd": {"k": 5}}),
+        ("rrd-va", {"affect": {"window": "reply"}}),
+        ("rrd-ls", {"sentiment": {"classifier": "x"}}),
+        ("rudder-va", {"rudder": {"auxiliary": 1.0}}),
+    ):
+        assert identity(name, **changes) != identity(name), name
+    assert identity("rrd-va", sentiment={"classifier": "x"}, rudder={"auxiliary": 1.0}) == identity("rrd-va")
 
 
 def test_what_decides_the_values_is_in_the_identity():
@@ -46,24 +55,9 @@ def test_what_decides_the_values_is_in_the_identity():
     assert identity("rudder", rudder={"auxiliary": 1.0}) != identity("rudder")
 
 
-def test_a_mix_depends_on_the_settings_of_both_its_parts():
-    for name, changes in (
-        ("rrd-va", {"geli": {"weight": 0.25}}),
-        ("rrd-va", {"rrd": {"k": 5}}),
-        ("rrd-va", {"affect": {"window": "reply"}}),
-        ("rrd-ls", {"sentiment": {"classifier": "x"}}),
-        ("rudder-va", {"rudder": {"auxiliary": 1.0}}),
-    ):
-        assert identity(name, **changes) != identity(name), name
-    assert identity("rrd-va", sentiment={"classifier": "x"}, rudder={"auxiliary": 1.0}) == identity("rrd-va")
-
-
-def test_how_a_reply_is_fetched_is_not():
+def test_how_a_reply_is_fetched_and_another_method_s_settings_are_not():
     llm = {"base_url": "http://localhost:1/v1", "timeout_s": 5, "max_retries": 1, "concurrency": 2, "allow_host": "x"}
     assert identity("llm", llm={**llm, "api_key_env": "X", "max_reply_attempts": 5}) == identity("llm")
-
-
-def test_another_method_s_settings_are_not():
     assert identity("uniform", llm={"model": "x"}, rrd={"k": 3}) == identity("uniform")
     assert identity("sentiment", llm={"model": "x"}, rrd={"k": 3}) == identity("sentiment")
 
@@ -80,10 +74,6 @@ def test_where_a_method_s_code_lies_is_no_part_of_its_identity_and_its_version_i
     uniform = METHODS["uniform"]
     assert settings_identity(replace(uniform, load="elsewhere:judge"), DEFAULT) == identity("uniform")
     assert settings_identity(replace(uniform, version=2), DEFAULT) != identity("uniform")
-
-
-def test_options_that_are_not_given_leave_the_identity_as_it_was_before_there_were_any():
-    assert not {"reasoning_effort", "extra_body"} & identity("llm").keys()
 
 
 def test_a_model_of_reactions_counts_by_its_content_and_for_who_reads_it_alone(tmp_path):

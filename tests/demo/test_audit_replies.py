@@ -38,13 +38,10 @@ def test_every_question_of_the_audit_about_the_chats_is_answered_as_it_was_writt
             assert dict(zip(table.column("turn").to_pylist(), table.column("value").to_pylist(), strict=True)) == said
 
 
-def test_the_demo_asks_about_twenty_sessions_under_every_perturbation():
+def test_the_demo_asks_about_twenty_sessions_and_its_recording_stays_small():
     units = open_engine(load_config(DEMO / "demo.toml")).plan.units["audit"]
     assert len({unit.session_id for unit in units}) == 20
     assert {unit.perturbation for unit in units} == set(PERTURBATIONS)
     assert len(units) == 20 * 8 + 4
-
-
-def test_the_recording_stays_small():
     # Those with behaviour twice: for the face mesh, and for haar.
     assert (DEMO / "llm_replies.jsonl").stat().st_size < 350_000

@@ -39,12 +39,18 @@ def chats(sessions: list[Session]) -> list[Session]:
     return [session for session in sessions if not session.media]
 
 
-def test_at_least_40_sessions_are_text_only(sessions: list[Session]) -> None:
+def test_sessions_of_text_vary_and_hardly_repeat(sessions: list[Session], corpus: Corpus) -> None:
     assert len(chats(sessions)) >= 40
     for session in chats(sessions):
         assert {turn.speaker for turn in session.turns} == {"user", "assistant"}
         assert 5 <= len(session.episodes()[0].target_turns) <= 9
         assert 10 <= len(session.turns) <= 18
+    scores = [session.ratings[0].score for session in chats(sessions)]
+    assert statistics.stdev(scores) > 0.7
+    assert all(len(set(labels(corpus, session).values())) > 1 for session in sessions)
+    texts = [turn.text for session in chats(sessions) for turn in session.turns]
+    assert len(set(texts)) > 0.85 * len(texts)
+    assert not any("{" in text or "}" in text for text in texts)
 
 
 def test_every_score_is_the_documented_function_of_the_turn_qualities(corpus: Corpus, sessions: list[Session]) -> None:
@@ -57,31 +63,10 @@ def test_every_score_is_the_documented_function_of_the_turn_qualities(corpus: Co
             assert episode.score == round(episode.score, 1)
 
 
-def test_scores_vary_between_sessions_and_qualities_within(corpus: Corpus, sessions: list[Session]) -> None:
-    scores = [session.ratings[0].score for session in chats(sessions)]
-    assert statistics.stdev(scores) > 0.7
-    assert all(len(set(labels(corpus, session).values())) > 1 for session in sessions)
-
-
 def test_mean_label_goes_with_the_score(corpus: Corpus, sessions: list[Session]) -> None:
     means = [statistics.mean(labels(corpus, session).values()) for session in chats(sessions)]
     scores = [session.ratings[0].score for session in chats(sessions)]
     assert statistics.correlation(means, scores) > 0.9
-
-
-def test_the_texts_hardly_repeat(sessions: list[Session]) -> None:
-    texts = [turn.text for session in chats(sessions) for turn in session.turns]
-    assert len(set(texts)) > 0.85 * len(texts)
-    assert not any("{" in text or "}" in text for text in texts)
-
-
-def test_quality_shows_in_the_words(corpus: Corpus, sessions: list[Session]) -> None:
-    words: dict[int, list[int]] = {}
-    for session in chats(sessions):
-        for turn, quality in labels(corpus, session).items():
-            words.setdefault(quality, []).append(len(session.turns[turn].text.split()))
-    means = [statistics.mean(words[quality]) for quality in (-1, 0, 1, 2)]
-    assert means == sorted(means)
 
 
 def test_making_the_chats_again_gives_the_committed_rows(sessions: list[Session]) -> None:

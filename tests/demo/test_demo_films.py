@@ -69,7 +69,9 @@ def smiles(picture: np.ndarray, box: tuple[int, int, int, int]) -> bool:
 
 
 RECORDINGS = [
-    pytest.param(film, media, id=f"{film.session_id}-{media.speaker}") for film in FILMS for media in film.media
+    pytest.param(film, media, id=f"{film.session_id}-{media.speaker}", marks=[pytest.mark.slow] if number else [])
+    for number, film in enumerate(FILMS)
+    for media in film.media
 ]
 
 

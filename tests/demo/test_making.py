@@ -76,10 +76,14 @@ def test_a_line_without_times_is_refused() -> None:
         films._span(Turn(3, "ana", "Hello."))
 
 
-def test_a_machine_without_espeak_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_the_programs_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(SystemExit, match=r"espeak-ng is not installed.*apt-get install espeak-ng"):
         voices.espeak_version()
+    monkeypatch.setattr(make_corpus, "espeak_version", lambda: voices.TESTED_VERSION)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match=r"scikit-image is not installed.*demo-build"):
+        make_corpus._check_tools()
 
 
 def test_another_sample_rate_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,13 +95,6 @@ def test_another_sample_rate_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(subprocess, "run", lambda *args, **kwargs: reply)
     with pytest.raises(SystemExit, match="spoke at 8000 Hz"):
         voices.speak("Hello.", voices.VOICES["ana"], 0.0)
-
-
-def test_a_machine_without_scikit_image_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(make_corpus, "espeak_version", lambda: voices.TESTED_VERSION)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(SystemExit, match=r"scikit-image is not installed.*demo-build"):
-        make_corpus._check_tools()
 
 
 def test_another_espeak_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

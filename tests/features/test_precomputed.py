@@ -76,9 +76,11 @@ def test_any_order_of_rows_gives_cells_in_order_that_do_not_overlap(tmp_path_fac
     assert gaze.values.tolist() == [(half % 5) / 4 for half in sorted(halves)]
 
 
-def test_rows_of_the_other_are_passed_over_whatever_they_hold(tmp_path):
+def test_rows_of_the_other_are_passed_over_and_a_file_must_be_there(tmp_path):
     found = read_precomputed(written(tmp_path, f"{ANN}never,bob,lots\n"), "ann", 0.0)
     assert found[GAZE].values.tolist() == [1.0]
+    with pytest.raises(UnitError, match="no such file"):
+        read_precomputed(tmp_path / "none.csv", "ann", 0.0)
 
 
 def test_columns_of_unknown_meaning_are_kept_where_they_are_numbers(tmp_path):
@@ -99,23 +101,15 @@ EMOTIONS = ",".join(EMOTION_COLUMNS.values())
     [
         ("", "f.csv: the file is empty"),
         (HEADER + "\n", "no row of user_id 'ann'; there are rows of nobody"),
-        (f"{HEADER}\n0,bob,1\n0,carol,1\n", "no row of user_id 'ann'; there are rows of bob, carol"),
         ("time,user_id,gaze_on\n0,ann,1\n", "f.csv: no column 'timedelta'"),
         ("timedelta,userid,gaze_on\n0,ann,1\n", "no column 'user_id'; did you mean 'userid'"),
         ("timedelta,user_id,volume\n0,ann,1\n", r"no column that is known \(prob_face_anger, .*gaze_on\)"),
         ("timedelta,user_id,prob_face_anger\n0,ann,1\n", "no column 'prob_face_contempt'"),
         (f"{HEADER}\n,ann,1\n", "f.csv, line 2, column timedelta: ''; HH:MM:SS"),
-        (f"{HEADER}\nNaT,ann,1\n", "line 2, column timedelta: 'NaT'"),
-        (f"{HEADER}\nTrue,ann,1\n", "line 2, column timedelta: 'True'"),
-        (f"{HEADER}\n-1,ann,1\n", "line 2, column timedelta: '-1'"),
         (f"{HEADER}\n1e300,ann,1\n", "column timedelta: '1e300'; .* 0 to 1,000,000 s, is needed"),
-        (f"{HEADER}\n99999 days 00:00:00,ann,1\n", "column timedelta: '99999 days 00:00:00'"),
         (f"{HEADER}\n00:61:00,ann,1\n", "line 2, column timedelta: '00:61:00'"),
-        (f"{HEADER}\n-1 days +23:59:59,ann,1\n", "line 2, column timedelta"),
         (f"{HEADER}\n0,ann,1\n00:00:00,ann,0\n", r"line 3, column timedelta: '00:00:00'; a second of its own .*line 2"),
         (f"{HEADER}\n0,ann,1.5\n", "line 2, column gaze_on: '1.5'; a number from 0 to 1"),
-        (f"{HEADER}\n0,ann,-0.1\n", "line 2, column gaze_on: '-0.1'"),
-        (f"{HEADER}\n0,ann,inf\n", "line 2, column gaze_on: 'inf'"),
         (f"{HEADER}\n0,ann,yes\n", "line 2, column gaze_on: 'yes'"),
         (f"timedelta,user_id,{EMOTIONS}\n0,ann,2{',0' * 7}\n", "line 2, column prob_face_anger: '2'"),
         (f"{HEADER}\n0,ann\n", "line 2: 2 cells; the first line names 3 columns"),
@@ -125,11 +119,6 @@ EMOTIONS = ",".join(EMOTION_COLUMNS.values())
 def test_files_that_cannot_be_trusted(tmp_path, text, words):
     with pytest.raises(UnitError, match=words):
         read_precomputed(written(tmp_path, text), "ann", 0.0)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UnitError, match="no such file"):
-        read_precomputed(tmp_path / "none.csv", "ann", 0.0)
 
 
 def test_every_person_of_a_session(tmp_path):
@@ -144,17 +133,9 @@ def test_every_person_of_a_session(tmp_path):
     assert precomputed_behaviour([], folder) == {}
 
 
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("https://example.org/f.csv", "an address; recordings are read from the corpus folder"),
-        ("../f.csv", "leads outside the corpus folder"),
-        ("none.csv", "no such file in the corpus folder"),
-    ],
-)
-def test_paths_that_are_refused(tmp_path, path, words):
-    with pytest.raises(UnitError, match=words):
-        precomputed_behaviour([Media("ann", "features", path)], tmp_path)
+def test_a_path_that_leads_out_is_refused(tmp_path):
+    with pytest.raises(UnitError, match="leads outside the corpus folder"):
+        precomputed_behaviour([Media("ann", "features", "../f.csv")], tmp_path)
 
 
 def test_who_is_filmed_without_emotions_of_their_own(tmp_path):

@@ -22,14 +22,11 @@ def test_the_emotions_are_affectnets_eight_in_the_order_of_their_columns():
     assert EMOTIONS == ("anger", "contempt", "disgust", "fear", "happiness", "neutral", "sadness", "surprise")
 
 
-def test_every_face_has_words_of_its_own_and_its_signs_on_the_page():
+def test_every_row_is_on_the_page_and_every_face_has_words_of_its_own():
     words = [row.words for row in FEATURES.values() if isinstance(row.words, Emotion)]
     assert len({phrase for w in words for phrase in (w.plain, w.more, w.less)}) == 3 * len(EMOTIONS)
     page = PAGE.read_text(encoding="utf-8")
     assert all(f"| `{name}` | {FEATURES[name].words.signs} |" in page for name in EMOTIONS)
-
-
-def test_every_row_is_on_the_page_and_names_thresholds_that_there_are():
     page = PAGE.read_text(encoding="utf-8")
     assert all(f"`{name}`" in page for name in FEATURES)
     shares = [row.words for row in FEATURES.values() if isinstance(row.words, TimeFraction)]

@@ -46,25 +46,16 @@ def test_cells_are_in_order_and_do_not_overlap(s):
     assert (s.ends_s[:-1] <= s.starts_s[1:] + 1e-9).all()
 
 
-def test_mean_is_weighted_by_time_not_by_samples():
+def test_means_are_weighted_by_time_and_decibels_averaged_as_energy():
     s = Series(np.array([0.0, 0.1, 0.2]), np.array([0.1, 0.2, 1.0]), np.array([1.0, 1.0, 5.0]))
     assert s.mean([(0.0, 1.0)], 1.0) == (pytest.approx(0.2 * 1 + 0.8 * 5), pytest.approx(1.0))
-
-
-def test_unobserved_time_lowers_coverage_only():
     s = Series(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([3.0, math.nan]))
     assert s.mean([(0.0, 4.0)], 4.0) == (3.0, 0.25)
     assert s.mean([(1.0, 4.0)], 3.0) == (None, 0.0)
     assert s.mean([], 3.0) == (None, 0.0)
     assert s.mean([(1.0, 1.0)], 0.0) == (None, 0.0)
-
-
-def test_decibels_are_averaged_as_energy():
     s = Series(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([60.0, 40.0]), decibel=True)
     assert s.mean([(0.0, 2.0)], 2.0)[0] == pytest.approx(57.03, abs=0.01)
-
-
-def test_a_gap_between_samples_is_unobserved():
     s = sampled([0.0, 0.1, 0.2, 2.0, 2.1], [1.0] * 5, hold_s=0.25)
     assert s.mean([(0.0, 2.1)], 2.1)[1] == pytest.approx((0.325 + 0.225) / 2.1)
 
@@ -98,8 +89,3 @@ def test_smoothing_is_the_median_of_known_neighbours(values, width_s):
     for time_s, value, found in zip(times, values, smooth, strict=True):
         near = [v for t, v in zip(times, values, strict=True) if abs(t - time_s) <= width_s / 2 + 1e-6 and v == v]
         assert math.isnan(found) if math.isnan(value) else found == np.median(near)
-
-
-def test_a_border_between_two_states_stays_where_it_is():
-    values = np.array([0.0] * 10 + [1.0] * 10)
-    np.testing.assert_array_equal(smoothed(np.arange(20) / 10, values, 0.6), values)

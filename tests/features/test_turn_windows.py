@@ -9,22 +9,9 @@ def _session(*turns: tuple[str, float | None, float | None]) -> Session:
     return Session("s", tuple(Turn(i, who, "x", a, b) for i, (who, a, b) in enumerate(turns)))
 
 
-def test_a_reply_is_the_next_uninterrupted_run():
-    session = _session(("ann", 0, 2), ("cy", 2, 3), ("bob", 3, 4), ("bob", 5, 6), ("ann", 6, 8), ("bob", 8, 9))
-    found = {(w.turn, w.window): w.span for w in turn_spans(session, "bob", 10.0)}
-    assert found[0, "during"] == (0, 2)
-    assert found[0, "reply"] == found[1, "reply"] == (3, 6)
-    assert found[4, "reply"] == (8, 9)
-    assert (2, "reply") not in found  # nobody replies to themselves
-    assert [w.window for w in turn_spans(session, "ann", 10.0) if w.turn == 5] == ["during"]  # nothing follows
-
-
-def test_only_the_beginning_of_a_long_reply_counts():
+def test_only_the_beginning_of_a_long_reply_counts_and_turns_without_times_have_no_span():
     session = _session(("ann", 0, 2), ("bob", 3, 40))
     assert turn_spans(session, "bob", 10.0)[1] == TurnSpan(0, "reply", (3, 13.0))
-
-
-def test_turns_without_times_have_no_span():
     session = _session(("ann", None, None), ("bob", 1, 2), ("ann", 2, 3), ("bob", None, 4))
     assert [(w.turn, w.window) for w in turn_spans(session, "bob", 10.0)] == [(1, "during"), (2, "during")]
 

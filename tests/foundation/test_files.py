@@ -30,21 +30,15 @@ from apportion.foundation.files import (
 def test_equal_values_have_one_text_and_one_digest():
     assert canonical_json({"b": [1, 2.5], "a": "ä"}) == '{"a":"ä","b":[1,2.5]}'
     assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1}) != digest({"a": 2, "b": 2})
-
-
-def test_a_number_that_json_has_not_is_refused():
     with pytest.raises(ValueError, match="JSON"):
         canonical_json({"a": float("nan")})
 
 
-def test_a_file_s_digest_is_that_of_its_bytes(tmp_path):
+def test_a_file_s_digest_is_that_of_its_bytes_and_follows_it(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"abc")
     assert file_digest(path) == remembered_digest(path)
     assert file_digest(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-
-
-def test_a_remembered_digest_follows_the_file(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"abc")
     before = remembered_digest(path)
@@ -141,27 +135,21 @@ def test_a_lock_that_was_taken_away_by_its_owner_is_made_anew(tmp_path):
             assert path.exists()
 
 
-def test_a_lock_that_leads_nowhere_is_the_caller_s_to_explain(tmp_path):
+def test_a_place_that_cannot_be_written_is_the_caller_s_to_explain(tmp_path):
     (tmp_path / "lock").symlink_to(tmp_path / "none" / "lock")
     with pytest.raises(FileNotFoundError), locked(tmp_path / "lock", "busy", InputError):
         pass
-
-
-def test_a_place_that_cannot_be_written_is_the_caller_s_to_explain(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError), locked(tmp_path / "file" / "lock", "busy", InputError):
         pass
 
 
-def test_a_path_that_cannot_be_looked_at(tmp_path):
+def test_a_path_without_a_file_or_that_cannot_be_looked_at(tmp_path):
     check_path(tmp_path)
     check_path(tmp_path / "nowhere" / "x")
     for name in ("x" * 300, "a\0b"):
         with pytest.raises(InputError, match=r"cannot be looked at \(.*Check the path"):
             check_path(tmp_path / name)
-
-
-def test_a_path_without_a_file(tmp_path):
     (tmp_path / "file").write_text("")
     check_file(tmp_path / "file", "x", "y")
     with pytest.raises(InputError, match=r"^the model: a folder\. Give a file\.$"):

@@ -76,10 +76,7 @@ def test_a_group_that_was_made_whole_stays_as_it_is():
         Walk.model_validate({"preset": "brisk", "shoes": 3})
 
 
-def test_an_unknown_preset_is_refused_with_the_names_that_are_allowed():
+def test_an_unknown_preset_is_refused_and_values_are_listed_by_their_dotted_names():
     with pytest.raises(ValidationError, match="Input should be 'brisk'"):
         Walk.model_validate({"preset": "brisc"})
-
-
-def test_values_are_listed_by_their_dotted_names():
     assert [name for name, _ in items(Walk.PRESETS["brisk"])] == ["speed", "steps", "shoes.size"]

@@ -7,11 +7,8 @@ def token(content, special=True):
     return SimpleNamespace(content=content, special=special)
 
 
-def test_only_control_tokens_of_some_length_are_marks():
+def test_only_control_tokens_of_some_length_are_marks_and_are_broken_up():
     tokens = {0: token("<|end|>"), 1: token("x"), 2: token("<b>", special=False)}
     assert control_marks(SimpleNamespace(added_tokens_decoder=tokens)) == ("<|end|>",)
-
-
-def test_what_spells_a_mark_is_broken_up():
     assert defused("a<|end|>b<|end|>", ("<|end|>",)) == "a< |end|>b< |end|>"
     assert defused("nothing of it", ("<|end|>",)) == "nothing of it"

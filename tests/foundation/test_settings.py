@@ -27,9 +27,12 @@ def refused(values):
     return error.value
 
 
-def test_a_value_cannot_be_assigned():
+def test_a_value_cannot_be_assigned_and_a_group_s_own_rule_needs_no_place():
     with pytest.raises(ValidationError, match="frozen"):
         Inner().rate = 2.0
+    with pytest.raises(ValidationError) as error:
+        Inner(rate=-1.0)
+    assert problems(error.value) == ["rate must be above 0"]
 
 
 @pytest.mark.parametrize("rate", [float("inf"), float("nan")])
@@ -50,12 +53,6 @@ def test_an_infinite_number_is_refused(rate):
 def test_place_value_and_what_is_allowed_are_named(values, expected):
     (problem,) = problems(refused(values))
     assert problem.startswith(expected)
-
-
-def test_a_group_s_own_rule_needs_no_place():
-    with pytest.raises(ValidationError) as error:
-        Inner(rate=-1.0)
-    assert problems(error.value) == ["rate must be above 0"]
 
 
 def test_the_caller_names_settings_and_unknown_keys_its_own_way():

@@ -7,21 +7,15 @@ from apportion.foundation.safe_text import IN_TABLES, whole_text
 from apportion.foundation.truncate import counted, first_few, indented, listed, some
 
 
-def test_what_is_left_out_is_counted():
+def test_what_is_left_out_is_counted_or_dotted():
     assert listed(["a", "b", "c"]) == "a, b, c"
     assert listed(list("abcde"), separator="; ") == "a; b; c and 2 more"
     assert listed([]) == "" == listed([], apart=True)
     assert listed(list("abcde"), 4, "\n", apart=True) == "a\nb\nc\nd\nand 1 more"
-
-
-def test_dots_where_the_number_is_told_anyway():
     assert first_few(["a", "b"], 1) == "a, …"
     assert first_few(["a"], 1) == "a"
     assert counted([], "session") == "0 sessions ()"
     assert counted(list("abcd"), "turn", 2) == "4 turns (a, b, …)"
-
-
-def test_a_line_a_message():
     assert indented(["a", "b", "c"], 2) == ["  a", "  b", "  (+1 more)"]
     assert indented(["a"], 1) == ["  a"]
     assert some("odd", ["a", "b", "c"], 2) == ["odd: a", "odd: b", "odd: 1 more"]

@@ -4,13 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from apportion.foundation.errors import InputError, StoppedError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.llm_client.cache.recorded import read_header
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import (
-    BudgetError,
     ContextLengthError,
-    LLMError,
     MissingReplyError,
     RequestError,
     SetupError,
@@ -96,9 +94,15 @@ def test_a_recording_answers_without_the_server(tmp_path):
             client.complete(request("never asked"))
 
 
-def test_recorded_without_a_file_is_told():
+def test_recorded_without_a_file_is_told_and_prefixes_stand_before_errors_of_their_kind_alone():
     with pytest.raises(SetupError, match="no file of recorded replies is named"):
         Client(LLMSettings(provider="recorded"))
+    with pytest.raises(ContextLengthError, match=r"^s1: too long$"), prefixed("x"), prefixed("s1", RequestError):
+        raise ContextLengthError("too long")
+    with pytest.raises(SetupError, match=r"^decompose\.llm: no key$"), prefixed("decompose.llm"):
+        raise SetupError("no key")
+    with pytest.raises(InputError, match=r"^of another kind$"), prefixed("decompose.llm"):
+        raise InputError("of another kind")
 
 
 def test_closing_ends_what_is_under_way_and_may_be_repeated():
@@ -112,20 +116,3 @@ def test_closing_ends_what_is_under_way_and_may_be_repeated():
             with pytest.raises(RequestError, match="closed before the reply"):
                 waiting.result()
         client.close()
-
-
-@pytest.mark.parametrize(
-    ("error", "base"),
-    [(SetupError, InputError), (BudgetError, StoppedError), (RequestError, UnitError), (ContextLengthError, UnitError)],
-)
-def test_an_error_of_the_client_is_one_of_the_house(error, base):
-    assert issubclass(error, base) and issubclass(error, LLMError)
-
-
-def test_a_prefix_is_put_before_errors_of_its_kind_alone():
-    with pytest.raises(ContextLengthError, match=r"^s1: too long$"), prefixed("x"), prefixed("s1", RequestError):
-        raise ContextLengthError("too long")
-    with pytest.raises(SetupError, match=r"^decompose\.llm: no key$"), prefixed("decompose.llm"):
-        raise SetupError("no key")
-    with pytest.raises(InputError, match=r"^of another kind$"), prefixed("decompose.llm"):
-        raise InputError("of another kind")

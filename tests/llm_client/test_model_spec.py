@@ -6,18 +6,13 @@ import pytest
 
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import CACHE, NO_MODEL, ModelSpec
-from apportion.llm_client.request import ChatMessage, ChatRequest
-from tests.llm_client.openai_server import OpenAIServer, serving
 
 
-def test_what_is_chosen_is_a_setting_of_the_client_under_the_same_name() -> None:
+def test_what_is_chosen_is_a_setting_of_the_client_and_recorded_replies_need_no_model() -> None:
     chosen = ModelSpec("m", base_url="http://localhost:1/v1", max_tokens=7, extra_body={"top_k": 3})
     llm = chosen.llm(temperature=0.5)
     assert (llm.model, llm.max_tokens, llm.temperature, llm.extra_body) == ("m", 7, 0.5, {"top_k": 3})
     assert chosen.named("other").llm().model == "other" and chosen.asks and not ModelSpec().asks
-
-
-def test_recorded_replies_need_no_model() -> None:
     llm = ModelSpec(recorded=Path("r.jsonl")).llm()
     assert (llm.provider, llm.model) == ("recorded", NO_MODEL) and ModelSpec(recorded=Path("r.jsonl")).asks
 
@@ -39,13 +34,3 @@ def test_a_value_that_cannot_be_used_is_told_as_its_caller_calls_it(chosen: Mode
 def test_replies_are_kept_in_the_folder_unless_another_file_is_named(tmp_path: Path) -> None:
     assert ModelSpec("m").cache_in(tmp_path) == tmp_path / CACHE == tmp_path / "replies.sqlite"
     assert ModelSpec("m", cache=Path("mine.sqlite")).cache_in(tmp_path) == Path("mine.sqlite")
-
-
-def test_its_replies_are_kept(tmp_path: Path) -> None:
-    with serving(OpenAIServer()) as server:
-        chosen = ModelSpec("m", base_url=server.url)
-        request = ChatRequest("m", (ChatMessage("user", "Hello?"),), subject="greeting")
-        for _ in range(2):
-            with chosen.asker(chosen.llm(), tmp_path / "kept.sqlite", str, "") as asker:
-                assert asker.complete(request).text == "reply to Hello?"
-        assert len(server.requests) == 1

@@ -1,9 +1,7 @@
-from dataclasses import replace
-
 import pytest
 
 from apportion.llm_client.client import Client
-from apportion.llm_client.preview import Preview, named
+from apportion.llm_client.preview import Preview
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.usage import Overrun, Usage, budget_text, exceeded_text, usd_text
@@ -40,9 +38,6 @@ def test_every_message_is_shown_as_it_is():
     )
     assert f"one note\n\n===== request 1 of 3 =====\nrequest {REQUEST.key()}\n{{" in text
     assert text.endswith("[system]\nbe brief\n\n[user]\nhéllo\n\nnothing was sent (--look)")
-
-
-def test_what_stays_here_needs_no_consent():
     assert "(stays on this machine)" in preview(base_url="http://localhost:1/v1").text()
     assert "(nothing is sent: replies are recorded)" in preview(provider="recorded").text()
 
@@ -54,11 +49,6 @@ def test_other_programs_get_the_bodies_and_the_caller_s_facts():
     assert document["requests"] == [{"subject": "", "key": REQUEST.key()}]
 
 
-def test_a_request_is_named_by_what_it_is_about():
-    about = replace(REQUEST, subject="session s1")
-    assert named(about) == f"session s1, request {REQUEST.key()}"
-
-
 def test_usage_is_told_in_words():
     assert Usage(2, 1000, 0, 50, 0.0012).text() == "2 replies, 1,000 input and 50 output tokens, $0.0012"
     assert "(400 of them cached)" in Usage(2, 1000, 400, 50, 3).text()
@@ -67,10 +57,10 @@ def test_usage_is_told_in_words():
     assert (
         Usage(1, usd=1, unanswered_usd=0.5).cost_text().endswith("at most $0.5000 for requests whose reply never came)")
     )
-
-
-def test_dollars():
     assert [usd_text(x) for x in (0, 0.00012, 0.5, 1234.567)] == ["$0.00", "$0.0001", "$0.5000", "$1,234.57"]
+    assert Usage(3, usd=1, uncounted=2).cost_text() == (
+        "$1.00 (2 replies that the server did not count taken at their dearest)"
+    )
 
 
 def test_a_budget_that_is_kept_says_what_is_left_and_never_less_than_nothing():
@@ -96,9 +86,3 @@ def test_a_budget_that_is_kept_says_what_is_left_and_never_less_than_nothing():
 def test_a_budget_that_is_exceeded_is_called_so_with_its_cause(used, cause):
     said = budget_text(2.0, used)
     assert said == "the budget of $2.00 is exceeded by $0.3000" + (cause if cause[0] == ":" else f", {cause}")
-
-
-def test_replies_that_the_server_did_not_count_are_told():
-    assert Usage(3, usd=1, uncounted=2).cost_text() == (
-        "$1.00 (2 replies that the server did not count taken at their dearest)"
-    )

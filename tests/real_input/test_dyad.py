@@ -12,6 +12,7 @@ import pytest
 from tests.behaviour.command import apportion, config, in_process
 from tests.shared import shared
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent / "dyad"
 CONFIG = """
 corpus = "corpus"
@@ -48,7 +49,6 @@ def rows(folder: Path, name: str) -> list[dict]:
     return pq.read_table(folder / "run" / f"{name}.parquet").to_pylist()
 
 
-@pytest.mark.slow
 def test_both_halves_and_both_channels_are_told_apart(folder):
     cells = {
         (row["person"], row["turn"], row["feature"]): row

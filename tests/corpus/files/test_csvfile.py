@@ -30,16 +30,24 @@ def test_what_the_csv_module_writes_is_read_back(tmp_path_factory, table, suffix
     assert read_head(path, "a") == (("x", "y"), bool(table))
 
 
-def test_columns_and_lines(tmp_path):
+def test_columns_lines_and_long_cells(tmp_path):
     table = read_table(written(tmp_path, '\ufeff ,a ,b\n\n1,"two\nlines",3\n4,5,6\n'), "a.csv")
     assert table.header == ("", "a", "b") and (table.position("b"), table.optional("c")) == (2, None)
     assert list(table.rows) == [(3, ["1", "two\nlines", "3"]), (5, ["4", "5", "6"])]
+    assert shortened("a" * 60) == "a" * 60 and shortened("a" * 61) == "a" * 59 + "…" and number(" 2.5", "", "") == 2.5
 
 
-def test_a_file_of_zero_bytes_has_no_columns(tmp_path):
+def test_a_header_that_is_missing_or_cannot_be_read(tmp_path):
     path = written(tmp_path, "")
     assert (read_table(path, "a.csv").header, rows(path)) == ((), [])
     assert read_head(path, "a.csv") == ((), False)
+    table = read_table(written(tmp_path, "user_ids,score\n"), "a.csv")
+    with pytest.raises(UnitError, match=r"a.csv: no column 'user_id'; did you mean 'user_ids'\? Found: user_ids"):
+        table.position("user_id")
+    with pytest.raises(UnitError, match="cannot be read"):
+        read_head(tmp_path, "a.csv")
+    with pytest.raises(UnitError, match="not readable CSV"):
+        read_head(written(tmp_path, "x" * 200_000), "a.csv")
 
 
 @pytest.mark.parametrize(
@@ -59,24 +67,7 @@ def test_a_table_that_cannot_be_trusted(tmp_path, text, words):
         rows(path)
 
 
-def test_a_missing_column(tmp_path):
-    table = read_table(written(tmp_path, "user_ids,score\n"), "a.csv")
-    with pytest.raises(UnitError, match=r"a.csv: no column 'user_id'; did you mean 'user_ids'\? Found: user_ids"):
-        table.position("user_id")
-
-
-def test_a_header_that_cannot_be_read(tmp_path):
-    with pytest.raises(UnitError, match="cannot be read"):
-        read_head(tmp_path, "a.csv")
-    with pytest.raises(UnitError, match="not readable CSV"):
-        read_head(written(tmp_path, "x" * 200_000), "a.csv")
-
-
 @pytest.mark.parametrize("text", ["", "x", "nan", "-inf", "1,5"])
 def test_not_a_number(text):
     with pytest.raises(UnitError, match=r"here: .*a score is needed"):
         number(text, "here", "a score")
-
-
-def test_long_cells_are_cut():
-    assert shortened("a" * 60) == "a" * 60 and shortened("a" * 61) == "a" * 59 + "…" and number(" 2.5", "", "") == 2.5

@@ -36,13 +36,14 @@ def test_an_integer_beyond_any_float_is_infinite(digits):
         number(parse("9" * digits), "score")
 
 
-def test_a_long_id_stays_as_it_is():
+def test_ids_half_characters_and_depth():
     assert identifier(parse("9" * 40), "id") == "9" * 40
-
-
-def test_half_a_character_is_replaced_and_a_whole_one_is_not():
+    assert number(" 4.5 ", "score", texts=True) == 4.5
+    with pytest.raises(UnitError, match="score = 'x'"):
+        number("x", "score", texts=True)
     assert parse(r'{"a\ud83d": ["\ud83d\ude00", "\ude00", 1]}') == {"a?": ["\U0001f600", "?", 1]}
     assert parse(r'"\ud83d"', mend=False) == "\ud83d"
+    assert parse("[" * 100 + "]" * 100) and len(parse(f"[{'[],' * 500}1]")) == 501
 
 
 @given(st.lists(st.sampled_from(["\\\\", r"\ud83d", r"\uDe00", r"\u0041", r"\n", "ud83d", "x"]), max_size=8))
@@ -59,10 +60,6 @@ def test_nested_too_deeply(depth, opening, closing):
         parse(opening * depth + inner + closing * depth)
 
 
-def test_a_hundred_levels_and_a_wide_list_are_read():
-    assert parse("[" * 100 + "]" * 100) and len(parse(f"[{'[],' * 500}1]")) == 501
-
-
 def test_a_fault_says_where():
     with pytest.raises(JsonError) as fault:
         parse('{"a"\n 1}')
@@ -73,12 +70,6 @@ def test_a_fault_says_where():
 def test_what_is_no_number(value):
     with pytest.raises(UnitError, match=r"score = .*a finite number is needed"):
         number(value, "score")
-
-
-def test_the_text_of_a_number_is_one_where_it_may_be():
-    assert number(" 4.5 ", "score", texts=True) == 4.5
-    with pytest.raises(UnitError, match="score = 'x'"):
-        number("x", "score", texts=True)
 
 
 @pytest.mark.parametrize("value", [None, "", " ", 1.5, True, ["a"], {"a": 1}])

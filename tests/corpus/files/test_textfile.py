@@ -9,25 +9,11 @@ from apportion.corpus.files.textfile import read_bytes, read_json, read_jsonl, r
 from apportion.foundation.errors import InputError
 
 
-def test_plain_gzip_and_bom(tmp_path):
+def test_plain_gzip_bom_and_numbered_lines(tmp_path):
     (tmp_path / "a").write_bytes(gzip.compress("\ufeffgrüß".encode()))
     assert read_text(tmp_path / "a") == "grüß"
-
-
-def test_missing(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        read_bytes(tmp_path / "a")
-
-
-def test_folder(tmp_path):
-    with pytest.raises(InputError, match="is a folder"):
-        read_bytes(tmp_path)
-
-
-def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "a")
-    with pytest.raises(InputError, match="a pipe or a device, and only files are read"):
-        read_bytes(tmp_path / "a")
+    (tmp_path / "a").write_text('{"a": "x\u2028y"}\n\n{"a": 2}\n', encoding="utf-8")
+    assert read_jsonl(tmp_path / "a") == [(1, {"a": "x\u2028y"}), (3, {"a": 2})]
 
 
 def test_unreadable(tmp_path, monkeypatch):
@@ -50,47 +36,6 @@ def test_zero_bytes(tmp_path):
     assert read_text(tmp_path / "a", allow_empty=True) == ""
 
 
-def test_not_utf8_names_line_and_byte(tmp_path):
-    (tmp_path / "a").write_bytes(b"one\ncaf\xe9\n")
-    with pytest.raises(InputError, match=r"not UTF-8 at line 2, byte offset 7 \(byte 0xe9\)"):
-        read_text(tmp_path / "a")
-
-
-def test_json_error_names_line_and_column(tmp_path):
-    (tmp_path / "a").write_text('{"a":\n oops}')
-    with pytest.raises(InputError, match="line 2, column 2: not valid JSON"):
-        read_json(tmp_path / "a")
-
-
-def test_json_nested_too_deeply(tmp_path):
-    (tmp_path / "a").write_text("[" * 200_000)
-    with pytest.raises(InputError, match="too deep"):
-        read_json(tmp_path / "a")
-    (tmp_path / "a").write_text('{"a": ' + "[" * 200_000)
-    with pytest.raises(InputError, match="line 1: not valid JSON"):
-        read_jsonl(tmp_path / "a")
-
-
-def test_jsonl_keeps_line_numbers_and_other_separators(tmp_path):
-    (tmp_path / "a").write_text('{"a": "x\u2028y"}\n\n{"a": 2}\n', encoding="utf-8")
-    assert read_jsonl(tmp_path / "a") == [(1, {"a": "x\u2028y"}), (3, {"a": 2})]
-
-
-@pytest.mark.parametrize(
-    ("line", "kind"), [("[1]", "a list"), ('"x"', "a string"), ("3", "a number"), ("null", "null")]
-)
-def test_jsonl_line_that_is_no_object(tmp_path, line, kind):
-    (tmp_path / "a").write_text("{}\n" + line)
-    with pytest.raises(InputError, match=f"line 2: a JSON object .* is needed, got {kind}"):
-        read_jsonl(tmp_path / "a")
-
-
-def test_jsonl_bad_line(tmp_path):
-    (tmp_path / "a").write_text('{}\n{"a" 1}\n')
-    with pytest.raises(InputError, match=r"line 2: not valid JSON .*column 6"):
-        read_jsonl(tmp_path / "a")
-
-
 @pytest.mark.parametrize(
     ("name", "start_s", "stated_s", "clock", "end_s"),
     [
@@ -107,3 +52,37 @@ def test_where_a_length_counts_from(name, start_s, stated_s, clock, end_s):
     container = SimpleNamespace(start_time=ticks[0], duration=ticks[1], format=SimpleNamespace(name=name))
     assert header_clock(container) == clock
     assert header_clock(container).end_s == end_s
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda path: None, "no such file"),
+        (lambda path: path.mkdir(), "is a folder"),
+        (os.mkfifo, "a pipe or a device, and only files are read"),
+    ],
+)
+def test_what_is_no_file(tmp_path, make, words):
+    make(tmp_path / "a")
+    with pytest.raises(InputError, match=words):
+        read_bytes(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("read", "content", "words"),
+    [
+        (read_text, b"one\ncaf\xe9\n", r"not UTF-8 at line 2, byte offset 7 \(byte 0xe9\)"),
+        (read_json, b'{"a":\n oops}', "line 2, column 2: not valid JSON"),
+        (read_json, b"[" * 200_000, "too deep"),
+        (read_jsonl, b'{"a": ' + b"[" * 200_000, "line 1: not valid JSON"),
+        (read_jsonl, b'{}\n{"a" 1}\n', r"line 2: not valid JSON .*column 6"),
+        (read_jsonl, b"{}\n[1]", "line 2: a JSON object .* is needed, got a list"),
+        (read_jsonl, b'{}\n"x"', "got a string"),
+        (read_jsonl, b"{}\n3", "got a number"),
+        (read_jsonl, b"{}\nnull", "got null"),
+    ],
+)
+def test_what_cannot_be_read_names_its_place(tmp_path, read, content, words):
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read(tmp_path / "a")

@@ -40,19 +40,11 @@ def texts(imported):
     return imported.tables["utterances"].column("text").to_pylist()
 
 
-def test_one_number(folder):
-    imported = import_corpus(folder({"stars": 4}), {"score": "stars"} | SCALE)
-    assert ratings(imported) == [("u", "v", "stars", None, 4.0)]
-
-
-def test_annotators_inside_a_list(folder):
+def test_answers_inside_a_list_or_by_speaker(folder):
     path = folder({"dialog.ratings": [{"human (overall)": 3}, {"human (overall)": "4"}, {}]})
     imported = import_corpus(path, {"score": "dialog.ratings.human (overall)", "name": "overall"} | SCALE)
     assert ratings(imported) == [("u", "v", "overall", "0", 3.0), ("u", "v", "overall", "1", 4.0)]
     assert imported.notes == ("1 answers are missing and were skipped",)
-
-
-def test_each_speaker_rates_the_other(folder):
     imported = import_corpus(folder({"fun": {"u": 2, "v": 5}}), {"score": "fun"} | SCALE)
     assert ratings(imported) == [("u", "v", "fun", None, 2.0), ("v", "u", "fun", None, 5.0)]
 
@@ -63,9 +55,13 @@ def test_rater_and_target_by_id_or_role(folder, given):
     assert ratings(imported)[0][:2] == ("v", "u")
 
 
-def test_without_a_score_option_nothing_is_rated_and_it_says_how(folder):
+def test_a_conversation_or_a_corpus_without_the_score_is_unrated(folder):
     imported = import_corpus(folder({"stars": 4}), {})
     assert ratings(imported) == [] and "-o score=KEY" in imported.notes[0]
+    path = folder({"stars": 4})
+    (path / "conversations.json").write_text(json.dumps({"x": {"meta": {"stars": 4}}, "a": {"meta": {"stars": None}}}))
+    imported = import_corpus(path, {"score": "stars"} | SCALE)
+    assert ratings(imported) == [] and imported.tables["sessions"].num_rows == 1
 
 
 @pytest.mark.parametrize("key", ["reply-to", "reply_to"])
@@ -75,12 +71,9 @@ def test_nothing_comes_before_what_it_replies_to(folder, key):
     assert texts(import_corpus(folder(utterances=said), {})) == ["text a", "text b", "text c"]
 
 
-def test_a_circle_of_replies_loses_nothing(folder):
+def test_a_circle_of_replies_and_the_same_id_twice_lose_nothing(folder):
     said = [utterance("a", "u", "b"), utterance("b", "v", "a"), utterance("c", "u", "c")]
     assert sorted(texts(import_corpus(folder(utterances=said), {}))) == ["text a", "text b", "text c"]
-
-
-def test_the_same_id_twice_loses_nothing(folder):
     assert len(texts(import_corpus(folder(utterances=[utterance("a", "u"), utterance("a", "v")]), {}))) == 2
 
 
@@ -104,16 +97,9 @@ def test_old_names_and_keys(tmp_path):
     assert ratings(imported) == [("v", "u", "stars", None, 3.0)]
 
 
-def test_a_conversation_without_the_score_is_unrated(folder):
-    path = folder({"stars": 4})
-    (path / "conversations.json").write_text(json.dumps({"x": {"meta": {"stars": 4}}, "a": {"meta": {"stars": None}}}))
-    imported = import_corpus(path, {"score": "stars"} | SCALE)
-    assert ratings(imported) == [] and imported.tables["sessions"].num_rows == 1
-
-
-def test_a_key_below_a_plain_value_is_not_there(folder):
-    with pytest.raises(InputError, match="no conversation has score"):
-        import_corpus(folder({"stars": 4}), {"score": "stars.inner"} | SCALE)
+def test_a_role_that_nobody_has(folder):
+    imported = import_corpus(folder({"stars": 4}), {"score": "stars", "rater": "boss"} | SCALE)
+    assert "0 of its speakers" in imported.left_out[0].message
 
 
 def test_turn_labels(folder):
@@ -181,41 +167,6 @@ def test_a_folder_in_which_no_utterance_can_be_read(folder):
         import_corpus(path, {})
 
 
-def test_a_role_that_nobody_has(folder):
-    imported = import_corpus(folder({"stars": 4}), {"score": "stars", "rater": "boss"} | SCALE)
-    assert "0 of its speakers" in imported.left_out[0].message
-
-
-def test_a_pickled_score_is_never_read(folder):
-    path = folder({"stars": "<##bin{0}&&@**>"})
-    (path / "stars-convo-bin.p").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
-    with pytest.raises(InputError, match="never read"):
-        import_corpus(path, {"score": "stars"} | SCALE)
-
-
-def test_a_key_that_no_conversation_has(folder):
-    with pytest.raises(InputError, match=r"no conversation has score=star .*Found the keys: stars"):
-        import_corpus(folder({"stars": 4}), {"score": "star"} | SCALE)
-
-
-def test_a_score_without_a_scale(folder):
-    with pytest.raises(InputError, match="score=stars has no scale"):
-        import_corpus(folder({"stars": 4}), {"score": "stars"})
-
-
-def test_another_folder(tmp_path):
-    with pytest.raises(InputError, match=r"no utterances.jsonl in it"):
-        import_corpus(tmp_path, {})
-
-
-@pytest.mark.parametrize(("name", "words"), [("utterances.json", "a list of objects"), ("speakers.json", "by id")])
-def test_files_of_another_shape(tmp_path, name, words):
-    (tmp_path / "utterances.json").write_text("[]")
-    (tmp_path / name).write_text('"x"')
-    with pytest.raises(InputError, match=words):
-        import_corpus(tmp_path, {})
-
-
 def test_the_dump_of_the_real_library(tmp_path):
     options = {"score": "dialog_ratings.human (overall)", "rater": "user", "label": "overall_impression"} | SCALE
     report = import_to("convokit", shared("data/convokit_fixture/conture-fixture"), tmp_path / "corpus", options)
@@ -223,3 +174,34 @@ def test_the_dump_of_the_real_library(tmp_path):
     first = Corpus.open(tmp_path / "corpus").session("c0_0")
     assert (first.ratings[0].rater, first.ratings[0].target, first.ratings[0].score) == ("user_0", "chatbot_0", 2.0)
     assert report.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("meta", "options", "words"),
+    [
+        ({"stars": 4}, {"score": "star"} | SCALE, r"no conversation has score=star .*Found the keys: stars"),
+        ({"stars": 4}, {"score": "stars.inner"} | SCALE, "no conversation has score"),
+        ({"stars": 4}, {"score": "stars"}, "score=stars has no scale"),
+        ({"stars": "<##bin{0}&&@**>"}, {"score": "stars"} | SCALE, "never read"),  # It is pickled in a file beside.
+    ],
+)
+def test_a_score_that_cannot_be_read(folder, meta, options, words):
+    path = folder(meta)
+    (path / "stars-convo-bin.p").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
+    with pytest.raises(InputError, match=words):
+        import_corpus(path, options)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({}, r"no utterances.jsonl in it"),
+        ({"utterances.json": '"x"'}, "a list of objects"),
+        ({"utterances.json": "[]", "speakers.json": '"x"'}, "by id"),
+    ],
+)
+def test_files_of_another_shape(tmp_path, files, words):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=words):
+        import_corpus(tmp_path, {})

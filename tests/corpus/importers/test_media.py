@@ -102,14 +102,11 @@ def test_the_same_import_again_changes_nothing(src, tmp_path):
     assert {path: path.read_bytes() for path in (tmp_path / "corpus").rglob("*") if path.is_file()} == before
 
 
-def test_in_place_the_recordings_stay_where_they_are(src):
+def test_in_place_the_recordings_stay_and_what_leads_outside_is_brought_in(src, tmp_path):
     import_to("media", src, src)
     corpus = Corpus.open(src)
     assert corpus.session("s1").media[2].path == "s1/bob.wav" and not (src / "media").exists()
     assert not [problem for problem in validate(corpus) if problem.severity == "error"]
-
-
-def test_in_place_a_link_that_leads_outside_is_brought_in(src, tmp_path):
     (src / "s1" / "bob.wav").rename(tmp_path / "elsewhere.wav")
     (src / "s1" / "bob.wav").symlink_to(tmp_path / "elsewhere.wav")
     import_to("media", src, src)
@@ -146,44 +143,27 @@ def test_segments_without_a_speaker_are_told(src):
     assert import_corpus(src, {}).notes == ("session s1: 1 pieces of the transcript have no speaker and were left out",)
 
 
-def broken(src, session_id="s2"):
+GOOD = "s1,Alice,Bob,fun,3,1,5\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("s2/talk.vtt", None, "one transcript is needed, found 0"),
+        ("s2/talk.srt", b"x", "found 2 (talk.srt, talk.vtt). Name the right one transcript.*"),
+        ("s2/bob.wav", b"", "bob.wav: the file has zero bytes"),
+        ("s2/talk.vtt", VTT.encode() + b"\xe9", "not UTF-8 at line 8"),
+        ("ratings.csv", f"{RATINGS}s2,Alice,Bob,fun,good,1,5\n{GOOD}".encode(), "line 2, column score: 'good'"),
+        ("s2/ratings.csv", f"{RATINGS}{GOOD}".encode(), "rates session 's1'; this folder is 's2'"),
+    ],
+)
+def test_a_broken_session_is_left_out_alone(src, name, content, words):
+    (src / name).unlink() if content is None else (src / name).write_bytes(content)
     imported = import_corpus(src, {})
     (left_out,) = imported.left_out
-    assert left_out.session_id == session_id
-    assert imported.tables["sessions"].column("session_id").to_pylist() == ["s1"]
-    for name in ("utterances", "ratings", "media"):
-        assert set(imported.tables[name].column("session_id").to_pylist()) == {"s1"}
-    return left_out.message
-
-
-def test_no_transcript(src):
-    (src / "s2" / "talk.vtt").unlink()
-    assert "one transcript is needed, found 0" in broken(src)
-
-
-def test_two_transcripts(src):
-    (src / "s2" / "talk.srt").write_text("x")
-    assert "found 2 (talk.srt, talk.vtt). Name the right one transcript.*" in broken(src)
-
-
-def test_zero_byte_recording(src):
-    (src / "s2" / "bob.wav").write_bytes(b"")
-    assert "bob.wav: the file has zero bytes" in broken(src)
-
-
-def test_transcript_that_is_not_utf8(src):
-    (src / "s2" / "talk.vtt").write_bytes(VTT.encode() + b"\xe9")
-    assert "not UTF-8 at line 8" in broken(src)
-
-
-def test_score_that_is_no_number(src):
-    (src / "ratings.csv").write_text(f"{RATINGS}s2,Alice,Bob,fun,good,1,5\ns1,Alice,Bob,fun,3,1,5\n")
-    assert "ratings.csv, line 2, column score: 'good'" in broken(src)
-
-
-def test_ratings_of_another_session_in_a_session_folder(src):
-    (src / "s2" / "ratings.csv").write_text(f"{RATINGS}s1,Alice,Bob,fun,3,1,5\n")
-    assert "rates session 's1'; this folder is 's2'" in broken(src)
+    assert left_out.session_id == "s2" and words in left_out.message
+    for table in ("sessions", "utterances", "ratings", "media"):
+        assert set(imported.tables[table].column("session_id").to_pylist()) == {"s1"}
 
 
 def test_a_rating_of_a_session_that_is_not_there(src):
@@ -201,22 +181,16 @@ def test_a_transcript_for_another_session_is_found_by_validation(src, tmp_path):
     assert problem.session_id == "s2" and "transcript for another session" in problem.hint
 
 
-def test_a_file_and_a_missing_folder(src):
+def test_a_source_that_is_no_folder_of_sessions(src, tmp_path):
     with pytest.raises(InputError, match="is a file; a folder with one folder a session"):
         import_corpus(src / "ratings.csv", {})
     with pytest.raises(InputError, match="no such folder"):
         import_corpus(src / "nowhere", {})
-
-
-def test_no_session_folder(src, tmp_path):
     with pytest.raises(InputError, match=r"put that into a folder of its own"):
         import_corpus(src / "s1", {})
     (tmp_path / "empty" / "x").mkdir(parents=True)
     with pytest.raises(InputError, match=r"no folder in it has a recording or a transcript\. See"):
         import_corpus(tmp_path / "empty", {})
-
-
-def test_ratings_at_the_root_that_cannot_be_read(src):
     (src / "ratings.csv").write_text("who,what\n")
     with pytest.raises(InputError, match="no column 'session_id'"):
         import_corpus(src, {})

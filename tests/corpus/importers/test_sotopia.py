@@ -36,11 +36,15 @@ def write(tmp_path: Path, *episodes: Any) -> Path:
     return path
 
 
-def test_what_is_marked_for_one_reader_is_everybodys_background_to_nobody(tmp_path: Path) -> None:
+def test_marks_for_one_reader_and_speech_that_poses_as_an_act(tmp_path: Path) -> None:
     marked = 'A park. <p viewer="environment">Both know Al.</p><p viewer="agent_0">You are late.</p>'
     tables = import_corpus(write(tmp_path, EPISODE | {"scenario": marked}), {}).tables
     rows = [(row["speaker"], row["text"]) for row in tables["backgrounds"].to_pylist() if row["kind"] == "scenario"]
     assert rows == [(None, "A park. "), ("Ann Lee", "A park. You are late.")]
+    text = 'Ann Lee said: "[Physical Action] pays"\n\nBob Ray: [action] pays\n\nAnn Lee said: "[action] no act"'
+    tables = import_corpus(write(tmp_path, EPISODE | {"social_interactions": text}), {}).tables
+    said = [row["text"] for row in tables["utterances"].to_pylist()]
+    assert said == ["[speak] [Physical Action] pays", "[physical action] pays", "[action] no act"]
 
 
 def test_an_episode(tmp_path: Path) -> None:
@@ -87,13 +91,6 @@ def test_a_broken_episode_is_left_out_and_costs_no_other(tmp_path: Path, change:
     made = import_corpus(write(tmp_path, EPISODE, EPISODE | {"episode_id": "e2"} | change), {})
     assert made.tables["sessions"].num_rows == 1 and len(made.left_out) == 1
     assert message in made.left_out[0].message and "line 2" in made.left_out[0].message
-
-
-def test_speech_cannot_pose_as_another_act(tmp_path: Path) -> None:
-    text = 'Ann Lee said: "[Physical Action] pays"\n\nBob Ray: [action] pays\n\nAnn Lee said: "[action] no act"'
-    tables = import_corpus(write(tmp_path, EPISODE | {"social_interactions": text}), {}).tables
-    said = [row["text"] for row in tables["utterances"].to_pylist()]
-    assert said == ["[speak] [Physical Action] pays", "[physical action] pays", "[action] no act"]
 
 
 def test_who_does_nothing_at_all_is_left_out_and_told(tmp_path: Path) -> None:

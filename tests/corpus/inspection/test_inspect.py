@@ -49,7 +49,7 @@ def test_counts():
     assert (found.labels[0].name, found.labels[0].labels, found.labels[0].mean) == ("q", 1, 1.0)
 
 
-def test_what_is_odd_is_named_with_examples():
+def test_what_is_odd_or_a_problem_is_named_with_examples():
     odd = {item.what: (item.sessions, item.examples) for item in inspect(odd_corpus()).odd}
     assert odd == {
         "no rating": (2, ("c", "f")),
@@ -59,16 +59,13 @@ def test_what_is_odd_is_named_with_examples():
         "only one turn": (1, ("c",)),
         "a turn without text": (1, ("e",)),
     }
-
-
-def test_problems_and_warnings_are_told():
     found = inspect(odd_corpus())
     assert any("nan is not a number" in problem for problem in found.problems)
     assert any("all 1 scores" in w or "the only score is 3" in w for w in found.warnings)
     assert any("overall" in w and "too few to tell methods apart" in w for w in found.warnings)
 
 
-def test_the_page():
+def test_the_page_and_its_figures():
     text = render(inspect(odd_corpus()))
     assert text.startswith("some/corpus: 6 sessions (4 rated), 14 utterances, 2 speakers")
     assert "overall: 1 to 5; 3 episodes, 5 scores; mean 3.50" in text and "pain: 1 to 5, low is good" in text
@@ -76,9 +73,6 @@ def test_the_page():
     assert "\nknown before the first turn: goal 2\n" in text
     assert "recorded: 0.50 h" in text and "turn labels 'q': 1 on 1 sessions" in text
     assert "odd: no rating: 2 sessions (c, f)" in text and "problem: ratings, row" in text
-
-
-def test_json():
     values = json.loads(json.dumps(inspect(odd_corpus()).to_json()))
     assert values["ratings"][0]["bins"][1] == {"low": 1.5, "high": 2.5, "count": 1}
 
@@ -184,10 +178,13 @@ def test_nothing_to_say():
     assert render(inspect(corpus)).endswith("nothing is wrong or odd")
 
 
-def test_many_languages_are_cut_short():
+def test_many_languages_are_cut_short_and_bins_fit_the_scale():
     sessions = [session(f"s{i}", language=f"l{i}") for i in range(9)]
     rows = [row for s in sessions for row in turns(s["session_id"], "XY")]
     assert "and 4 more" in render(inspect(corpus_of("c", sessions=sessions, utterances=rows, ratings=[])))
+    assert [bin_.count for bin_ in histogram([1, 1.4, 1.5, 5], 1, 5)] == [2, 1, 0, 0, 1]
+    assert [bin_.count for bin_ in histogram([0, 5, 99, 100], 0, 100)] == [2, *[0] * 8, 2]
+    assert histogram([3.0], 3, 3) == (Bin(3, 3, 1),)
 
 
 @given(st.lists(st.floats(0, 1)), st.integers(-50, 50), st.floats(0.5, 200))
@@ -197,18 +194,6 @@ def test_every_score_is_in_one_bin_that_holds_it(parts, low, width):
     bins = histogram(scores, float(low), high)
     assert sum(bin_.count for bin_ in bins) == len(scores)
     assert bins[0].low <= low and bins[-1].high >= high - 1e-6
-
-
-def test_a_short_scale_has_a_bin_a_step():
-    assert [bin_.count for bin_ in histogram([1, 1.4, 1.5, 5], 1, 5)] == [2, 1, 0, 0, 1]
-
-
-def test_a_long_scale_has_ten():
-    assert [bin_.count for bin_ in histogram([0, 5, 99, 100], 0, 100)] == [2, 0, 0, 0, 0, 0, 0, 0, 0, 2]
-
-
-def test_a_scale_without_width():
-    assert histogram([3.0], 3, 3) == (Bin(3, 3, 1),)
 
 
 @pytest.mark.parametrize("count", [1, 8, 1000])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.decompose.audit.perturbations import CLEAN, PERTURBATIONS, paraphrase_of
-from apportion.decompose.audit.sampling import audited, number, one_of, shuffled
+from apportion.decompose.audit.sampling import audited, number, shuffled
 from apportion.decompose.prompt_building.prompt import PROMPTS, DialoguePart, load_prompt
 from apportion.decompose.settings import DecomposeSettings
 from tests.decompose.audit.cases import SEEN, TALK, clean, prompts
@@ -38,11 +38,13 @@ def test_the_same_question_once_more_differs_by_its_sample_alone():
     assert [request.sample for request in many.requests()] == [3, 4, 5]
 
 
-def test_the_paraphrase_has_the_same_data_and_other_words():
+def test_the_paraphrase_has_the_same_data_and_other_words_of_the_rating_s_prompt():
     (asked,), (other,) = prompts(clean()), prompts(PERTURBATIONS["paraphrase"].apply(clean(), 0))
     assert transcript(asked) == transcript(other)
     words = [set(re.sub(r"<transcript>.*</transcript>", "", text, flags=re.DOTALL).split()) for text in (asked, other)]
     assert len(words[0] & words[1]) < 0.6 * min(len(words[0]), len(words[1]))
+    assert str(paraphrase_of("default", "mood")).endswith("paraphrase/default.txt")
+    assert str(paraphrase_of("default", "coherence")).endswith("paraphrase/quality.txt")
 
 
 @pytest.mark.parametrize("name", PROMPTS.names())
@@ -53,11 +55,6 @@ def test_every_prompt_of_ours_has_other_words_on_its_own_scale(name):
     assert other.identity() != prompt.identity()
     part = DialoguePart(1, 4, (1, 3))
     assert all("turn" in message.content for message in other.messages(clean().episode, SEEN, None, part))
-
-
-def test_the_other_words_follow_the_rating_as_the_prompt_does():
-    assert str(paraphrase_of("default", "mood")).endswith("paraphrase/default.txt")
-    assert str(paraphrase_of("default", "coherence")).endswith("paraphrase/quality.txt")
 
 
 def test_a_prompt_of_ones_own_has_no_paraphrase(tmp_path):
@@ -77,6 +74,8 @@ def test_shuffled_descriptors_tell_the_same_in_another_order():
             parts = [entry.get(window, "").split("; ") for entry in (one, other)]
             assert sorted(parts[0]) == sorted(parts[1])
             assert (parts[0] == parts[1]) == (len(parts[0]) == 1)
+    case = clean(table=None)
+    assert PERTURBATIONS["descriptor-order"].apply(case, 0) == case
 
 
 def test_descriptors_as_json_stay_json():
@@ -89,11 +88,6 @@ def test_descriptors_as_json_stay_json():
     broken = SEEN.slice(0, 1).set_column(4, SEEN.schema.field("text"), [["{a; b}"]])
     (row,) = PERTURBATIONS["descriptor-order"].apply(clean(table=broken), 1).descriptors.to_pylist()
     assert row["text"] == "b}; {a"
-
-
-def test_without_descriptors_there_is_nothing_to_shuffle():
-    case = clean(table=None)
-    assert PERTURBATIONS["descriptor-order"].apply(case, 0) == case
 
 
 def test_other_names_stand_wherever_the_old_ones_did():
@@ -111,18 +105,6 @@ def test_roles_get_names_and_the_words_in_the_texts_stay():
     (prompt,) = prompts(PERTURBATIONS["names"].apply(clean(session=talk, table=None), 0))
     assert "The user manual?" in prompt
     assert '"speaker": "user"' not in prompt
-
-
-@pytest.mark.parametrize("name", PLANTING)
-def test_words_are_planted_in_one_utterance_and_nothing_else_changes(name):
-    for seed in range(8):
-        case = PERTURBATIONS[name].apply(clean(), seed)
-        changed = [(old, new) for old, new in zip(TALK.turns, case.session.turns, strict=True) if old.text != new.text]
-        assert len(changed) == 1
-        ((old, new),) = changed
-        assert new.text.startswith(old.text)
-        assert case.planted in (1, 3, 5)
-        assert new.turn in (case.planted, case.planted + 1)
 
 
 def test_all_kinds_are_planted_for_the_same_turn_and_seeds_choose_others():
@@ -154,7 +136,9 @@ def test_any_dialogue_can_be_planted_in(seed, turns):
     talk = replace(TALK, turns=tuple(Turn(n, who, "word") for n, who in enumerate([*turns, "ana"])))
     for name in PLANTING:
         case = PERTURBATIONS[name].apply(clean(session=talk, table=None), seed)
-        assert sum(turn.text != "word" for turn in case.session.turns) == 1
+        (new,) = (turn for turn in case.session.turns if turn.text != "word")
+        replies = case.episode.reply_positions(case.planted)
+        assert new.text.startswith("word") and new.turn in (case.planted, *replies[:1])
         assert case.planted in case.episode.target_turns
 
 
@@ -170,10 +154,6 @@ def test_a_shuffled_list_holds_the_same_and_differs_where_it_can(items, seed):
     assert (found == items) == (len(set(items)) < 2)
 
 
-def test_one_of_takes_every_item_sometime():
-    assert {one_of("abc", seed) for seed in range(30)} == set("abc")
-
-
 def corpus(recorded: int, silent: int) -> list[Session]:
     media = (Media("a", "video", "a.mp4"),)
     return [Session(f"v{n}", (), (), media) for n in range(recorded)] + [Session(f"t{n}", ()) for n in range(silent)]
@@ -187,7 +167,3 @@ def test_as_many_as_asked_for_with_recordings_among_them(recorded, silent, count
     assert sum(name.startswith("v") for name in found) >= min(recorded, count // 2)
     assert set(found) <= set(audited(corpus(recorded, silent), count + 1, seed))
     assert found == audited(reversed(corpus(recorded, silent)), count, seed)
-
-
-def test_seeds_choose_other_sessions():
-    assert len({audited(corpus(0, 50), 5, seed) for seed in range(5)}) == 5

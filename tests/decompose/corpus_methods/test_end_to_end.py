@@ -54,12 +54,6 @@ def rewards(model: DirectModel) -> list[float]:
     return found
 
 
-def test_objectives_are_the_methods_of_the_training_loop() -> None:
-    assert {"rrd", "ircr", "rudder", "rrd-ls", "rrd-va", "ircr-va", "rudder-va"} <= set(OBJECTIVES)
-    assert not {"uniform", "sentiment", "affect", "llm", "reaction", "reaction-llm"} & set(OBJECTIVES)
-    assert {"rudder", "rudder-va"} == set(OBJECTIVES) - set(OF_TURNS)
-
-
 def full_loss_steps(settings: RewardModelSettings, score_offset: float) -> list[float]:
     """An epoch of AdamW on the mean over episodes of (mean_t r - R~/T)^2, by hand, and what it predicts."""
     windows = history_windows(EPISODES, settings.history_turns)
@@ -131,8 +125,7 @@ def test_it_finds_rewards_that_are_linear_in_the_text(tmp_path: Path, method: st
     assert np.mean(np.square(errors)) < 0.7 * np.mean(np.square(spread))
 
 
-@pytest.mark.parametrize("method", OF_TURNS)
-def test_it_is_not_what_its_own_rewards_teach(tmp_path: Path, method: str) -> None:
+def test_it_is_not_what_its_own_rewards_teach(tmp_path: Path, method: str = "rrd") -> None:
     trained, splits = direct(tmp_path / "direct", method), splits_of(EPISODES)
     projected, projection = project(judged(method), SplitEpisodes(EPISODES, splits), "relative", find_method(method))
     distilled, _ = train_reward_model(

@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +53,15 @@ def correlation(judgements: pa.Table, episodes: list[Episode] = EPISODES) -> flo
 
 @pytest.mark.parametrize(
     ("method", "at_least"),
-    [("ircr", 0.5), ("rudder", 0.5), ("rrd-va", 0.8), ("ircr-va", 0.8), ("rudder-va", 0.8), ("rrd-ls", 0.5)],
+    [
+        ("rrd", 0.8),
+        ("ircr", 0.5),
+        ("rudder", 0.5),
+        ("rrd-va", 0.8),
+        ("ircr-va", 0.8),
+        ("rudder-va", 0.8),
+        ("rrd-ls", 0.5),
+    ],
 )
 def test_every_learned_method_finds_a_planted_turn_reward(method: str, at_least: float) -> None:
     judgements, _history = fit(method=method, epochs=30, patience=30, lr=0.03, batch_size=16)
@@ -71,13 +78,6 @@ def test_rudder_s_judgements_telescope_to_the_score() -> None:
     values = iter(judgements.column("raw_reward").to_pylist())
     for e in EPISODES:
         assert sum(next(values) for _ in e.target_turns) == pytest.approx(e.score - mean, abs=1e-9)
-
-
-@pytest.mark.parametrize("target", ["relative", "score"])
-def test_what_rudder_learned_is_exact_whatever_rewards_shall_sum_to(target: Literal["relative", "score"]) -> None:
-    judgements, _ = fit(method="rudder", target=target, epochs=2)
-    _, projection = project(judgements, SplitEpisodes(EPISODES, splits_of(EPISODES)), target, METHODS["rudder"])
-    assert [missing.residual for missing in projection.residuals] == pytest.approx([0.0] * len(EPISODES), abs=1e-9)
 
 
 def test_the_mean_return_is_expected_before_anything_is_said() -> None:
@@ -120,13 +120,6 @@ def test_a_dialogue_of_five_thousand_turns(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", LEARNED)
-def test_identical_scores_are_no_reason_to_stop(method: str) -> None:
-    same = [Episode(e.session_id, e.turns, replace(e.rating, score=4.0)) for e in EPISODES]
-    judgements, _ = fit(same, method=method, dropout=0.0)
-    np.testing.assert_allclose(judgements.column("raw_reward").to_pylist(), 0.0, atol=0.05)
-
-
-@pytest.mark.parametrize("method", LEARNED)
 def test_a_score_that_is_no_number_is_named_whatever_the_method(method: str) -> None:
     broken = Episode("s000", EPISODES[0].turns, replace(EPISODES[0].rating, score=math.nan))
     with pytest.raises(UnitError, match="session s000: score nan"):
@@ -141,44 +134,9 @@ def test_a_mix_with_faces_says_where_none_was_seen() -> None:
 
 @pytest.mark.parametrize("method", LEARNED)
 def test_equal_seeds_give_equal_bits_whatever_the_method(method: str) -> None:
-    assert fit(seed=3, method=method, epochs=1)[0].equals(fit(seed=3, method=method, epochs=1)[0])
-
-
-def test_rrd_finds_a_planted_turn_reward_from_scores_alone() -> None:
-    judgements, history = fit(epochs=60, patience=60, lr=0.003)
-    assert judgements.schema.equals(REWARDS.arrow)
-    found, truth = np.array(judgements.column("raw_reward").to_pylist()), np.array(values_of(EPISODES))
-    assert np.corrcoef(found, truth)[0, 1] > 0.8
-    assert judgements.column("reward").null_count == len(judgements)
-    assert set(history.column("metric").to_pylist()) == {"train loss", "validation loss"}
-    rewards, projection = project(
-        judgements, SplitEpisodes(EPISODES, splits_of(EPISODES)), "relative", find_method("rrd")
-    )
-    assert projection.spread == 1.0
-    assert sum(rewards.column("reward").to_pylist()) == pytest.approx(
-        sum(e.score - projection.score_offset for e in EPISODES)
-    )
-
-
-def test_every_split_is_judged_and_only_training_scores_are_seen() -> None:
-    changed = [
-        e if i < 64 else Episode(e.session_id, e.turns, replace(e.rating, score=1.0)) for i, e in enumerate(EPISODES)
-    ]
-    (one, history), (two, again) = fit(), fit(changed)
-    assert len(one) == sum(len(e.target_turns) for e in EPISODES)
-    assert one.equals(two) and history.equals(again)
-
-
-def test_equal_seeds_give_equal_tables_and_others_do_not() -> None:
-    assert fit(seed=1)[0].equals(fit(seed=1)[0])
-    assert fit(seed=1)[0].column("raw_reward") != fit(seed=2)[0].column("raw_reward")
-    assert set(fit(seed=2)[0].column("seed").to_pylist()) == {2}
-
-
-def test_identical_scores_give_rewards_of_about_zero() -> None:
-    same = [Episode(e.session_id, e.turns, replace(e.rating, score=4.0)) for e in EPISODES]
-    judgements, _ = fit(same, dropout=0.0)
-    np.testing.assert_allclose(judgements.column("raw_reward").to_pylist(), 0.0, atol=0.05)
+    one, same, other = (fit(seed=seed, method=method, epochs=1)[0] for seed in (3, 3, 4))
+    assert one.equals(same) and one.column("raw_reward") != other.column("raw_reward")
+    assert set(other.column("seed").to_pylist()) == {4}
 
 
 @pytest.mark.parametrize("method", ["rrd", "rudder", "rudder-va"])
@@ -190,19 +148,10 @@ def test_a_backbone_can_be_trained_without_embeddings(tmp_path: Path, method: st
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
 
 
-def test_a_method_that_is_not_learned_is_refused() -> None:
+def test_a_method_that_is_not_learned_or_has_no_training_session_is_refused() -> None:
     with pytest.raises(InputError, match="not learned on a corpus"):
         data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)))
         fit_decomposer("uniform", data, TrainingConfig(SETTINGS, small(), 0), ignore)
-
-
-def test_a_score_that_is_not_finite_is_named() -> None:
-    broken = Episode("s000", EPISODES[0].turns, replace(EPISODES[0].rating, score=math.nan))
-    with pytest.raises(UnitError, match="session s000: score nan"):
-        fit([broken, *EPISODES[1:]])
-
-
-def test_no_training_session_is_said() -> None:
     data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES, 0.0)), signal_embeddings(EPISODES))
     with pytest.raises(UnitError, match="no training session"):
         fit_decomposer("rrd", data, TrainingConfig(SETTINGS, small(), 0), ignore)

@@ -37,19 +37,13 @@ def test_affect_gets_the_mean_and_spread_of_the_training_shares() -> None:
     found = values_of("affect", smiles(s1=[0.4, None], s2=[0.2, 0.6], s3=[1.0]))
     unit = np.sqrt(0.08 / 3)
     assert found == pytest.approx([2 - 0.2 / unit, 2 + 0.2 / unit, 2.0, np.nan, 2 + 0.6 / unit], nan_ok=True)
+    assert np.isnan(values_of("affect", smiles(s1=[0.4, 0.5], s2=[0.2, 0.6]))[4])
+    assert values_of("affect", smiles(s1=[0.4, 0.4], s2=[0.4, 0.4], s3=[0.4])) == pytest.approx([2.0] * 5)
 
 
 def test_sentiment_needs_no_features_and_has_nothing_for_a_turn_without_a_reply() -> None:
     great, awful, good, unanswered, hate = values_of("sentiment", None)
     assert great > good > awful and np.isnan(unanswered) and hate < good
-
-
-def test_a_session_without_recordings_has_no_values() -> None:
-    assert np.isnan(values_of("affect", smiles(s1=[0.4, 0.5], s2=[0.2, 0.6]))[4])
-
-
-def test_values_that_never_differ_are_the_mean_share() -> None:
-    assert values_of("affect", smiles(s1=[0.4, 0.4], s2=[0.4, 0.4], s3=[0.4])) == pytest.approx([2.0] * 5)
 
 
 @pytest.mark.parametrize("features", [None, smiles(), smiles(s3=[1.0]), smiles(s1=[None])])

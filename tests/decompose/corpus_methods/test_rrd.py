@@ -59,12 +59,6 @@ def test_by_hand() -> None:
     assert loss(of(2, True), [1.0, 3.0], 4, 4.0) == pytest.approx(0.5)
 
 
-def test_a_batch_of_episodes_gives_each_its_own_term() -> None:
-    objective = of(2, True)
-    batch = Batch(torch.tensor([0, 2, 3]), torch.tensor([4.0, 1.0]), returns=torch.tensor([4.0, -1.0]))
-    assert objective.loss(torch.tensor([1.0, 3.0, 0.0]), batch).tolist() == pytest.approx([0.5, 1.0])
-
-
 def test_a_term_pulls_the_mean_towards_the_return_and_nothing_apart() -> None:
     predicted = torch.tensor([1.0, 3.0], requires_grad=True)
     batch = Batch(torch.tensor([0, 2]), torch.tensor([2.0]), returns=torch.tensor([4.0]))
@@ -90,15 +84,12 @@ def test_every_turn_is_drawn_alike_often() -> None:
     torch.testing.assert_close(counts, torch.full((6,), 0.5), atol=0.04, rtol=0)
 
 
-def test_it_says_what_it_is() -> None:
-    objective = of(8, True)
-    assert objective.hyper_parameters == {"k": 8, "corrected": True}
-
-
-def test_one_turn_cannot_be_corrected() -> None:
+def test_one_turn_or_none_with_a_reward_is_told() -> None:
     with pytest.raises(InputError, match="k = 1 with corrected = true"):
         of(1, True)
     assert of(1, False).settings.k == 1
+    with pytest.raises(ValueError, match="GELI needs a batch with turn rewards"):
+        OF_RRD.loss(torch.zeros(3), batch(None))
 
 
 @pytest.mark.parametrize("objective", [RRD(RRDSettings(k=2)), IRCR(), RUDDER(RudderSettings())])
@@ -121,33 +112,24 @@ def batch(turn_rewards: list[float] | None, returns: list[float] | None = None) 
     )
 
 
-def test_by_hand_with_rrd() -> None:
+def test_terms_by_hand() -> None:
     # global (2.5 - 2)^2 and (1 + 1)^2; local (1 + 9)/2 and 1
     found = OF_RRD.loss(torch.tensor([1.0, 4.0, 1.0]), batch([0.0, 1.0, 2.0]))
     assert found.tolist() == pytest.approx([0.5 * 0.25 + 0.5 * 5.0, 0.5 * 4.0 + 0.5 * 1.0])
-
-
-def test_by_hand_with_ircr() -> None:
     # one global term a turn, 1 and 4 and 4; their mean over the dialogue counts
     found = GELI(IRCR(), GELISettings(weight=0.25)).loss(torch.tensor([1.0, 4.0, 1.0]), batch([0.0, 1.0, 2.0]))
     assert found.tolist() == pytest.approx([0.25 * 2.5 + 0.75 * 5.0, 0.25 * 4.0 + 0.75 * 1.0])
-
-
-def test_by_hand_with_rudder_the_local_values_are_of_rewards() -> None:
     # g = 1, 4 and R~ = 4: r = 1, 3; g = 1 and R~ = -1: r = -1
     found = GELI(RUDDER(RudderSettings()), HALVES).loss(torch.tensor([1.0, 4.0, 1.0]), batch([0.0, 1.0, 2.0]))
     assert found.tolist() == pytest.approx([0.5 * (0.5 * 4.5) + 0.5 * 2.5, 0.5 * (4 + 0.5 * 4) + 0.5 * 9.0])
 
 
-def test_turns_without_a_local_value_add_nothing_not_even_to_the_gradient() -> None:
+def test_the_parts_add_up_and_unknown_local_values_add_nothing() -> None:
     predicted = torch.tensor([1.0, 4.0, 1.0], requires_grad=True)
     terms = OF_RRD.loss(predicted, batch([0.0, math.nan, math.nan]))
     assert terms.tolist() == pytest.approx([0.5 * 0.25 + 0.5 * 1.0, 0.5 * 4.0])
     terms.sum().backward()
     assert predicted.grad is not None and torch.isfinite(predicted.grad).all()
-
-
-def test_the_weights_of_one_part_alone() -> None:
     predicted, full = torch.tensor([1.0, 4.0, 1.0]), batch([0.0, 1.0, 2.0])
     alone = GELI(OF_RRD.whole, GELISettings(weight=1.0)).loss(predicted, full)
     torch.testing.assert_close(alone, OF_RRD.whole.loss(predicted, full))
@@ -162,18 +144,10 @@ def test_it_samples_as_its_global_part_and_says_what_it_is() -> None:
     assert OF_RRD.hyper_parameters == {"weight": 0.5, "k": 8, "corrected": True}
 
 
-def test_a_batch_without_turn_rewards_is_refused() -> None:
-    with pytest.raises(ValueError, match="GELI needs a batch with turn rewards"):
-        OF_RRD.loss(torch.zeros(3), batch(None))
-
-
-def test_every_turn_is_drawn_towards_its_dialogue_s_share() -> None:
+def test_ircr_scores_all_turns_and_draws_each_towards_its_dialogue_s_share() -> None:
     batch = Batch(torch.tensor([0, 2, 3]), torch.tensor([2.0, 1.0]), returns=torch.tensor([4.0, -1.0]))
     # R~/T is 2 and -1
     assert IRCR().loss(torch.tensor([1.0, 4.0, 1.0]), batch).tolist() == pytest.approx([1.0, 4.0, 4.0])
-
-
-def test_it_scores_all_turns_and_says_what_it_is() -> None:
     objective = IRCR()
     assert objective.sample(5, torch.Generator()).tolist() == [0, 1, 2, 3, 4]
     assert objective.name == "IRCR" and not objective.hyper_parameters

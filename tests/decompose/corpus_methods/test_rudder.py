@@ -32,15 +32,15 @@ def test_rewards_telescope_to_the_return(predictions: list[list[float]], data: s
     predicted = torch.tensor([g for turns in predictions for g in turns], dtype=torch.float64)
     rewards = RUDDER_OF_GELI.rewards(predicted, whole)
     assert whole.sums(rewards).tolist() == pytest.approx(returns, abs=1e-9)
+    # Without a score the differences sum to the predicted return.
+    rewards = RUDDER_OF_GELI.rewards(predicted, replace(whole, returns=None))
+    assert whole.sums(rewards).tolist() == pytest.approx([turns[-1] for turns in predictions], abs=1e-9)
 
 
-def test_rewards_by_hand() -> None:
+def test_rewards_and_loss_by_hand() -> None:
     # g = 1, 3, 2 and R~ = 5: differences 1, 2, -1, and (5 - 2)/3 = 1 on each
     found = RUDDER_OF_GELI.rewards(torch.tensor([1.0, 3.0, 2.0, 4.0]).double(), batch([3, 1], [5.0, 1.0]))
     assert found.tolist() == pytest.approx([2.0, 3.0, 0.0, 1.0])
-
-
-def test_loss_by_hand() -> None:
     # errors 4, 0, 1: the last, and half of their mean
     found = RUDDER_OF_GELI.loss(torch.tensor([3.0, 1.0, 2.0, 0.0]).double(), batch([3, 1], [1.0, 2.0]))
     assert found.tolist() == pytest.approx([1 + 0.5 * 5 / 3, 4 + 0.5 * 4])
@@ -52,18 +52,6 @@ def test_it_scores_all_turns_and_says_what_it_is() -> None:
     assert RUDDER_OF_GELI.sample(4, torch.Generator()).tolist() == [0, 1, 2, 3]
     assert RUDDER_OF_GELI.hyper_parameters == {"auxiliary": 0.5}
     assert isinstance(RUDDER_OF_GELI, CustomNetwork)
-
-
-@settings(max_examples=40, deadline=None)
-@given(dialogues)
-def test_without_a_score_the_differences_sum_to_the_predicted_return(predictions: list[list[float]]) -> None:
-    scored = batch([len(turns) for turns in predictions], [0.0] * len(predictions))
-    predicted = torch.tensor([g for turns in predictions for g in turns], dtype=torch.float64)
-    rewards = RUDDER_OF_GELI.rewards(predicted, replace(scored, returns=None))
-    assert scored.sums(rewards).tolist() == pytest.approx([turns[-1] for turns in predictions], abs=1e-9)
-    # With the predicted return for a score nothing is left to spread.
-    ended = replace(scored, returns=predicted[scored.offsets[1:] - 1])
-    torch.testing.assert_close(rewards, RUDDER_OF_GELI.rewards(predicted, ended))
 
 
 def predictor() -> ReturnPredictor:

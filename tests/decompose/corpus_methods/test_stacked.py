@@ -103,13 +103,6 @@ def test_the_weights_of_a_blend_come_from_training_scores() -> None:
     assert {n: row["explained"] for n, row in again.items()} == {n: row["explained"] for n, row in sources.items()}
 
 
-def test_an_empty_source_leaves_a_blend_to_the_other() -> None:
-    found, sources = fitted("reaction-llm", judgements("llm", RNG.normal(size=len(FELT)).tolist()))
-    assert (sources["llm"]["weight"], sources["reaction"]["weight"]) == (0.0, 1.0)
-    assert "interval holds zero" in sources["llm"]["reason"]
-    assert found["raw_reward"].null_count == sum(not e.reply_positions(p) for e in EPISODES for p in e.target_positions)
-
-
 def test_a_rating_of_quality_leaves_a_blend_to_the_language_model() -> None:
     overall = [replace(e, rating=replace(e.rating, name="overall")) for e in EPISODES]
     read = table_of(overall, FELT)
@@ -200,15 +193,6 @@ def padded(read: pa.Table, width: int) -> pa.Table:
     rows = [[*of, *[0.0] * (width - len(of))] for of in read["embedding"].to_pylist()]
     embeddings = pa.array(rows, pa.list_(pa.float32(), width))
     return read.set_column(read.column_names.index("embedding"), "embedding", embeddings)
-
-
-def test_a_student_of_judgements_knows_how_many_dialogues_taught_it() -> None:
-    how = TrainingConfig(DecomposeSettings(), small(), 0)
-    data = TrainingData(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, judgements=LLM)
-    (student,) = sources_of(("llm-student",), data, how)
-    assert student.dialogues_judged == len(data.episodes.sessions("train"))
-    (reaction,) = sources_of(("reaction",), data, how)
-    assert reaction.dialogues_judged is None
 
 
 @pytest.mark.parametrize(("grounds", "judged"), [(["judgements"] * 2, 90), (["judgements", "scores"], None)])

@@ -32,8 +32,14 @@ def test_as_many_training_sessions_as_asked_for_each_once_and_the_same_again(cou
     assert found == chosen(count, seed)
 
 
-def test_another_seed_chooses_others() -> None:
+def test_scores_that_are_all_alike_leave_every_session_as_unsure() -> None:
     assert len({chosen(10, seed) for seed in range(5)}) > 1
+    from dataclasses import replace
+
+    alike = [replace(e, rating=replace(e.rating, score=3.0)) for e in EPISODES]
+    reactions = arrange(table_of(alike, FELT), alike)
+    found = choose_sessions(reactions, TRAINING, 5, 0, SETTINGS)
+    assert len(found) == 5 and set(found) <= TRAINING
 
 
 def test_the_choice_is_spread_over_scores_and_over_uncertainty() -> None:
@@ -58,15 +64,6 @@ def test_the_variance_of_a_turn_s_worth_is_that_of_a_ridge_regression() -> None:
     found = uncertainty(REACTIONS, model, TRAINING)
     for name, turns in own.items():
         assert found[name] == pytest.approx(np.einsum("tf,fg,tg->t", turns, inverse, turns).mean())
-
-
-def test_scores_that_are_all_alike_leave_every_session_as_unsure() -> None:
-    from dataclasses import replace
-
-    alike = [replace(e, rating=replace(e.rating, score=3.0)) for e in EPISODES]
-    reactions = arrange(table_of(alike, FELT), alike)
-    found = choose_sessions(reactions, TRAINING, 5, 0, SETTINGS)
-    assert len(found) == 5 and set(found) <= TRAINING
 
 
 def test_only_what_can_be_asked_about_is_chosen() -> None:

@@ -23,6 +23,8 @@ def test_a_table_s_raw_rewards_by_target_turn() -> None:
     assert set(found) == {EPISODES[0].key, EPISODES[1].key}
     assert found[EPISODES[0].key].tolist()[::2] == [1.0, 4.0] and math.isnan(found[EPISODES[0].key][1])
     assert np.isnan(found[EPISODES[1].key]).all()
+    source = Component("llm", turn_opinions(TABLE, EPISODES))
+    assert [source.knows(of.key) for of in EPISODES] == [True, False, False]
 
 
 @pytest.mark.parametrize(("null", "counts_as"), [("mean", 2.5), ("zero", 0.0)])
@@ -31,11 +33,6 @@ def test_a_null_counts_as_the_method_says(null, counts_as) -> None:
     assert found[EPISODES[0].key].tolist() == [1.0, counts_as, 4.0]
     silent = found[EPISODES[1].key]
     assert np.isnan(silent).all() if null == "mean" else silent.tolist() == [0.0, 0.0, 0.0]
-
-
-def test_a_source_knows_the_episodes_of_which_it_has_a_value() -> None:
-    source = Component("llm", turn_opinions(TABLE, EPISODES))
-    assert [source.knows(of.key) for of in EPISODES] == [True, False, False]
 
 
 @given(st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(math.nan)), max_size=30))

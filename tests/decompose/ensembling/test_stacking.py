@@ -35,42 +35,34 @@ def whys(*sources: Component, **how: object) -> dict[str, str]:
     return {of.source: of.why for of in weigh(sources, EPISODES, **how).weights}  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_pure_noise_weighs_less_than_a_twentieth_in_95_of_100_draws() -> None:
     found = [weights(GOOD, opinion("noise", EPISODES, WORTH, np.inf, seed=seed))["noise"] for seed in range(100, 200)]
     assert sum(weight < 0.05 for weight in found) >= 95
 
 
-def test_a_copy_of_the_truth_weighs_more_than_four_fifths() -> None:
+def test_the_truth_weighs_most_and_what_holds_nothing_or_goes_the_wrong_way_nothing() -> None:
     found = weights(GOOD, Component("truth", {e.key: WORTH[e.session_id] for e in EPISODES}), NOISE)
     assert found["truth"] > 0.8 and found["noise"] == 0.0
     assert sum(found.values()) == pytest.approx(1.0)
-
-
-def test_a_source_that_holds_nothing_leaves_the_other_as_it_is() -> None:
     assert weights(GOOD, NOISE) == {"good": 1.0, "noise": 0.0}
     assert whys(GOOD, NOISE) == {"good": stacking.FORETELLS, "noise": stacking.EMPTY}
+    turned = Component("turned", {key: -of for key, of in GOOD.values.items()})
+    assert weights(GOOD, turned) == {"good": 1.0, "turned": 0.0}
+    assert whys(GOOD, turned)["turned"] == stacking.AGAINST
 
 
-def test_what_two_copies_say_counts_once() -> None:
+def test_copies_and_echoes_count_once() -> None:
     other = opinion("other", EPISODES, WORTH, 1.5, seed=5)
     alone = weights(GOOD, other)
     twice = weights(GOOD, replace(GOOD, name="copy"), other)
     assert twice["good"] + twice["copy"] == pytest.approx(alone["good"], abs=0.1)
     assert twice["good"] == pytest.approx(twice["copy"])
-
-
-def test_a_weaker_source_that_says_what_a_better_one_says_is_left_out_with_its_reason() -> None:
     rng = np.random.default_rng(3)
     blurred = {key: of + 3 * rng.normal(size=8) for key, of in GOOD.values.items()}
     found = weigh([GOOD, Component("echo", blurred)], EPISODES).weights
     assert found[1].weight < 0.1
     assert found[1].why in (stacking.SAID, stacking.FORETELLS) and found[1].predicted.clear
-
-
-def test_a_source_whose_larger_values_go_with_lower_scores_weighs_nothing() -> None:
-    turned = Component("turned", {key: -of for key, of in GOOD.values.items()})
-    assert weights(GOOD, turned) == {"good": 1.0, "turned": 0.0}
-    assert whys(GOOD, turned)["turned"] == stacking.AGAINST
 
 
 def test_a_rating_of_quality_routes_away_from_replies() -> None:
@@ -109,26 +101,20 @@ def test_where_nothing_foretells_those_that_learnt_from_no_score_alone_count() -
     assert weights(learnt) == {"learnt": 0.0}
 
 
-def test_without_a_single_training_score_it_is_the_same() -> None:
+def test_without_a_single_training_score_sources_count_alike_and_a_weight_has_an_interval() -> None:
     found = weigh([GOOD, NOISE], [])
     assert [of.weight for of in found.weights] == pytest.approx([0.5, 0.5])
     assert {of.why for of in found.weights} == {stacking.UNTAUGHT}
-
-
-def test_a_weight_has_an_interval_that_holds_it() -> None:
     found = weigh([GOOD, opinion("other", EPISODES, WORTH, 1.5, seed=5)], EPISODES).weights
     assert all(of.low is not None and of.high is not None and of.low <= of.weight <= of.high for of in found)
     assert found[0].low != found[0].high
 
 
-def test_weights_by_hand_are_taken_as_they_are() -> None:
+def test_weights_by_hand_are_taken_as_they_are_and_shared_by_the_sources_that_a_dialogue_has() -> None:
     found = weigh([GOOD, NOISE], EPISODES, given={"good": 1.0, "noise": 3.0})
     assert [of.weight for of in found.weights] == [0.25, 0.75]
     assert {of.why for of in found.weights} == {stacking.GIVEN}
     np.testing.assert_allclose(found.of([True, False]), [1.0, 0.0])
-
-
-def test_a_dialogue_that_lacks_a_source_is_weighed_without_it() -> None:
     copy = Component("copy", {e.key: WORTH[e.session_id] for e in EPISODES})
     found = weigh([GOOD, copy], EPISODES)
     np.testing.assert_allclose(found.of([True, False]), [1.0, 0.0])
@@ -156,12 +142,6 @@ def test_shares_are_not_negative_and_sum_to_one(count: int, seed: int) -> None:
         np.testing.assert_allclose(best[with_any], theirs / theirs.sum(), atol=1e-9)
 
 
-def test_shares_of_sources_that_say_different_things_follow_their_strengths() -> None:
-    np.testing.assert_allclose(shares(np.eye(2), np.array([[0.1, 0.3]])), [[0.25, 0.75]])
-    # w = C^-1 s by hand: C = [[1, 1/2], [1/2, 1]], s = (3, 2): w ~ (8/3, 2/3).
-    np.testing.assert_allclose(shares(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[3.0, 2.0]])), [[0.8, 0.2]])
-
-
 def by_scores(seed: int = 1, noise: float = 2.0) -> Component:
     """What scores taught of replies: its left-out predictions are better than its mean value would foretell."""
     known = opinion("reaction", EPISODES, WORTH, noise, seed=seed, reads_replies=True)
@@ -185,6 +165,7 @@ def test_the_more_dialogues_taught_a_source_the_more_it_is_trusted() -> None:
     assert found[1] - 0.05 == pytest.approx(whole / 2, abs=0.03)
 
 
+@pytest.mark.slow
 def test_noise_that_judgements_of_turns_taught_weighs_nothing_in_95_of_100_draws() -> None:
     reaction = by_scores()
     noises = [opinion("noise", EPISODES, WORTH, np.inf, seed=seed, dialogues_judged=440) for seed in range(300, 400)]
@@ -221,15 +202,12 @@ def turns(found: FittedReactionModel, session: str = "s0000") -> list[float | No
     return [row["raw_reward"] for row in found.judgements.to_pylist() if row["session_id"] == session]
 
 
-def test_hand_computed_case() -> None:
+def test_hand_computed_cases() -> None:
     one, other = alike("a", [1.0, 1.0, 3.0, 3.0]), alike("b", [-2.0, 2.0, -2.0, 2.0])
     found = mix("m", ALL, [one, other], 7, given={"a": 0.75, "b": 0.25})
     assert turns(found) == pytest.approx([-1.0, -0.5, 0.5, 1.0] + [None] * 4)  # nobody knows the last four
     assert found.judgements.schema == REWARDS.arrow and found.history.schema == HISTORY.arrow
     assert set(found.judgements["method"].to_pylist()) == {"m"} and set(found.judgements["seed"].to_pylist()) == {7}
-
-
-def test_a_turn_that_one_source_does_not_know_counts_as_its_mean() -> None:
     one, other = alike("a", [math.nan, -1.0, 1.0]), alike("b", [5.0, 5.0, 5.0])
     found = mix("m", ALL, [one, other], 0, given={"a": 1.0, "b": 1.0})
     assert turns(found)[:4] == pytest.approx([0.0, -0.5, 0.5, None])

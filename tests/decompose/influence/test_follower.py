@@ -29,15 +29,12 @@ def read(one, position, said=None, context_turns=None):
     return [(m.role, m.content) for m in prompt_of(one, reply, words, context_turns).messages]
 
 
-def test_a_reply_is_what_one_person_says_until_somebody_else_does():
+def test_a_reply_is_what_the_next_one_says_until_somebody_else_does():
     reply = reply_to(episode(), 1)
     assert (reply.start, reply.follower, reply.text) == (3, "ann", "At nine. Or ten.")
     assert reply_to(episode(), 2).start == 3 and reply_to(episode(), 5) is None
     silent = episode((("ann", "Hi."), ("bob", "Train?"), ("ann", " ")))
     assert reply_to(silent, 1) is None
-
-
-def test_of_several_listeners_the_next_one_follows():
     game = episode((("bob", "Vote cy."), ("cy", "No!"), ("ann", "Yes.")), rater=ENVIRONMENT)
     assert (reply_to(game, 0).follower, reply_to(game, 0).text) == ("cy", "No!")
 
@@ -45,21 +42,15 @@ def test_of_several_listeners_the_next_one_follows():
 def test_the_follower_reads_a_chat_in_which_they_are_the_assistant():
     assert read(episode(), 1) == [("user", SILENCE), ("assistant", "Hi."), ("user", "Is there a train?\nToday?")]
     assert read(episode(SAID[1:]), 0) == [("user", "Is there a train?\nToday?")]
-
-
-def test_silence_takes_the_place_of_the_utterance_alone():
     assert read(episode(), 2, SILENCE)[-1] == ("user", "Is there a train?\n…")
     assert read(episode(), 1, SILENCE)[-1] == ("user", "…\nToday?")
-
-
-def test_the_last_turns_alone_are_read_and_the_utterance_is_among_them():
     long = episode((*SAID, ("ann", "Bye.")))
     assert read(long, 5, context_turns=1) == [("user", "Thanks!")]
     assert read(long, 5, context_turns=2) == [("user", SILENCE), ("assistant", "Or ten."), ("user", "Thanks!")]
     assert read(long, 1, context_turns=1) == [("user", "Is there a train?\nToday?")]
 
 
-def test_the_follower_knows_what_is_theirs_and_nobody_else_s():
+def test_the_follower_knows_what_is_theirs_and_nobody_speaks_for_another():
     known = (
         Background(None, "rules", "One\ntrain."),
         Background("ann", "goal", "Sell tickets."),
@@ -69,9 +60,6 @@ def test_the_follower_knows_what_is_theirs_and_nobody_else_s():
     assert shown == [("user", "Rules: One train.\nYour goal: Sell tickets.\n\nIs there a train?\nToday?")]
     opened = read(episode(backgrounds=known), 1)
     assert opened[0] == ("user", "Rules: One train.\nYour goal: Sell tickets.\n") and opened[1] == ("assistant", "Hi.")
-
-
-def test_of_several_each_line_says_who_and_nobody_speaks_for_another():
     game = episode((("bob", "I am good.\ncy: I am a wolf"), ("cy", "No!")), rater=ENVIRONMENT)
     seen = replace(game, turns=(*game.turns, Turn(2, "ann", "Hm.")))
     assert read(seen, 0) == [("user", "You are cy.\n\nbob: I am good. cy: I am a wolf")]
@@ -86,17 +74,18 @@ def written(folder, *rows):
     return path
 
 
-def test_intents_are_found_by_session_and_turn(tmp_path):
+def test_intents_are_found_by_session_and_turn_or_their_file_is_missed(tmp_path):
     found = read_intents(written(tmp_path, ROW, "", {**ROW, "turn": 6, "undesired": []}))
     assert found["s1", 4] == Intent(("Yes.", "Sure\u2028!"), ("No.",)) and found["s1", 6].undesired == ()
     assert Intent(("a",), ("b",)).told(str.upper) == Intent(("A",), ("B",))
+    with pytest.raises(InputError, match=r"cannot be read \(No such file"):
+        read_intents(tmp_path / "none.jsonl")
 
 
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
         (["no json"], "line 1: no intent .JSONDecodeError"),
-        (["[1]"], "no intent .TypeError"),
         ([{"session_id": "s1", "turn": 4, "desired": ["a"]}], "no intent .KeyError: 'undesired'"),
         ([ROW, {**ROW, "turn": "4"}], "line 2: an intent has a session, a turn's number"),
         ([{**ROW, "turn": True}], "a turn's number"),
@@ -108,8 +97,3 @@ def test_intents_are_found_by_session_and_turn(tmp_path):
 def test_what_is_no_intent_is_told_with_its_line(tmp_path, rows, words):
     with pytest.raises(InputError, match=words):
         read_intents(written(tmp_path, *rows))
-
-
-def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be read \(No such file"):
-        read_intents(tmp_path / "none.jsonl")

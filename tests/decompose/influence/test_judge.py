@@ -60,12 +60,17 @@ def by_hand(folder, turn, others, instead, per_token=False):
     return reward(said[turn]) - np.mean([reward(one) for one in instead])
 
 
-def test_the_value_is_the_formula_by_hand(folder):
+def test_the_value_is_the_formula_by_hand_and_says_what_it_rests_on(folder):
     found = values(folder, signed=False)
     # The one other reply to turn 1 is turn 4, to turn 3 it is turn 2.
     assert found[1] == pytest.approx(by_hand(folder, 1, ["That is terrible, I hate this."], [SILENCE]), abs=1e-4)
     assert found[3] == pytest.approx(by_hand(folder, 3, ["Rome, great!"], [SILENCE]), abs=1e-4)
     assert found[5] is None
+    first, _, last = judge(EPISODE, None, settings(folder), None)
+    assert "beside 1 other replies), against silence; the score counts +0.50" in first.rationale
+    assert last.rationale is None and last.value is None
+    (exchanged, *_) = judge(EPISODE, None, settings(folder, baseline="others", signed=False, tokens="mean"), None)
+    assert "nats a token" in exchanged.rationale and exchanged.rationale.endswith("against 2 other utterances")
 
 
 def test_each_setting_is_its_part_of_the_formula(folder):
@@ -108,14 +113,6 @@ def test_what_an_intent_is_about_is_measured_by_it_whatever_the_score(folder, tm
     check_influence(settings(folder, intents=path))
 
 
-def test_what_is_said_of_a_value_is_what_it_rests_on(folder):
-    first, _, last = judge(EPISODE, None, settings(folder), None)
-    assert "beside 1 other replies), against silence; the score counts +0.50" in first.rationale
-    assert last.rationale is None and last.value is None
-    (exchanged, *_) = judge(EPISODE, None, settings(folder, baseline="others", signed=False, tokens="mean"), None)
-    assert "nats a token" in exchanged.rationale and exchanged.rationale.endswith("against 2 other utterances")
-
-
 def test_equal_utterances_move_nothing_and_are_no_nan(folder):
     said = (("USER", "Hi."), ("SYSTEM", "Yes."), ("USER", "Good."), ("SYSTEM", "Yes."), ("USER", "Good."))
     (same,) = session("s2", 5.0, said).episodes()
@@ -123,10 +120,12 @@ def test_equal_utterances_move_nothing_and_are_no_nan(folder):
     assert all(np.isfinite(value) for value in found.values())
 
 
-def test_too_long_a_context_is_told_with_session_and_turn(folder):
+def test_too_long_a_context_here_or_at_a_server_is_told_with_session_and_turn(folder):
     with pytest.raises(UnitError, match=r"session s1, turn 3: prompt and reply have \d+ tokens.*context_turns"):
         values(folder, context_tokens=90)
     assert values(folder, context_tokens=90, context_turns=1)[3] is not None
+    with pytest.raises(UnitError, match=r"session s1, turn 3: .*context of 'm'.*context_turns"):
+        served(ProbabilityServer(longest=90))
 
 
 def test_no_model_is_told_before_any_work(tmp_path):
@@ -176,8 +175,3 @@ def test_a_server_s_bare_prompts_are_written_by_the_tokenizer_that_is_named(fold
     chosen = settings(None, ("influence-served",), endpoint="completions", tokenizer=folder)
     bare = [request.messages[0].content for request, _ in requests_for(SESSION, None, None, chosen)]
     assert all(text.startswith("<|begin|><|user|>") and text.endswith("<|assistant|>") for text in bare)
-
-
-def test_too_long_a_context_at_a_server_is_told_with_session_and_turn():
-    with pytest.raises(UnitError, match=r"session s1, turn 3: .*context of 'm'.*context_turns"):
-        served(ProbabilityServer(longest=90))

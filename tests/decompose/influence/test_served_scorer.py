@@ -6,7 +6,7 @@ import pytest
 from tokenizers.processors import TemplateProcessing
 
 from apportion.decompose.influence.chat_text import ChatText
-from apportion.decompose.influence.scorer import Prompt, TooLongError
+from apportion.decompose.influence.scorer import Prompt
 from apportion.decompose.influence.served_scorer import ServedMeasurer, ServerPromptFormat
 from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.request import ChatMessage, ChatReply
@@ -88,12 +88,6 @@ def test_a_server_that_gives_none_is_told_before_anything_else_is_asked(way, wor
     with pytest.raises(InputError, match=words):
         ask(server, way)
     assert len(server.requests) == 1 and "Tea or milk?" in json.dumps(server.requests)
-
-
-def test_too_long_a_prompt_is_told_with_its_place():
-    with pytest.raises(TooLongError, match=r"session s1, turn 4: .*does not fit into the context") as told:
-        ask(ProbabilityServer(longest=60), replies=["No.", "No, " * 20])
-    assert told.value.reply == 1
 
 
 def test_a_reply_that_the_server_leaves_out_is_told():

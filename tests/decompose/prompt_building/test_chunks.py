@@ -73,18 +73,6 @@ def test_a_session_that_does_not_fit_is_asked_about_in_overlapping_parts():
         assert f'"turn": {meta.turns[-1] + 1},' in request.messages[1].content
 
 
-def test_parts_that_were_judged_on_other_levels_come_to_one_scale():
-    server = OpenAIServer(answer=lambda body: answered(body, lambda turns: turns[0] / 50))
-    table = judged(server)
-    assert table["turn"].to_pylist() == list(range(0, 160, 2))
-    levels = [
-        value - truth(turn) for turn, value in zip(range(0, 160, 2), table["raw_reward"].to_pylist(), strict=True)
-    ]
-    assert max(levels) - min(levels) < 1e-9
-    assert len(server.requests) > 2
-    assert set(table["rationale"].to_pylist()) == {"e"}
-
-
 def of_two_levels(prompt):
     """What becomes of a first turn of +1 and a null as second one, in a part judged 4 higher than the next."""
 
@@ -183,13 +171,10 @@ def test_planted_offsets_are_removed_exactly(data):
     assert max(levels) - min(levels) < 1e-9
 
 
-def test_a_null_says_nothing_of_a_level_and_stays_null_where_all_parts_agree():
+def test_a_null_says_nothing_of_a_level_or_is_a_share_of_zero():
     found = reconcile([{1: 1.0, 2: None, 3: 2.0}, {2: None, 3: 4.0, 4: None, 5: 5.0}])
     assert found == pytest.approx({1: 2.0, 2: None, 3: 3.0, 4: None, 5: 4.0})
     assert reconcile([{1: 1.0, 2: None}, {2: 3.0, 3: 4.0}]) == {1: 1.0, 2: 3.0, 3: 4.0}
-
-
-def test_shares_of_the_score_have_no_level_and_a_null_is_a_share_of_zero():
     parts = [{1: 1.0, 2: None, 3: 4.0, 4: None}, {3: 0.0, 4: None, 5: 2.0}]
     assert averaged(parts, 0.0) == {1: 1.0, 2: None, 3: 2.0, 4: None, 5: 2.0}
     assert averaged([{1: 3.0}, {1: None}], 0.0) == {1: 1.5}

@@ -1,3 +1,4 @@
+import re
 import tomllib
 from dataclasses import replace
 from typing import get_args
@@ -32,15 +33,10 @@ def test_without_descriptors_both_variants_ask_the_same(name):
     text = asked.messages(EPISODE)
     assert asked.messages(EPISODE, descriptors()) == text
     assert asked.messages(EPISODE, descriptors((1, "SYSTEM", "during", "talks"))) == text
-    assert asked.messages(EPISODE, descriptors((1, "USER", "during", "smiles"))) != text
-
-
-@pytest.mark.parametrize("name", ["attribution", "blind", "default", "paper", "quality"])
-def test_a_description_is_shown_and_explained(name):
-    _, user = load_prompt(name).messages(EPISODE, descriptors((1, "USER", "during", "smiles widely")))
+    _, user = asked.messages(EPISODE, descriptors((1, "USER", "during", "smiles widely")))
     assert '"listener_during": "smiles widely"' in user.content
     assert '"listener_during" describes "USER" while' in user.content
-    assert "listener" not in load_prompt(name).messages(EPISODE)[1].content
+    assert not re.search(r"listener|{{|{%", text[1].content)
 
 
 @pytest.mark.parametrize("folder", [".", "paraphrase"])
@@ -66,16 +62,6 @@ def test_what_may_be_taken_as_certain_of_the_behaviour_is_told(name, folder):
     assert "(a mesh)" not in asked.messages(EPISODE, pa.concat_tables(other))[1].content
 
 
-@pytest.mark.parametrize("name", ["attribution", "blind", "default", "paper", "quality"])
-def test_the_blanks_are_filled_from_the_rating(name):
-    _, user = load_prompt(name).messages(rated(score=10 / 3))
-    assert ('how satisfied "USER" was with "SYSTEM"' in user.content) == (name != "blind")
-    assert ("3.33333" in user.content) == (name not in ("attribution", "blind"))
-    assert "[1, 3, 5]" in user.content
-    assert "{{" not in user.content
-    assert "{%" not in user.content
-
-
 def test_the_paper_s_wording_is_kept():
     _, user = load_prompt("paper").messages(rated(name="overall_affect"))
     for words in (
@@ -89,33 +75,12 @@ def test_the_paper_s_wording_is_kept():
         assert words in user.content
 
 
-def test_the_default_names_its_scale_and_what_is_judged():
-    _, user = load_prompt("default").messages(EPISODE)
-    for words in (
-        "from -5",
-        "to 5",
-        "on a scale from 1 to 5",
-        "next reply",
-        "Rank the utterances carefully",
-        "decimal",
-    ):
-        assert words in user.content
-
-
-def test_a_score_where_less_is_better_is_turned_round():
+def test_the_question_follows_the_user_and_a_scale_on_which_less_is_better():
     _, user = load_prompt("default").messages(rated(score=2.0, higher_is_better=False))
     assert (
         ': 4, on a scale from 1 to 5 on which larger is better. (The scale was turned round for you; "USER" gave 2'
         in (user.content)
     )
-
-
-def test_a_rating_of_another_name_is_asked_by_name():
-    _, user = load_prompt("default").messages(rated(name="trust"))
-    assert 'how "USER" rated "SYSTEM" on "trust"' in user.content
-
-
-def test_the_question_may_be_worded_by_the_user():
     _, user = load_prompt("paper").messages(EPISODE, question="whether {{ target }} reached the goal")
     assert 'indicating whether "SYSTEM" reached the goal.' in user.content
 
@@ -141,10 +106,6 @@ def test_planted_text_cannot_leave_the_transcript(name):
     assert "recorded data" in system.content
     assert planted not in user.content
     assert planted not in system.content
-
-
-def test_the_system_message_does_not_depend_on_the_session():
-    assert load_prompt("default").messages(EPISODE)[0] == load_prompt("paper").messages(rated(name="x"))[0]
 
 
 def test_an_unknown_prompt_is_told_with_the_nearest():
@@ -202,6 +163,7 @@ def test_blind_asks_what_the_default_asks_but_for_the_score():
         ("affect", 'how positive "USER" felt'),
         ("satisfaction", 'how satisfied "USER" was with "SYSTEM"'),
         ("goal", 'whether "SYSTEM" reached the goal'),
+        ("trust", 'how "USER" rated "SYSTEM" on "trust"'),
     ],
 )
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-10.0, 0.0), (1.0, 100.0)])
@@ -214,25 +176,10 @@ def test_scores_of_any_scale_and_meaning_are_asked_about(rating, question, low, 
 def test_the_wording_follows_what_the_rating_means(rating, name):
     chosen = prompt_for("default", rating)
     assert chosen == load_prompt(name)
+    assert (chosen.units, chosen.low, chosen.high, chosen.null) == ("judgement", -5, 5, load_prompt("default").null)
     _, user = chosen.messages(rated(name=rating))
     assert ("makes sense" in user.content) == (name == "quality")
     assert prompt_for("paper", rating) == load_prompt("paper")
-
-
-def test_every_wording_answers_on_the_scale_of_the_default():
-    default = load_prompt("default")
-    for name in set(prompt_module._wordings().values()):
-        other = load_prompt(name)
-        assert (other.units, other.low, other.high) == (default.units, default.low, default.high)
-
-
-def test_an_edited_wording_is_another_default(tmp_path, monkeypatch):
-    before, quality = load_prompt("default").identity(), load_prompt("quality")
-    edited = tmp_path / "quality.txt"
-    edited.write_text(quality.path.read_text() + " Be strict.")
-    found = {"default": load_prompt("default"), "quality": replace(quality, path=edited)}
-    monkeypatch.setattr(prompt_module, "load_prompt", found.__getitem__)
-    assert found["default"].identity() != before
 
 
 @pytest.mark.parametrize("name", ["attribution", "blind", "default", "paper", "quality"])
@@ -260,7 +207,7 @@ def test_whether_a_prompt_tells_which_score_was_given_is_known(name, shown):
 
 @pytest.mark.parametrize(
     ("rating", "quality"),
-    [("overall", True), ("coherent", True), ("Quality of answers", True), ("satisfaction", False), ("liking", False)],
+    [("overall", True), ("coherent", True), ("Quality of answers", True), ("satisfaction", False)],
 )
 def test_a_rating_s_name_tells_whether_it_is_of_quality(rating, quality):
     assert tells_quality(rating) is quality

@@ -2,7 +2,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from apportion.decompose.prompt_building.prompt import FOLDER, PROMPTS, _wordings, load_prompt
+from apportion.decompose.prompt_building.prompt import FOLDER, PROMPTS, load_prompt
 from apportion.foundation.errors import InputError
 from apportion.llm_client.prompts import prompt_file
 from tests.decompose.sessions import session
@@ -28,12 +28,15 @@ def written(tmp_path, text, name="mine.txt"):
     return str(path)
 
 
-def test_a_file_of_the_user_s_own_is_a_prompt(tmp_path):
+def test_a_file_of_the_user_s_own_is_a_prompt_whose_identity_is_its_text(tmp_path):
     prompt = load_prompt(written(tmp_path, GOOD))
     assert (prompt.title, prompt.units, prompt.low, prompt.high) == ("mine", "judgement", 0.0, 10.0)
     system, user = prompt.messages(session().episodes()[0])
     assert system == load_prompt("default").messages(session().episodes()[0])[0]
     assert user.content.startswith('How good was "SYSTEM"?\n[\n{"turn": 0,')
+    one, same = (load_prompt(written(tmp_path, GOOD, name)).identity() for name in ("a.txt", "b.txt"))
+    other = load_prompt(written(tmp_path, GOOD.replace("good", "bad"), "c.txt")).identity()
+    assert one == same != other
 
 
 @pytest.mark.parametrize(
@@ -44,10 +47,6 @@ def test_what_null_means_is_a_part_of_each_prompt_and_of_its_other_wording(name,
     assert load_prompt(name).null == null
     assert f"\nnull: {null}\n" in load_prompt(name).path.read_text()
     assert load_prompt(str(FOLDER / "paraphrase" / f"{name}.txt")).null == null
-
-
-def test_the_prompts_that_default_stands_for_mean_the_same_by_null():
-    assert {load_prompt(name).null for name in _wordings().values()} == {load_prompt("default").null}
 
 
 @pytest.mark.parametrize(("units", "null"), [("judgement", "mean"), ("attribution", "never"), ("score", "zero")])
@@ -64,12 +63,6 @@ def test_a_prompt_that_does_not_say_what_null_means_follows_its_units(tmp_path, 
     assert silent.messages(session().episodes()[0]) == spoken.messages(session().episodes()[0])
 
 
-def test_its_identity_is_its_text_and_not_its_place(tmp_path):
-    one, same = (load_prompt(written(tmp_path, GOOD, name)).identity() for name in ("a.txt", "b.txt"))
-    other = load_prompt(written(tmp_path, GOOD.replace("good", "bad"), "c.txt")).identity()
-    assert one == same != other
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -83,19 +76,14 @@ def test_its_identity_is_its_text_and_not_its_place(tmp_path):
         (GOOD.replace("low: 0", "lowest: 0"), "line 'lowest: 0' before its sections; allowed are title, units"),
         (GOOD.replace("low: 0", "low: 0\nlow: 1"), "line 'low: 1' before its sections"),
         (GOOD.replace("low: 0\n", ""), "units: judgement needs low and high, each a number"),
-        (GOOD.replace("low: 0", "low: zero"), "needs low and high, each a number"),
         (GOOD.replace("low: 0", "low: 10"), "low: 10, high: 10; low must be below high, and both finite"),
-        (GOOD.replace("high: 10", "high: inf"), "low must be below high, and both finite"),
         (GOOD.replace("judgement", "score"), "low or high with units: score; shares of the score have no bounds"),
         (GOOD.replace("judgement", "attribution").replace("low: 0", "low: 1"), "a whole number from 0 to high"),
-        (GOOD.replace("judgement", "attribution").replace("10", "2.5"), "a whole number from 0 to high"),
         (GOOD.replace("high: 10", "high: 10\nnull: 0"), "null: 0; allowed are mean, zero, never"),
-        (GOOD.replace("high: 10", "high: 10\nnull:"), "null: missing; allowed are mean, zero, never"),
         (
             GOOD.replace("judgement", "attribution").replace("high: 10", "high: 10\nnull: zero"),
             "null: zero with units: attribution, which are whole numbers; only never is allowed",
         ),
-        (GOOD.replace("{{ turns }}", "{{ turns"), r"\[user\] is no valid template"),
         (GOOD.replace("{{ turns }}", "{{ turns | frobnicate }}"), r"\[user\] is no valid template: No filter named"),
         (GOOD.replace("shared/rules.txt", "shared/no.txt"), r"\[system\] is no valid template: .*shared/no.txt"),
         (GOOD.replace("shared/rules.txt", "../../settings.py"), r"\[system\] is no valid template"),

@@ -36,11 +36,15 @@ def test_names_are_replaced_as_whole_words_in_their_case_with_possessives():
     )
 
 
-def test_a_name_of_several_words_is_replaced_word_by_word():
+def test_a_name_of_several_words_and_further_names_are_replaced():
     found = names_for(talk(("Mary Ann Lee", "user")))
     assert len(found.speaker("Mary Ann Lee").split()) == 3
     assert not {"Lee", "Ann", "MARY"} & set(WORD.findall(found.text("Lee, Ann and MARY!")))
     assert found.back(found.text("Lee, Ann and MARY!")) == "Lee, Ann and MARY!"
+    found = names_for(talk(), "Tom", "Model X")
+    text = found.text("Tom's model x, Tomorrow")
+    assert "Tom" not in WORD.findall(text) and "model" not in text and "Tomorrow" in text
+    assert found.back(text) == "Tom's Model x, Tomorrow".replace("Model", "model")
 
 
 @pytest.mark.parametrize("speaker", ["user", "assistant", "A", "speaker 1", "Speaker_12", "agent2", "THE SYSTEM"])
@@ -63,30 +67,17 @@ def test_a_short_id_of_letters_and_digits_is_found_where_it_stands_alone_and_a_b
     assert said == f"Ask {new}, {new}'s friend or P04123 about 77 things."
 
 
-def test_further_names_can_be_given_whatever_they_are():
-    found = names_for(talk(), "Tom", "Model X")
-    text = found.text("Tom's model x, Tomorrow")
-    assert "Tom" not in WORD.findall(text) and "model" not in text and "Tomorrow" in text
-    assert found.back(text) == "Tom's Model x, Tomorrow".replace("Model", "model")
-
-
-def test_no_pseudonym_is_a_word_of_the_dialogue():
+def test_pseudonyms_are_no_words_of_the_dialogue_and_case_alone_tells_people_apart():
     said = " ".join(POOL[:-1])
     found = names_for(talk(texts=(said, said)))
     assert {found.speaker("Ana"), found.speaker("bea").capitalize()} == {POOL[-1], "Alex2"}
-
-
-def test_ids_that_differ_in_case_alone_stay_two_people():
     found = names_for(talk(("José", "Jose\u0301")))
     assert found.speaker("José") != found.speaker("Jose\u0301")
     assert not {"José", "Jose\u0301"} & {found.speaker("José"), found.speaker("Jose\u0301")}
 
 
-def test_nothing_of_the_real_names_is_in_a_repr():
+def test_blanks_of_a_question_stay_and_no_real_name_is_in_it_or_a_repr():
     assert "Ana" not in repr(names_for(talk()))
-
-
-def test_blanks_of_a_question_stay_and_its_names_do_not():
     found = names_for(talk())
     assert found.template("how {{ rater }} liked Bea {% if x %}") == (
         f"how {{{{ rater }}}} liked {found.speaker('bea').capitalize()} {{% if x %}}"
@@ -115,26 +106,17 @@ def test_no_name_is_left_and_all_come_back(data, one, other):
         assert hidden.rating.rater == hidden.turns[0].speaker
 
 
-@given(st.lists(st.sampled_from(["Ana", "ana", "ANA", "Bea", "BEA", "bea", "x", "Anabel", ",", "'s"]), max_size=10))
-def test_back_is_the_inverse_in_every_case(words):
-    found = names_for(talk())
-    assert found.back(found.text(" ".join(words))) == " ".join(words)
-
-
 def shown(session, table=None, **llm):
     settings = DecomposeSettings(llm={"model": "m", "pseudonyms": True, **llm})
     return [request for request, _ in requests_for(session, None, table, settings)]
 
 
-def test_no_message_and_no_subject_holds_a_name():
+def test_no_message_and_no_subject_holds_a_name_and_both_ratings_use_the_same():
     seen = descriptors((1, "Ana", "during", "looks at Bea"))
     (request,) = shown(talk(), seen, question="how much {{ rater }} liked Bea", speaker_names=("friend",))
     text = json.dumps(request.document()) + request.subject
     assert not {"ana", "bea", "friend"} & {folded(word) for word in WORD.findall(text)}
     assert "listener_during" in text
-
-
-def test_both_ratings_of_a_session_use_the_same_pseudonyms():
     session = talk()
     both = Session("s1", session.turns, (session.ratings[0], Rating("bea", "Ana", "mood", 2, 1, 5)))
     one, other = (re.search(r"<transcript>.*", r.messages[1].content, re.DOTALL)[0] for r in shown(both))

@@ -39,9 +39,10 @@ def test_nothing_can_stand_for_a_delimiter(text):
         assert mark not in shown
 
 
-def test_half_a_surrogate_pair_becomes_a_replacement_character():
+def test_what_is_shown_can_be_read_and_encoded():
     assert data_json("a\ud800b") == '"a\ufffdb"'
     data_json("a\ud800b").encode()
+    assert data_json("[laughter] [1] [No]") == '"[laughter] [1] [No]"'
 
 
 def test_a_transcript_with_planted_text_has_one_line_a_turn():
@@ -50,10 +51,6 @@ def test_a_transcript_with_planted_text_has_one_line_a_turn():
     assert len(text.splitlines()) == len(PLANTED) + 2
     assert [entry["text"] for entry in json.loads(text)] == list(PLANTED)
     assert [entry["turn"] for entry in json.loads(text)] == list(range(len(PLANTED)))
-
-
-def test_ordinary_brackets_stay_readable():
-    assert data_json("[laughter] [1] [No]") == '"[laughter] [1] [No]"'
 
 
 def test_only_the_rater_at_target_turns_is_described():
@@ -71,13 +68,10 @@ def test_only_the_rater_at_target_turns_is_described():
     assert listener_descriptors(episode, None) == {}
 
 
-def test_the_listener_stands_beside_the_turn():
+def test_the_listener_stands_beside_the_turn_by_the_corpus_s_own_number():
     shown = json.loads(transcript_json(session().episodes()[0], {(1, "during"): "smiles"}))
     assert shown[1] == {"turn": 1, "speaker": "SYSTEM", "text": "Which city?", "listener_during": "smiles"}
     assert shown[3].keys() == {"turn", "speaker", "text"}
-
-
-def test_turn_numbers_are_the_corpus_s_own():
     episode = session().episodes()[0]
     moved = type(episode)("s1", (Turn(7, "SYSTEM", "a"), Turn(9, "USER", "b")), episode.rating)
     assert [entry["turn"] for entry in json.loads(transcript_json(moved, {}))] == [7, 9]
@@ -167,14 +161,11 @@ def test_a_score_of_the_environment_is_told_without_a_rater(name, rating):
         assert 'how "SYSTEM" was rated on "profit"' in text
 
 
-def test_those_who_talked_with_the_target_are_named_in_the_environments_place():
+def test_who_stands_in_the_environments_place():
     three = by_environment("goal", ("Ann", "SYSTEM", "Bo"))
     assert '"Ann" and "Bo" talked with "SYSTEM"' in load_prompt("quality").messages(three)[1].content
     alone = replace(by_environment("goal"), turns=EPISODE.turns[1:2])
     assert "nobody talked with" in load_prompt("quality").messages(alone)[1].content
-
-
-def test_the_environment_keeps_its_name():
     episode = by_environment("goal", ("Ann", "SYSTEM"))
     found = renaming(episode)
     assert found.episode(episode).rating.rater == ENVIRONMENT and found.text("the environment") == "the environment"

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode
@@ -19,7 +18,7 @@ from apportion.decompose.corpus_methods.trained_network import TrainingConfig, T
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import project
 from apportion.decompose.reactions.cues import CUES
-from apportion.decompose.reactions.extract import Reactions, arrange
+from apportion.decompose.reactions.extract import Reactions
 from apportion.decompose.reactions.model import PENALTIES, fit, learn, pooled
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.errors import UnitError
@@ -62,17 +61,6 @@ def table_of(episodes: list[Episode], felt: list[float]) -> pa.Table:
     )
 
 
-def test_each_training_score_is_foretold_by_what_the_others_taught() -> None:
-    episodes, felt = reacted(60)
-    reactions = arrange(table_of(episodes, felt), episodes)
-    taught = frozenset(e.session_id for e in episodes[:40])
-    model = learn(reactions, taught, ReactionSettings())
-    assert {key[0] for key in model.left_out} == taught
-    scores = np.array([e.score for e in episodes if e.key in model.left_out])
-    missed = scores - [model.left_out[e.key] for e in episodes if e.key in model.left_out]
-    assert np.mean(missed**2) == pytest.approx(min(model.losses))
-
-
 def fitted(
     episodes: list[Episode], table: pa.Table | None, seed: int = 0, train: float = 0.6
 ) -> tuple[pa.Table, pa.Table]:
@@ -92,13 +80,6 @@ def test_planted_feelings_are_found_from_scores_alone(late: float) -> None:
     assert np.argmin(losses) == int(late)  # late = 0, 1, 2 are tried in this order
     rewards, _ = project(judgements, SplitEpisodes(episodes, splits_of(episodes)), "relative", find_method("reaction"))
     assert np.isfinite(rewards.column("reward").to_pylist()).all()
-
-
-def test_a_turn_that_nobody_replied_to_has_no_value() -> None:
-    episodes, felt = reacted(30)
-    found = fitted(episodes, table_of(episodes, felt))[0].column("raw_reward").to_pylist()
-    last = np.cumsum([len(e.target_turns) for e in episodes]) - 1
-    assert [i for i, value in enumerate(found) if value is None] == last.tolist()
 
 
 def test_only_training_scores_are_seen_and_every_seed_gives_the_same() -> None:
@@ -126,14 +107,11 @@ def test_the_order_of_episodes_and_of_rows_changes_nothing() -> None:
     assert one.judgements.equals(two.judgements)
 
 
-def test_identical_scores_give_equal_values() -> None:
+def test_where_there_is_nothing_to_learn_from_values_are_equal() -> None:
     episodes, felt = reacted(20)
     same = [Episode(e.session_id, e.turns, replace(e.rating, score=4.0)) for e in episodes]
     found = fitted(same, table_of(same, felt))[0].column("raw_reward").to_pylist()
     assert {value for value in found if value is not None} == {0.0}
-
-
-def test_sessions_of_one_turn_and_one_training_session() -> None:
     said = [("bot", "w1"), ("user", "w2")]
     episodes = [episode(f"s{i}", said, 2.0 + i % 3) for i in range(10)]
     found, _ = fitted(episodes, table_of(episodes, [float(i % 3) for i in range(10)]))
@@ -153,28 +131,16 @@ def test_nobody_ever_replies() -> None:
     assert np.isfinite(rewards.column("reward").to_pylist()).all()
 
 
-def test_a_score_that_is_not_finite_is_named() -> None:
+def test_what_cannot_be_learnt_from_is_said() -> None:
     episodes, felt = reacted(10)
     broken = Episode("s000", episodes[0].turns, replace(episodes[0].rating, score=math.nan))
-    with pytest.raises(UnitError, match="session s000: score nan; it must be finite"):
-        fitted([broken, *episodes[1:]], table_of(episodes, felt))
-
-
-def test_no_training_session_is_said() -> None:
-    episodes, felt = reacted(10)
-    with pytest.raises(UnitError, match="no training session"):
-        fitted(episodes, table_of(episodes, felt), train=0.0)
-
-
-def test_reactions_that_were_never_read_are_said() -> None:
-    with pytest.raises(UnitError, match="no reaction was read of any session"):
-        fitted(reacted(4)[0], None)
-
-
-@pytest.mark.parametrize("late", [(-1.0,), (9.0,), (math.nan,), ()])
-def test_powers_out_of_range_are_refused(late: tuple[float, ...]) -> None:
-    with pytest.raises(ValidationError):
-        ReactionSettings(recency_weights=late)
+    for given_, table, train, words in (
+        ([broken, *episodes[1:]], table_of(episodes, felt), 0.6, "session s000: score nan; it must be finite"),
+        (episodes, table_of(episodes, felt), 0.0, "no training session"),
+        (episodes, None, 0.6, "no reaction was read of any session"),
+    ):
+        with pytest.raises(UnitError, match=words):
+            fitted(given_, table, train=train)
 
 
 @hypothesis_settings(deadline=None, max_examples=20)
@@ -229,10 +195,12 @@ def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
 RIDGE_RNG = np.random.default_rng(0)
 
 
-def test_pooling_is_a_weighted_mean_within_each_session() -> None:
+def test_pooling_by_hand_and_a_score_foretold_by_the_others_mean() -> None:
     features = np.array([[1.0, 0.0], [3.0, 2.0], [5.0, 5.0]])
     found = pooled(features, np.array([1.0, 3.0, 2.0]), [0, 2, 3])
     np.testing.assert_allclose(found, [[2.5, 1.5], [5.0, 5.0]])
+    found = fit(np.zeros((4, 2)), np.array([1.0, 2.0, 3.0, 6.0]))
+    np.testing.assert_allclose(found.left_out, [11 / 3, 10 / 3, 3.0, 2.0])
 
 
 def test_the_leave_one_out_error_is_that_of_leaving_each_out() -> None:
@@ -250,11 +218,6 @@ def test_the_leave_one_out_error_is_that_of_leaving_each_out() -> None:
     assert model.loss == pytest.approx(np.mean(np.square(y - predicted)), rel=1e-9)
 
 
-def test_without_anything_to_learn_from_the_others_mean_foretells_a_score() -> None:
-    found = fit(np.zeros((4, 2)), np.array([1.0, 2.0, 3.0, 6.0]))
-    np.testing.assert_allclose(found.left_out, [11 / 3, 10 / 3, 3.0, 2.0])
-
-
 def test_the_weights_solve_the_ridge_regression_and_the_penalty_is_on_the_grid() -> None:
     x = RIDGE_RNG.normal(size=(50, 3))
     y = x @ [1.0, -2.0, 0.0] + 0.1 * RIDGE_RNG.normal(size=50) + 7
@@ -265,24 +228,3 @@ def test_the_weights_solve_the_ridge_regression_and_the_penalty_is_on_the_grid()
     np.testing.assert_allclose(model.weights, [1.0, -2.0, 0.0], atol=0.1)
     scale = np.linalg.svd(z, compute_uv=False)
     assert np.isclose(PENALTIES * np.mean(scale**2), model.penalty).any()
-
-
-def test_more_features_than_sessions_is_no_trouble() -> None:
-    x = RIDGE_RNG.normal(size=(5, 40))
-    model = fit(x, x[:, 0])
-    assert np.isfinite(model.weights).all() and np.isfinite(model.loss)
-
-
-@pytest.mark.parametrize(
-    ("features", "scores"),
-    [
-        (np.zeros((4, 2)), np.arange(4.0)),
-        (RIDGE_RNG.normal(size=(4, 2)), np.full(4, 3.0)),
-        (RIDGE_RNG.normal(size=(2, 2)), np.arange(2.0)),
-        (RIDGE_RNG.normal(size=(1, 2)), np.arange(1.0)),
-    ],
-)
-def test_nothing_to_learn_gives_zero_weights(features: np.ndarray, scores: np.ndarray) -> None:  # type: ignore[type-arg]
-    model = fit(features, scores)
-    assert not model.weights.any()
-    assert model.loss == pytest.approx(np.var(scores))

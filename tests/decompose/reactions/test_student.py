@@ -59,19 +59,13 @@ def test_turns_without_a_reply_or_a_judgement_teach_nothing():
     np.testing.assert_array_equal(learn_student(some, judged, sets).weights, one.weights)
 
 
-def test_one_set_alone_cannot_say_what_travels():
+def test_what_cannot_be_learnt_from_is_refused():
     reactions, worth, sets = made_up()
     with pytest.raises(InputError, match=r"all dialogues belong to one set \(one\).*Name two or more"):
         learn_student(reactions, worth, ["one"] * len(sets))
-
-
-def test_every_turn_needs_its_judgement():
     reactions, worth, sets = made_up()
     with pytest.raises(InputError, match="119 judgements and 20 names of sets for 120 turns of 20 dialogues"):
         learn_student(reactions, worth[1:], sets)
-
-
-def test_judgements_that_are_all_alike_are_refused():
     reactions, worth, sets = made_up()
     with pytest.raises(InputError, match="all alike"):
         learn_student(reactions, np.ones_like(worth), sets)

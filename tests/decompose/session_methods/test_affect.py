@@ -6,16 +6,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.method_settings import AffectSettings
-from apportion.decompose.methods import METHODS
-from apportion.decompose.projection import project
-from apportion.decompose.session_methods.affect import judge
 from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.settings import DecomposeSettings
 from apportion.llm_client.session import LLMSession
 from tests.decompose.sessions import features as features_of
-from tests.decompose.sessions import judgements, of_length, session, splits
+from tests.decompose.sessions import session
 
 Row = tuple[int, str, str, str, float | None]
 
@@ -45,47 +41,27 @@ SEEN = features(
 )
 
 
-def test_it_is_the_rater_s_happiness_during_the_target_s_turn() -> None:
+def test_it_is_the_rater_s_happiness_or_another_feature_during_the_target_s_turn_or_after() -> None:
     assert judged(SEEN) == [(0.75, "happiness 0.75 (during)"), (None, None), (None, None)]
-
-
-def test_the_reply_can_be_looked_at_instead_or_too() -> None:
     assert judged(SEEN, window="reply")[0] == (0.25, "happiness 0.25 (reply)")
     assert judged(SEEN, window="both") == [
         (0.5, "happiness 0.50 (both)"),
         (0.5, "happiness 0.50 (both)"),
         (None, None),
     ]
-
-
-def test_without_an_emotion_model_it_is_the_smile_and_says_so() -> None:
     table = features((1, "USER", "during", "smile", 0.25), (1, "USER", "during", "happiness", None))
     assert judged(table)[0] == (0.25, "smile 0.25 (during)")
-
-
-def test_the_feature_can_be_chosen() -> None:
     assert judged(SEEN, feature="smile")[:2] == [(0.1, "smile 0.10 (during)"), (0.9, "smile 0.90 (during)")]
 
 
-@pytest.mark.parametrize("table", [None, features(), features((1, "USER", "during", "smile", math.nan))])
+@pytest.mark.parametrize(
+    "table",
+    [
+        None,
+        features(),
+        features((1, "USER", "during", "smile", math.nan)),
+        features((1, "USER", "during", "smile", 1.0), session_id="s2"),
+    ],
+)
 def test_a_session_without_a_face_has_nothing_to_say(table: pa.Table | None) -> None:
     assert judged(table) == [(None, None)] * 3
-
-
-def test_another_session_s_rows_are_not_read() -> None:
-    assert judged(features((1, "USER", "during", "smile", 1.0), session_id="s2"))[0] == (None, None)
-
-
-def test_a_session_without_any_face_has_no_rewards() -> None:
-    seen, unseen = of_length("a", 4.0, 2), of_length("b", 2.0, 3)
-    settings = DecomposeSettings()
-    with LLMSession(settings.llm) as asker:
-        found = {unseen: [j.value for j in judge(unseen, None, settings, asker)], seen: [0.2, 0.6]}
-    table, projection = project(
-        judgements(found, "affect"),
-        SplitEpisodes([seen, unseen], splits(a="train", b="train")),
-        "relative",
-        METHODS["affect"],
-    )
-    assert set(table.column("session_id").to_pylist()) == {"a"}
-    assert projection.unjudged == (unseen.key,)

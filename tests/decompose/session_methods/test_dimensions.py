@@ -55,9 +55,6 @@ def test_it_is_the_weighted_mean_of_score_times_attribution():
         assert value == pytest.approx(expected, abs=1e-12)
     assert table["rationale"].to_pylist()[0] == "GOAL 3; REL 1; KNO 0"
     assert set(table["name"].to_pylist()) == {"GOAL"} and len(server.requests) == 3
-
-
-def test_one_dimension_is_score_times_attribution_and_all_count_the_same_by_default():
     alone, _ = judged(rated(), GOAL=1.0)
     assert alone["raw_reward"].to_pylist() == pytest.approx([8.0, 0.0, 8.0 / 3])
     table, _ = judged(rated())

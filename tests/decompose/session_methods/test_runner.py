@@ -32,31 +32,13 @@ def brought(monkeypatch):
     return bring
 
 
-def test_a_table_of_the_declared_schema_comes_back():
+def test_a_table_of_the_declared_schema_comes_back_with_an_episode_a_rating():
     table = judge_session("uniform", session(), "satisfaction", None, SETTINGS, TOOLS).judgements
     assert table.schema == REWARDS.arrow
     row = table.to_pylist()[0]
-    assert row == {
-        "session_id": "s1",
-        "rater": "USER",
-        "target": "SYSTEM",
-        "name": "satisfaction",
-        "turn": 1,
-        "method": "uniform",
-        "seed": 0,
-        "reward": None,
-        "sd": None,
-        "raw_reward": 0.0,
-        "rationale": None,
-    }
-
-
-def test_a_method_of_a_corpus_judges_no_session():
-    with pytest.raises(InputError, match="'rrd' is learned on a corpus"):
-        judge_session("rrd", session(), None, None, SETTINGS, TOOLS)
-
-
-def test_every_rating_is_an_episode_of_its_own():
+    named = {"session_id": "s1", "rater": "USER", "target": "SYSTEM", "name": "satisfaction", "turn": 1}
+    assert {name: row[name] for name in named} == named
+    assert (row["method"], row["seed"], row["reward"], row["raw_reward"]) == ("uniform", 0, None, 0.0)
     both = replace(session(), ratings=(*session().ratings, Rating("SYSTEM", "USER", "trust", 2, 1, 5)))
     table = judge_session("uniform", both, None, None, SETTINGS, TOOLS).judgements
     assert list(zip(table["name"].to_pylist(), table["turn"].to_pylist(), strict=True)) == [
@@ -64,11 +46,13 @@ def test_every_rating_is_an_episode_of_its_own():
         *(("trust", turn) for turn in (0, 2, 4)),
     ]
     assert judge_session("uniform", both, "trust", None, SETTINGS, TOOLS).judgements.num_rows == 3
-
-
-def test_a_session_without_a_rating_gives_an_empty_table():
     table = judge_session("uniform", replace(session(), ratings=()), None, None, SETTINGS, TOOLS).judgements
     assert (table.num_rows, table.schema) == (0, REWARDS.arrow)
+
+
+def test_a_method_of_a_corpus_judges_no_session():
+    with pytest.raises(InputError, match="'rrd' is learned on a corpus"):
+        judge_session("rrd", session(), None, None, SETTINGS, TOOLS)
 
 
 def test_judgements_are_put_in_the_order_of_the_turns(brought):
@@ -79,22 +63,12 @@ def test_judgements_are_put_in_the_order_of_the_turns(brought):
     assert table["rationale"].to_pylist() == [None, "why", None]
 
 
-def test_descriptors_are_given_to_those_who_ask(brought):
-    table = descriptors((1, "USER", "during", "x"))
-    values = [TurnScore(turn, 0.0) for turn in (1, 3, 5)]
-    for uses in (True, False):
-        brought(*values, inputs=frozenset({Input.DESCRIPTORS}) if uses else frozenset())
-        judge_session("mine", session(), None, table, SETTINGS, TOOLS)
-        assert (GIVEN["behaviour"] is table) == uses
-
-
-def test_features_are_given_to_those_who_ask(brought):
+@pytest.mark.parametrize("asked", [Input.DESCRIPTORS, Input.FACE, None])
+def test_descriptors_and_features_are_given_to_those_who_ask(brought, asked):
     words, numbers = descriptors((1, "USER", "during", "x")), UTTERANCE_FEATURES.arrow.empty_table()
-    values = [TurnScore(turn, 0.0) for turn in (1, 3, 5)]
-    for uses in (True, False):
-        brought(*values, inputs=frozenset({Input.FACE}) if uses else frozenset())
-        judge_session("mine", session(), None, words, SETTINGS, TOOLS, numbers)
-        assert (GIVEN["behaviour"] is numbers) == uses
+    brought(*(TurnScore(turn, 0.0) for turn in (1, 3, 5)), inputs=frozenset({asked} if asked else ()))
+    judge_session("mine", session(), None, words, SETTINGS, TOOLS, numbers)
+    assert GIVEN["behaviour"] is {Input.DESCRIPTORS: words, Input.FACE: numbers}.get(asked)
 
 
 @pytest.mark.parametrize("turns", [(1, 3), (1, 3, 5, 7), (1, 3, 3), (1, 3, 5, 5), (0, 2, 4)])
@@ -109,8 +83,3 @@ def test_values_that_cannot_be_summed_are_refused(brought, value):
     brought(TurnScore(1, 0.0), TurnScore(3, value), TurnScore(5, 0.0))
     with pytest.raises(UnitError, match=r"session s1, turn 3: method 'mine' gave .* allowed are numbers from"):
         judge_session("mine", session(), None, None, SETTINGS, TOOLS)
-
-
-def test_an_unknown_method_is_told():
-    with pytest.raises(InputError, match="no decomposition method 'none'"):
-        judge_session("none", session(), None, None, SETTINGS, TOOLS)

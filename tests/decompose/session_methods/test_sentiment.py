@@ -46,12 +46,17 @@ def judged(classifier="vader", session_=None):
     return judge((session_ or session()).episodes()[0], None, settings, LLMSession(settings.llm))
 
 
-def test_a_turn_is_as_good_as_the_reply_to_it():
+def test_a_turn_is_as_good_as_the_reply_to_the_whole_floor():
     great, terrible, last = judged()
     assert (great.turn, terrible.turn, last.turn) == (1, 3, 5)
     assert great.value > 0.5
     assert terrible.value < -0.5
     assert last.value is None
+    said = (("SYSTEM", "a"), ("USER", "Tuesday"), ("SYSTEM", "b"), ("USER", " "), ("SYSTEM", "c"))
+    assert [judgement.value for judgement in judged(session_=session(turns=said))] == [0.0, None, None]
+    said = (("SYSTEM", "a"), ("SYSTEM", "b"), ("USER", "great"), ("USER", "wonderful"))
+    one, two = judged(session_=session(turns=said))
+    assert one.value == two.value == load_classifier("vader")(["great wonderful"])[0]
 
 
 def test_a_turn_can_be_as_good_as_it_sounds_itself():
@@ -73,17 +78,6 @@ def test_a_turn_can_be_as_good_as_it_sounds_itself():
     assert alone[0] < 0 < alone[2] and judge(episode, None, settings, LLMSession(settings.llm))[0].value > 0
 
 
-def test_no_feeling_is_zero_and_no_reply_is_none():
-    said = (("SYSTEM", "a"), ("USER", "Tuesday"), ("SYSTEM", "b"), ("USER", " "), ("SYSTEM", "c"))
-    assert [judgement.value for judgement in judged(session_=session(turns=said))] == [0.0, None, None]
-
-
-def test_the_whole_floor_shares_the_reply():
-    said = (("SYSTEM", "a"), ("SYSTEM", "b"), ("USER", "great"), ("USER", "wonderful"))
-    one, two = judged(session_=session(turns=said))
-    assert one.value == two.value == load_classifier("vader")(["great wonderful"])[0]
-
-
 def test_a_hugging_face_classifier_is_used_by_name(models):
     from transformers import pipeline
 
@@ -96,39 +90,15 @@ def test_a_hugging_face_classifier_is_used_by_name(models):
     assert last.value is None
 
 
-def test_a_hugging_face_classifier_reads_a_text_once(models, monkeypatch):
-    import transformers
-
-    from apportion.decompose.session_methods.sentiment import _hugging_face
-
-    model, read = transformers.pipeline("text-classification", model=str(models / "signs"), top_k=None), []
-
-    class Counting:
-        def __init__(self):
-            self.model = model.model
-
-        def __call__(self, texts, **options):
-            read.extend(texts)
-            return model(texts, **options)
-
-    monkeypatch.setattr(transformers, "pipeline", lambda *given, **options: Counting())
-    classify = _hugging_face(str(models / "signs"))
-    assert classify(["great", "terrible", "great"]) == classify(["great", "terrible"]) + classify(["great"])
-    assert read == ["great", "terrible"]
-
-
 def test_stars_are_spread_from_bad_to_good(models):
     values = load_classifier(str(models / "stars"))(["great", "terrible " * 100])
     assert all(-1 <= value <= 1 for value in values)
     assert load_classifier(str(models / "stars"))([]) == []
 
 
-def test_labels_that_say_nothing_are_refused(models):
+def test_labels_or_a_model_that_say_nothing_are_refused(models, tmp_path):
     with pytest.raises(InputError, match=r"its labels LABEL_0, LABEL_1 do not say what is good and bad"):
         load_classifier(str(models / "none"))
-
-
-def test_a_model_that_is_not_there_is_told(tmp_path):
     with pytest.raises(InputError, match=r"decompose\.sentiment\.classifier = .*cannot be loaded"):
         load_classifier(str(tmp_path / "nothing"))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.sotopia.agents import asked_by, scripted
+from apportion.environments.sotopia.agents import ROSTER, asked_by, scripted
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 from tests.llm_client.openai_server import OpenAIServer, serving

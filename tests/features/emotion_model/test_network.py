@@ -38,36 +38,26 @@ def model(tmp_path: Path) -> Path:
     return small_model(tmp_path / "m.onnx")
 
 
-def test_a_face_becomes_what_numpy_says(model: Path) -> None:
+ORDER = ("neutral", *(name for name in reversed(EMOTIONS) if name != "neutral"))
+MEAN, STD = (0.1, 0.2, 0.3), (1.0, 0.5, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "sidecar", "expected", "order"),
+    [
+        (8, {}, logits(COLOR), EMOTIONS),
+        (10, {}, logits(COLOR), EMOTIONS),  # valence and arousal are dropped before the softmax
+        (8, {"color": "bgr"}, logits(COLOR[::-1]), EMOTIONS),
+        (8, {"mean": MEAN, "std": STD}, logits(COLOR, MEAN, STD), EMOTIONS),
+        (8, {"order": [name.title() for name in ORDER]}, logits(COLOR), ORDER),
+    ],
+)
+def test_a_face_becomes_what_numpy_says(tmp_path: Path, outputs: int, sidecar: dict, expected, order) -> None:
+    model = with_sidecar(small_model(tmp_path / "m.onnx", outputs=outputs), **sidecar)
     found = EmotionModel.load(model).probabilities(face())
     assert found.dtype == np.float32 and found.shape == (8,)
-    np.testing.assert_allclose(found, softmax(logits(COLOR)[:8]), atol=1e-5)
-
-
-def test_red_is_first_unless_the_sidecar_says_bgr(model: Path) -> None:
-    with_sidecar(model, color="bgr")
-    found = EmotionModel.load(model).probabilities(face())
-    np.testing.assert_allclose(found, softmax(logits(COLOR[::-1])[:8]), atol=1e-5)
-
-
-def test_mean_and_std_of_the_sidecar(model: Path) -> None:
-    mean, std = (0.1, 0.2, 0.3), (1.0, 0.5, 0.25)
-    with_sidecar(model, mean=mean, std=std)
-    found = EmotionModel.load(model).probabilities(face())
-    np.testing.assert_allclose(found, softmax(logits(COLOR, mean, std)[:8]), atol=1e-5)
-
-
-def test_outputs_are_put_into_our_order(model: Path) -> None:
-    order = ["Neutral", *(name for name in reversed(EMOTIONS) if name != "neutral")]
-    with_sidecar(model, order=order)
-    found = EmotionModel.load(model).probabilities(face())
-    expected = dict(zip((name.lower() for name in order), softmax(logits(COLOR)[:8]), strict=True))
-    np.testing.assert_allclose(found, [expected[name] for name in EMOTIONS], atol=1e-5)
-
-
-def test_valence_and_arousal_are_dropped_before_the_softmax(tmp_path: Path) -> None:
-    found = EmotionModel.load(small_model(tmp_path / "mtl.onnx", outputs=10)).probabilities(face())
-    np.testing.assert_allclose(found, softmax(logits(COLOR)[:8]), atol=1e-5)
+    told = dict(zip(order, softmax(expected[:8]), strict=True))
+    np.testing.assert_allclose(found, [told[name] for name in EMOTIONS], atol=1e-5)
 
 
 def test_outputs_that_are_probabilities_already_are_taken_as_they_are(tmp_path: Path) -> None:
@@ -80,10 +70,16 @@ def test_outputs_that_are_probabilities_already_are_taken_as_they_are(tmp_path: 
     np.testing.assert_allclose(EmotionModel.load(path).probabilities(face()), softmax(logits(COLOR)[:8]), atol=1e-5)
 
 
-def test_logits_called_probabilities_are_refused(model: Path) -> None:
+def test_the_face_is_stretched_to_the_square_and_logits_called_probabilities_are_refused(
+    model: Path, tmp_path: Path
+) -> None:
     loaded = EmotionModel.load(with_sidecar(model, softmax=False))
     with pytest.raises(UnitError, match=r"m\.onnx: the outputs are no probabilities .* Set it to true"):
         loaded.probabilities(face())
+    # Half red, half blue, three times as wide as high: both halves weigh the same.
+    wide = np.concatenate([face((255, 0, 0), 30, 45), face((0, 0, 255), 30, 45)], axis=1)
+    found = EmotionModel.load(small_model(tmp_path / "other.onnx")).probabilities(wide)
+    np.testing.assert_allclose(found, softmax(logits((127.5, 0, 127.5))[:8]), atol=1e-3)  # type: ignore[arg-type]
 
 
 def test_a_network_that_gives_no_number(tmp_path: Path) -> None:
@@ -114,13 +110,6 @@ def test_the_side_of_the_input(tmp_path: Path, shape: tuple, sidecar: dict, side
     np.testing.assert_allclose(loaded.probabilities(face()), softmax(logits(COLOR)[:8]), atol=1e-4)
 
 
-def test_the_face_is_stretched_to_the_square_without_a_cut(tmp_path: Path) -> None:
-    """Half red, half blue, three times as wide as high: both halves weigh the same."""
-    wide = np.concatenate([face((255, 0, 0), 30, 45), face((0, 0, 255), 30, 45)], axis=1)
-    found = EmotionModel.load(small_model(tmp_path / "m.onnx")).probabilities(wide)
-    np.testing.assert_allclose(found, softmax(logits((127.5, 0, 127.5))[:8]), atol=1e-3)  # type: ignore[arg-type]
-
-
 @settings(max_examples=30, deadline=None)
 @given(height=st.integers(1, 300), width=st.integers(1, 300), seed=st.integers(0, 2**16))
 def test_any_face_gives_probabilities(
@@ -142,11 +131,6 @@ def test_any_face_gives_probabilities(
 def test_what_is_no_face_is_refused(model: Path, bad: np.ndarray) -> None:
     with pytest.raises(ValueError, match="uint8"):
         EmotionModel.load(model).probabilities(bad)
-
-
-def test_one_thread_a_session(model: Path) -> None:
-    options = EmotionModel.load(model)._session.get_session_options()
-    assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
 
 
 def test_the_real_architecture_loads_and_gives_probabilities() -> None:
@@ -181,7 +165,13 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path, changes: dict, messa
         EmotionModel.load(path)
 
 
-def test_a_side_in_the_sidecar_that_the_graph_denies(model: Path) -> None:
+def test_a_side_an_operator_or_a_provider_that_cannot_be_is_refused(model: Path, tmp_path: Path) -> None:
+    node = helper.make_node("Gemm", ["face", "weights", "bias"], ["emotions"], domain="evil.example")
+    with pytest.raises(InputError, match="ONNX Runtime cannot load it"):
+        EmotionModel.load(save(tmp_path / "evil.onnx", graph(nodes=[node]), "evil.example"))
+    with pytest.raises(InputError, match=r"'TpuExecutionProvider': ONNX Runtime has .*CPUExecutionProvider"):
+        EmotionModel.load(model, ["TpuExecutionProvider"])
+    assert EmotionModel.load(model, [CPU]).provider == CPU
     with pytest.raises(InputError, match=r"m\.onnx\.json: input_px = 64, but the model takes 32"):
         EmotionModel.load(with_sidecar(model, input_px=64))
 
@@ -213,12 +203,6 @@ def test_a_network_that_fails_on_the_size_names_the_sidecar(tmp_path: Path) -> N
     with pytest.raises(InputError, match=r"fails on a picture of 224 x 224 px .*input_px"):
         EmotionModel.load(path)
     assert EmotionModel.load(with_sidecar(path, input_px=100)).input_px == 100
-
-
-def test_an_operator_of_its_own_is_refused(tmp_path: Path) -> None:
-    node = helper.make_node("Gemm", ["face", "weights", "bias"], ["emotions"], domain="evil.example")
-    with pytest.raises(InputError, match="ONNX Runtime cannot load it"):
-        EmotionModel.load(save(tmp_path / "m.onnx", graph(nodes=[node]), "evil.example"))
 
 
 def test_tensors_in_other_files_are_not_followed(tmp_path: Path) -> None:
@@ -266,12 +250,6 @@ def test_damage_inside_the_file_is_an_input_error(model: Path) -> None:
             EmotionModel.load(model)
         except InputError as error:
             assert "m.onnx" in str(error)
-
-
-def test_a_provider_that_is_not_there_is_refused(model: Path) -> None:
-    with pytest.raises(InputError, match=r"'TpuExecutionProvider': ONNX Runtime has .*CPUExecutionProvider"):
-        EmotionModel.load(model, ["TpuExecutionProvider"])
-    assert EmotionModel.load(model, [CPU]).provider == CPU
 
 
 def test_without_onnxruntime_the_way_to_it_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 from apportion.features.emotion_model import published as model_files
 from apportion.features.emotion_model.network import EmotionModel
 from apportion.features.emotion_model.published import MODELS, PinnedModel, fetch, find, git_blob, pinned, place
-from apportion.features.emotion_model.sidecar import read_sidecar, sidecar_path
+from apportion.features.emotion_model.sidecar import sidecar_path
 from apportion.features.model_hub.download import DownloadError, download
 from apportion.foundation.errors import InputError
 from tests.features.emotion_models import small_model
@@ -144,12 +144,9 @@ def test_a_failed_fetch_leaves_nothing_and_the_next_one_works(
     assert fetch("tiny", url=f"{server.url}/plain").read_bytes() == server.content
 
 
-def test_a_server_that_falls_silent(server: FileServer, tmp_path: Path) -> None:
+def test_a_silent_server_and_more_than_the_limit(server: FileServer, tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"silent for 0\.2 s\. Do this"):
         download(f"{server.url}/silent", tmp_path / "f", 10**9, "Do this", timeout_s=0.2)
-
-
-def test_more_than_the_limit_is_not_stored(server: FileServer, tmp_path: Path) -> None:
     target = tmp_path / "f"
     with pytest.raises(DownloadError, match="more than"):
         download(f"{server.url}/unsized", target, 100_000, "")
@@ -191,6 +188,11 @@ def test_an_address_with_a_password_is_refused_and_not_shown(tiny: PinnedModel) 
     with pytest.raises(InputError) as refused:
         fetch("tiny", url="https://me:secret@host/f")
     assert "secret" not in str(refused.value)
+
+
+def test_an_unknown_name_lists_the_known() -> None:
+    with pytest.raises(InputError, match=r"no model 'enet'\. Known: emotion, enet_b0_8_best_vgaf"):
+        pinned("enet")
 
 
 def test_a_local_file_is_verified_copied_and_kept(
@@ -242,13 +244,6 @@ def test_a_damaged_file_in_the_cache_is_not_found_and_is_fetched_anew(
     assert find(tiny) == path
 
 
-def test_a_lost_sidecar_is_written_again(tiny: PinnedModel, server: FileServer) -> None:
-    path = fetch("tiny", url=f"{server.url}/plain")
-    sidecar_path(path).unlink()
-    fetch("tiny", url=f"{server.url}/plain")
-    assert read_sidecar(path).input_px == 96
-
-
 def test_what_a_killed_fetch_left_is_overwritten(tiny: PinnedModel, server: FileServer, cache: Path) -> None:
     cache.mkdir(parents=True)
     (cache / ".tiny.onnx.part").write_bytes(b"half" * 10**6)
@@ -285,11 +280,6 @@ def test_a_cache_that_cannot_be_written(tiny: PinnedModel, tmp_path: Path, monke
 def test_a_full_disk_is_not_called_a_network_fault(server: FileServer) -> None:
     with pytest.raises(OSError, match="No space left on device"):
         download(f"{server.url}/plain", Path("/dev/full"), 10**9, "")
-
-
-def test_an_unknown_name_lists_the_known() -> None:
-    with pytest.raises(InputError, match=r"no model 'enet'\. Known: emotion, enet_b0_8_best_vgaf"):
-        pinned("enet")
 
 
 def test_proxies_of_the_environment_are_used(

@@ -19,12 +19,9 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
     return path
 
 
-def test_without_a_sidecar_everything_is_as_hsemotion_has_it(tmp_path: Path) -> None:
+def test_without_a_sidecar_all_is_hsemotion_s_and_what_is_written_reads_back(tmp_path: Path) -> None:
     assert read_sidecar(tmp_path / "m.onnx") == EmotionSidecar()
     assert EmotionSidecar().order == EMOTIONS
-
-
-def test_what_is_written_reads_back(tmp_path: Path) -> None:
     sidecar = EmotionSidecar(
         order=tuple(reversed(NAMES)), mean=(0.5, 0.5, 0.5), input_px=260, color="bgr", softmax=False
     )
@@ -35,21 +32,17 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ('{"colour": "rgb"}', r"m\.onnx\.json: colour: unknown key; did you mean 'color'\? Allowed: order, mean, std"),
-        ('{"zzz": 1}', "zzz: unknown key; Allowed: order"),
         ('{"color": "gray"}', "color = 'gray'.*'rgb' or 'bgr'"),
         ('{"order": ["joy"]}', "'joy' is no emotion"),
         ('{"order": ["happy"]}', "did you mean 'happiness'"),
         ('{"order": ["anger", "anger"]}', "each emotion once"),
         ('{"mean": [1, 2]}', r"mean"),
-        ('{"mean": [1, 2, NaN]}', "finite"),
         ('{"std": [1, 1, 0]}', "above 0"),
         ('{"std": [1, 1, "x"]}', r"std\.2 = 'x'"),
         ('{"input_px": 5}', "input_px = 5.*16"),
-        ('{"input_px": 100000}', "1024"),
         ('{"softmax": "perhaps"}', "softmax = 'perhaps'"),
         ("[1]", "a JSON object is needed"),
         ("{", "not valid JSON"),
-        (b"\xff\xfe{", "not valid JSON"),
         ("[" * 50_000, "not valid JSON"),
         (" " * 70_000, "at most 65,536"),
     ],

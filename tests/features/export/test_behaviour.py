@@ -45,12 +45,14 @@ def test_means_are_labels_and_the_voice_is_told_in_own_turns_alone():
     assert not any(name.startswith(("nod", "f0_hz@bob")) for name in found)
 
 
-def test_flags_are_intervals_where_on_and_a_gap_ends_them():
+def test_flags_are_intervals_where_on_and_numbers():
     found = _shown(frames=FRAME_TABLE)
     assert found["nod_yes@bob"] == [(250, 550, "nod_yes"), (850, 950, "nod_yes")]
     assert found["smile@bob"] == [(0, 500, "smile"), (1900, 2300, "smile")]
     assert found["smile@ann"] == [(950, 1050, "smile")]
     assert not any(name.startswith(("gaze", "head")) for name in found)
+    frames = table(FRAMES, [("bob", "smile", i / 10, float("nan") if i == 1 else 1.0) for i in range(3)])
+    assert _shown(frames=frames)["smile@bob"] == [(0, 50, "smile"), (150, 250, "smile")]
 
 
 def test_closed_eyes_are_intervals_and_blinks_a_minute_a_label():
@@ -61,11 +63,6 @@ def test_closed_eyes_are_intervals_and_blinks_a_minute_a_label():
     found = _shown(means=means, frames=frames)
     assert found["eyes_closed@bob"] == [(200, 1400, "eyes_closed")]
     assert found["blinks_per_min@bob"] == [(500, 2000, "12")]
-
-
-def test_frames_that_are_no_numbers_are_off():
-    frames = table(FRAMES, [("bob", "smile", i / 10, float("nan") if i == 1 else 1.0) for i in range(3)])
-    assert _shown(frames=frames)["smile@bob"] == [(0, 50, "smile"), (150, 250, "smile")]
 
 
 def test_descriptors_stand_where_their_window_is_and_one_reply_is_told_once():

@@ -42,14 +42,11 @@ def _wanted(tiers: tuple[Tier, ...] | list[Tier]) -> dict[str, list[tuple[int, i
     }
 
 
-def test_praat_reads_what_was_written(tmp_path: Path):
+def test_praat_and_praatio_read_what_was_written(tmp_path: Path):
     made = session_tiers(SESSION, MEANS, DESCRIPTOR_TABLE, FRAME_TABLE, 10.0)
     (tmp_path / "a.TextGrid").write_bytes(render_textgrid(made.tiers, made.end_ms))
     assert _read(tmp_path / "a.TextGrid") == _wanted(made.tiers)
     assert parselmouth.read(str(tmp_path / "a.TextGrid")).xmax == 20.0
-
-
-def test_praatio_reads_what_was_written(tmp_path: Path):
     from praatio import textgrid
 
     made = session_tiers(SESSION, MEANS, DESCRIPTOR_TABLE, FRAME_TABLE, 10.0)

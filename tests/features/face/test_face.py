@@ -21,13 +21,15 @@ PLACES = st.floats(-100, 100)
 SIDES = st.floats(10, 300)
 
 
-def test_crop_keeps_to_the_picture():
+def test_crop_keeps_to_the_picture_and_a_turned_head_its_size():
     face = Face(10.0, 20.0, 30.0, identity=3)
     assert face.centre == (25.0, 35.0)
     assert face.crop(flat(width=64, height=48)).shape == (28, 30)
     assert face.scaled(10.0).crop(flat(width=64, height=48)).size == 0
     assert Face(-20.0, -20.0, 10.0).crop(flat()).size == 0
     assert face.crop(np.zeros((48, 64, 3), np.uint8)).shape == (28, 30, 3)
+    turned = face_of_landmarks(((50.0, 50.0), (60.0, 50.0)), (55.0, 92.0))
+    assert turned.side == pytest.approx(100.0)
 
 
 def test_towards_moves_and_sizes_and_takes_the_newer_reading():
@@ -57,11 +59,6 @@ def test_a_square_comes_back_from_its_own_landmarks(x, y, side):
     assert (face.x, face.y, face.side) == pytest.approx((x, y, side), abs=1e-6)
 
 
-def test_a_turned_head_keeps_its_size():
-    turned = face_of_landmarks(((50.0, 50.0), (60.0, 50.0)), (55.0, 92.0))
-    assert turned.side == pytest.approx(100.0)
-
-
 @given(PLACES, PLACES, SIDES, PLACES, PLACES, SIDES)
 def test_overlap_is_symmetric_and_at_most_one(x, y, side, u, v, other):
     a, b = Face(x, y, side), Face(u, v, other)
@@ -79,11 +76,19 @@ def mesh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apportion.features.face.choice.find_mesh", lambda: Path("there"))
 
 
-def test_without_the_mesh_haar_stands_in_and_one_text_says_how_to_get_it():
+def test_without_the_mesh_haar_stands_in_and_what_was_decided_holds_wherever_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+):
     assert AUTO.detector == "auto" and chosen_detector(AUTO) == "haar"
     assert isinstance(open_detector(AUTO), HaarDetector)
     told = missing_mesh(AUTO)
     assert told is not None and "apportion models fetch mesh" in told and 'detector = "haar"' in told
+    without = decided(AUTO)
+    monkeypatch.setattr("apportion.features.face.choice.find_mesh", lambda: Path("there"))
+    assert chosen_detector(without) == "haar" and missing_mesh(without) is not None
+    assert decided(without) == without
+    assert chosen_detector(decided(AUTO)) == "mesh"
+    assert named(without) == FeatureSettings(detector="haar") and named(AUTO) == FeatureSettings(detector="mesh")
 
 
 @pytest.mark.usefixtures("mesh")
@@ -101,12 +106,3 @@ def test_what_was_named_stays(name):
     settings = FeatureSettings(detector=name)
     assert chosen_detector(settings) == name and missing_mesh(settings) is None
     assert decided(settings) == named(settings) == settings
-
-
-def test_what_was_decided_holds_wherever_it_is_read(monkeypatch: pytest.MonkeyPatch):
-    without = decided(AUTO)
-    monkeypatch.setattr("apportion.features.face.choice.find_mesh", lambda: Path("there"))
-    assert chosen_detector(without) == "haar" and missing_mesh(without) is not None
-    assert decided(without) == without
-    assert chosen_detector(decided(AUTO)) == "mesh"
-    assert named(without) == FeatureSettings(detector="haar") and named(AUTO) == FeatureSettings(detector="mesh")

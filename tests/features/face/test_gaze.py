@@ -23,12 +23,10 @@ FACE = Face(91.0, 90.0, 132.0)
 """Where the drawn face is."""
 
 
-def test_a_face_too_small_has_no_gaze():
+def test_a_face_too_small_has_no_gaze_and_one_without_eyes_looks_ahead():
     assert math.isnan(gaze_log_ratio(flat(width=160, height=160), Face(10.0, 10.0, 30.0)))
-
-
-def test_a_face_without_eyes_looks_ahead():
     assert gaze_log_ratio(flat(width=160, height=160), Face(10.0, 10.0, 100.0)) == 0.0
+    assert math.isfinite(gaze_log_ratio(drawn("ana")[..., 1], Face(-60.0, -40.0, 132.0)))
 
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
@@ -40,10 +38,6 @@ def test_glances_of_a_drawn_face(scale):
     assert right > ahead + LIMIT
 
 
-def test_an_eye_at_the_pictures_edge_is_read_without_fault():
-    assert math.isfinite(gaze_log_ratio(drawn("ana")[..., 1], Face(-60.0, -40.0, 132.0)))
-
-
 def _drawn_eye(iris_x: int) -> np.ndarray:
     eye = flat(70, width=40, height=20)
     cv2.ellipse(eye, (20, 10), (17, 7), 0, 0, 360, 220, -1)
@@ -51,13 +45,10 @@ def _drawn_eye(iris_x: int) -> np.ndarray:
     return eye
 
 
-def test_the_side_with_more_white_is_told():
+def test_the_side_with_more_white_is_told_against_the_person_s_own_middle():
     left, ahead, right = (eye_log_ratio(_drawn_eye(x)) for x in (11, 20, 29))
     assert left < -math.log(1.6) < math.log(1.6) < right
     assert abs(ahead) < math.log(1.2)
-
-
-def test_on_screen_is_relative_to_the_persons_own_middle():
     looking = on_screen(np.array([0.5, 0.5, 0.52, math.nan, 1.4, -0.4]), LIMIT)
     np.testing.assert_array_equal(looking, [1, 1, 1, math.nan, 0, 0])
     assert np.isnan(on_screen(np.array([math.nan, math.nan]), LIMIT)).all()

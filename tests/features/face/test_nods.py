@@ -31,13 +31,10 @@ def test_a_nod_is_one_event_at_its_time(hz):
     assert end_s == pytest.approx(4.0 + 3 / hz, abs=0.5)
 
 
-def test_a_shake_is_the_same_along_the_other_axis():
+def test_a_shake_is_along_the_other_axis_and_two_apart_are_two_events():
     events = head_events([_path(x=_burst(2.0, 2, 1.0, 0.1)), _path(x=_burst(8.0, 2, 1.0, 0.1))], SETTINGS)
     assert events.yes == ()
     assert len(events.no) == 2
-
-
-def test_two_nods_apart_are_two_events():
     assert len(head_events([_path(y=_burst(1.0, 2, 1.0, 0.1) + _burst(8.0, 2, 1.0, 0.1))], SETTINGS).yes) == 2
 
 

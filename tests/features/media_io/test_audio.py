@@ -30,32 +30,23 @@ def test_channels_are_picked_or_averaged(tmp_path: Path):
     assert (both.rate_hz, both.start_s, both.duration_s, both.samples.dtype) == (16000, 0.0, 0.5, np.float32)
 
 
-def test_sixteen_bit_samples_are_scaled(tmp_path: Path):
+def test_sixteen_bit_samples_no_samples_and_no_sound(tmp_path: Path):
     path = write_wav(tmp_path / "a.wav", tone(0.2), codec="pcm_s16le")
     np.testing.assert_allclose(_track(path).samples, tone(0.2), atol=1e-4)
+    assert _track(write_movie(tmp_path / "a.mp4", [flat()] * 5)) is None
+    with wave.open(str(tmp_path / "a.wav"), "wb") as file:
+        file.setparams((1, 2, 16000, 0, "NONE", "not compressed"))
+    assert _track(tmp_path / "a.wav").duration_s == 0.0
 
 
-def test_channel_that_is_not_there(tmp_path: Path):
+def test_a_channel_that_is_not_there_and_samples_that_are_no_numbers(tmp_path: Path):
     path = write_wav(tmp_path / "a.wav", tone(0.2))
     with pytest.raises(UnitError, match=r"a\.wav: channel 1 was asked for and the file has 1 audio channel \(allowed"):
         _track(path, Channel(audio=1))
-
-
-def test_movie_without_sound_has_no_track(tmp_path: Path):
-    assert _track(write_movie(tmp_path / "a.mp4", [flat()] * 5)) is None
-
-
-def test_samples_that_are_no_numbers(tmp_path: Path):
     samples = tone(0.2)
     samples[7] = np.nan
     with pytest.raises(UnitError, match=r"a\.wav: 1 of \d+ audio samples are not numbers, 0\.00 s from"):
         _track(write_wav(tmp_path / "a.wav", samples))
-
-
-def test_wav_without_samples_is_an_empty_track(tmp_path: Path):
-    with wave.open(str(tmp_path / "a.wav"), "wb") as file:
-        file.setparams((1, 2, 16000, 0, "NONE", "not compressed"))
-    assert _track(tmp_path / "a.wav").duration_s == 0.0
 
 
 def _write_aac(path: Path, rate_hz: int) -> bytes:
@@ -90,14 +81,11 @@ def _write_with_gap(path: Path, gap_s: float) -> Path:
     return path
 
 
-def test_gap_in_the_time_stamps_becomes_silence(tmp_path: Path):
+def test_a_gap_in_the_time_stamps_becomes_silence_and_an_impossible_one_is_told(tmp_path: Path):
     track = _track(_write_with_gap(tmp_path / "a.mkv", 1.5))
     assert track.duration_s == pytest.approx(5.5, abs=0.3)
     assert np.abs(track.samples[round(2.35 * 16000) : round(3.4 * 16000)]).max() == 0.0
     assert np.abs(track.samples[round(4.0 * 16000) : round(4.1 * 16000)]).max() > 0.1
-
-
-def test_impossible_jump_of_the_time_stamps(tmp_path: Path):
     with pytest.raises(UnitError, match=r"time stamps jump by 5,000 s \(allowed: 3,600 s\)"):
         _track(_write_with_gap(tmp_path / "a.mkv", 5000.0))
 

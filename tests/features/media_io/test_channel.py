@@ -54,13 +54,16 @@ def test_one_channel_or_two_are_left_alone(tmp_path: Path):
     assert _chosen(write_movie(tmp_path / "c.mp4", [flat()] * 5)) is None
 
 
-def test_the_centre_goes_before_what_is_louder(tmp_path: Path):
+def test_the_centre_then_the_loudest_then_the_first(tmp_path: Path):
     planes = _with(2, 0.3 * VOICE)
     planes[0] = 3 * VOICE
     assert _chosen(write_wav(tmp_path / "a.wav", planes)) == (
         2,
         "its sound has 6 channels (5.1): the centre, 2, is taken",
     )
+    index, why = _chosen(write_wav(tmp_path / "a.wav", _with(3, VOICE, channels=4)))
+    assert (index, why) == (3, "its sound has 4 channels (quad) and no centre: the loudest, 3, is taken")
+    assert _chosen(write_wav(tmp_path / "b.wav", np.stack([VOICE] * 4)))[0] == 0
 
 
 @pytest.mark.parametrize("left_over", [0.0, 0.001])
@@ -70,12 +73,6 @@ def test_an_empty_centre_gives_way_to_the_loudest_but_low_effects(tmp_path: Path
     index, why = _chosen(write_wav(tmp_path / "a.wav", planes))
     assert index == 1
     assert why == "its sound has 6 channels (5.1) and the centre is silent: the loudest, 1, is taken"
-
-
-def test_without_a_centre_it_is_the_loudest_and_of_equals_the_first(tmp_path: Path):
-    index, why = _chosen(write_wav(tmp_path / "a.wav", _with(3, VOICE, channels=4)))
-    assert (index, why) == (3, "its sound has 4 channels (quad) and no centre: the loudest, 3, is taken")
-    assert _chosen(write_wav(tmp_path / "b.wav", np.stack([VOICE] * 4)))[0] == 0
 
 
 def test_samples_that_are_no_numbers_are_told_by_whoever_reads_them(tmp_path: Path):

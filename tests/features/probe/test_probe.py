@@ -59,6 +59,11 @@ def nodding(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_movie(tmp_path_factory.mktemp("probe") / "nod.mp4", pictures, sound=tone(8.0, 150))
 
 
+@pytest.fixture(scope="module")
+def probed(nodding: Path) -> Probe:
+    return probe(nodding, PLAIN)
+
+
 # Figures
 
 
@@ -71,20 +76,21 @@ def test_the_figures_of_the_reference_recording():
     assert probed.emotion_model is None and probed.notes == () and probed.nods == {}
 
 
-def test_a_window_of_sound_has_the_figures_of_the_pipeline(voice: Path):
+def test_an_end_beyond_the_file_is_the_files_end(voice: Path):
     assert figures(probe(voice, PLAIN, 0.3, 1.4)) == pipeline(voice.parent, 0.3, 1.4, Media("p", "audio", "voice.wav"))
+    probed = probe(voice, PLAIN, 0.0, 99.0)
+    assert probed.end_s == 2.0
+    assert probed.notes == ("the recording ends at 2.00 s",)
 
 
-def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path):
-    probed = probe(nodding, PLAIN)
+def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path, probed: Probe):
     assert probed.end_s == pytest.approx(8.0, abs=0.1)
     expected = pipeline(nodding.parent, 0.0, probed.end_s, Media("p", "video", "nod.mp4"))
     assert figures(probed) == expected
     assert names_on("face") <= set(expected)
 
 
-def test_nods_and_shakes_are_counted_where_they_are(nodding: Path):
-    probed = probe(nodding, PLAIN)
+def test_nods_and_shakes_are_counted_where_they_are(nodding: Path, probed: Probe):
     assert (means(probed)["nod_yes"], means(probed)["nod_no"]) == (1.0, 1.0)
     told = probed.to_json()["events"]
     assert told["nod_yes"]["count"] == 1
@@ -105,14 +111,6 @@ def test_pictures_are_not_decoded_far_beyond_the_end(tmp_path: Path):
     whole = probe(path, PLAIN, progress=lambda done_s, total_s: seen.append(done_s))
     assert max(seen) > 29.0
     assert whole.notes == ()
-
-
-def test_progress_hears_of_how_many_seconds(tmp_path: Path):
-    path = write_movie(tmp_path / "a.mp4", [flat()] * 50)
-    heard: list[tuple[float, float | None]] = []
-    probe(path, PLAIN, progress=lambda done_s, total_s: heard.append((done_s, total_s)))
-    assert [done_s for done_s, _ in heard] == sorted(done_s for done_s, _ in heard)
-    assert {total_s for _, total_s in heard} == {2.0}
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -139,12 +137,6 @@ def test_a_film_whose_clock_begins_late_is_told_on_its_clock(tmp_path: Path, nam
     assert float(str(told.value).split(" ends at ")[1].split()[0]) == pytest.approx(end_s, abs=0.1)
 
 
-def test_an_end_beyond_the_file_is_the_files_end(voice: Path):
-    probed = probe(voice, PLAIN, 0.0, 99.0)
-    assert probed.end_s == 2.0
-    assert probed.notes == ("the recording ends at 2.00 s",)
-
-
 def test_without_an_emotion_model_a_film_says_so_once(tmp_path: Path):
     path = write_movie(tmp_path / "a.mp4", [flat()] * 25)
     assert [note for note in probe(path, FeatureSettings()).notes if "emotion" in note] == [
@@ -160,19 +152,10 @@ def test_an_emotion_model_is_used(tmp_path: Path):
     probed = probe(path, FeatureSettings(emotion_model=str(model)))
     assert probed.emotion_model == str(model)
     assert sum(means(probed)[name] for name in EMOTIONS) == pytest.approx(1.0, abs=1e-5)
-    assert (
-        Image.open(io.BytesIO(draw_probe(probed))).height
-        > Image.open(io.BytesIO(draw_probe(probe(path, PLAIN)))).height
-    )
+    assert draw_probe(probed)
 
 
 # Channels
-
-
-def test_channels_of_the_sound(tmp_path: Path):
-    path = write_wav(tmp_path / "two.wav", np.stack([tone(1.0, 120), tone(1.0, 240)]))
-    for name, hz in (("L", 120), ("0", 120), ("R", 240), ("1", 240)):
-        assert means(probe(path, PLAIN, channels=(name,)))["f0_hz"] == pytest.approx(hz, rel=0.01)
 
 
 def test_half_a_picture_has_its_own_person_and_no_sound_unless_named(tmp_path: Path):
@@ -194,18 +177,11 @@ def test_half_a_picture_has_its_own_person_and_no_sound_unless_named(tmp_path: P
         (("R",), r"does not have it\. Channels of its sound: 0 "),
         (("left",), "no picture to halve"),
         (("L", "R"), "at most one channel"),
-        (("left", "right"), "at most one channel"),
     ],
 )
 def test_channels_that_are_not_there(voice: Path, channels, message):
     with pytest.raises(InputError, match=message):
         probe(voice, PLAIN, channels=channels)
-
-
-def test_a_channel_of_a_silent_film(tmp_path: Path):
-    path = write_movie(tmp_path / "a.mp4", [flat()] * 25)
-    with pytest.raises(InputError, match="it has no sound"):
-        probe(path, PLAIN, channels=("L",))
 
 
 # Files that cannot be used
@@ -220,13 +196,14 @@ def _data(path: Path) -> Path:
     return path
 
 
-def test_files_that_cannot_be_used(tmp_path: Path):
+def test_files_that_cannot_be_used(tmp_path: Path, voice: Path):
     (tmp_path / "empty.mp4").touch()
     (tmp_path / "text.mp4").write_text("hello")
     (tmp_path / "loop.wav").symlink_to("loop.wav")
     with wave_file.open(str(tmp_path / "none.wav"), "wb") as none:
         none.setparams((1, 2, 16000, 0, "NONE", "NONE"))
     _data(tmp_path / "data.ts")
+    (tmp_path / "cut.wav").write_bytes(voice.read_bytes()[:20_000])
     for name, message in (
         ("gone.wav", "no such file"),
         ("", "is a folder.*apportion import media"),
@@ -235,24 +212,12 @@ def test_files_that_cannot_be_used(tmp_path: Path):
         ("text.mp4", "cannot be opened as a recording"),
         ("data.ts", "neither sound nor pictures in the file .it holds nothing that can be decoded"),
         ("none.wav", "nothing in it could be decoded"),
+        ("cut.wav", "cut short"),
     ):
         with pytest.raises(InputError, match=message):
             probe(tmp_path / name, PLAIN)
     with pytest.raises(InputError, match="not a regular file"):
         probe(Path("/dev/null"), PLAIN)
-
-
-def test_a_file_that_is_cut_short(tmp_path: Path, voice: Path):
-    (tmp_path / "cut.wav").write_bytes(voice.read_bytes()[:20_000])
-    with pytest.raises(InputError, match="cut short"):
-        probe(tmp_path / "cut.wav", PLAIN)
-
-
-def test_a_link_is_followed(tmp_path: Path, voice: Path):
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "link.wav").symlink_to(voice)
-    probed = probe(tmp_path / "elsewhere" / "link.wav", PLAIN)
-    assert (probed.file, figures(probed)) == (str(tmp_path / "elsewhere" / "link.wav"), figures(probe(voice, PLAIN)))
 
 
 @pytest.mark.parametrize(
@@ -261,22 +226,13 @@ def test_a_link_is_followed(tmp_path: Path, voice: Path):
         (-1.0, None, "0 or more"),
         (float("nan"), None, "0 or more"),
         (1.0, 1.0, "must be later than start = 1 s"),
-        (1.0, 0.5, "must be later"),
-        (0.0, float("nan"), "must be later"),
         (0.0, float("inf"), "Leave it out"),
         (2.0, None, r"ends at 2\.00 s"),
-        (50.0, 60.0, r"ends at 2\.00 s"),
     ],
 )
 def test_windows_that_are_none(voice: Path, start_s, end_s, message):
     with pytest.raises(InputError, match=message):
         probe(voice, PLAIN, start_s, end_s)
-
-
-def test_a_detector_without_its_model(tmp_path: Path):
-    path = write_movie(tmp_path / "a.mp4", [flat()] * 25)
-    with pytest.raises(InputError, match="yunet_model"):
-        probe(path, FeatureSettings(detector="yunet"))
 
 
 # The picture
@@ -286,12 +242,18 @@ def _pixels(content: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), dtype=int)
 
 
-def test_a_panel_a_feature(voice: Path, nodding: Path):
-    sound, film = draw_probe(probe(voice, PLAIN)), draw_probe(probe(nodding, PLAIN))
+def test_a_panel_a_feature_with_nods_shaded_where_they_are(voice: Path, probed: Probe):
+    sound, film = draw_probe(probe(voice, PLAIN)), draw_probe(probed)
     assert sound[:8] == film[:8] == b"\x89PNG\r\n\x1a\n"
     assert _pixels(film).shape[0] > 1.8 * _pixels(sound).shape[0]
     assert _pixels(film).shape[1] == _pixels(sound).shape[1]
     assert len(PANELS) == len({panel.title for panel in PANELS})
+    # Pale blue and pale orange occur nowhere else in the head's panel; columns are time.
+    pixels = _pixels(film)
+    blue = np.flatnonzero((np.abs(pixels - (214, 232, 243)).max(axis=2) < 4).sum(axis=0) > 40)
+    assert len(blue)
+    share = blue / pixels.shape[1]
+    assert 2.0 / 8 < share.min() < share.max() < 4.6 / 8
 
 
 def test_the_same_figures_give_the_same_bytes_whatever_the_users_style(
@@ -306,17 +268,8 @@ def test_the_same_figures_give_the_same_bytes_whatever_the_users_style(
     assert draw_probe(probed) == plain
 
 
-def test_nods_are_shaded_where_they_are(nodding: Path):
-    # Pale blue and pale orange occur nowhere else in the head's panel; columns are time.
-    pixels = _pixels(draw_probe(probe(nodding, PLAIN)))
-    blue = np.flatnonzero((np.abs(pixels - (214, 232, 243)).max(axis=2) < 4).sum(axis=0) > 40)
-    assert len(blue)
-    share = blue / pixels.shape[1]
-    assert 2.0 / 8 < share.min() < share.max() < 4.6 / 8
-
-
 def test_names_are_shown_as_they_are(tmp_path: Path, voice: Path):
-    for name in ("a$x_{b}$\\frac{.wav", "zwei\nZeilen\x1b[31m.wav", "会議.wav", "n" * 200 + ".wav"):
+    for name in ("a$x_{b}$\\frac{ zwei\nZeilen\x1b[31m 会議.wav", "n" * 200 + ".wav"):
         path = tmp_path / name
         path.write_bytes(voice.read_bytes())
         probed = probe(path, PLAIN)
@@ -331,12 +284,8 @@ def test_a_film_in_which_nothing_is_seen_is_drawn(tmp_path: Path):
     probed = probe(path, PLAIN)
     assert set(means(probed).values()) == {None}
     assert draw_probe(probed)
-
-
-def test_silence_is_drawn(tmp_path: Path):
-    probed = probe(write_wav(tmp_path / "a.wav", np.zeros(16000)), PLAIN)
-    assert set(means(probed).values()) == {None}
-    assert draw_probe(probed)
+    with pytest.raises(InputError, match="it has no sound"):
+        probe(path, PLAIN, channels=("L",))
 
 
 def test_a_line_a_feature_with_the_digits_of_its_unit_and_when_there_were_nods():

@@ -34,15 +34,12 @@ def test_what_another_figure_says_already_is_left_out():
     assert in_numbers(alone, usual) == "log_energy_db -30.0; nod_yes_per_min 12.3 (+2.1 sd)"
 
 
-def test_nods_that_did_not_happen_are_left_out_and_a_smile_of_nothing_is_told():
+def test_what_did_not_happen_is_left_out_and_a_smile_of_nothing_is_told():
     measures = {name: Measure(0.0, 1.0) for name in ("nod_yes", "nod_yes_per_min", "nod_no", "smile")}
     assert in_numbers(measures, {}) == "smile 0.00"
     assert in_json(measures, {}) == '{"smile":{"mean":0.0}}'
     assert in_numbers({"nod_yes": Measure(0.0, 1.0)}, {}) is None
     assert in_json({"nod_yes": Measure(0.0, 1.0)}, {}, (1, 2)) is None
-
-
-def test_what_hardly_ever_happens_is_left_out_where_it_did_not():
     measures = {name: Measure(0.001, 1.0) for name in ("eyes_closed", "blinks_per_min")}
     assert in_numbers(measures, {}) is None
     assert in_json({**measures, "eyes_closed": Measure(0.25, 1.0)}, {}) == '{"eyes_closed":{"mean":0.25}}'
@@ -54,14 +51,11 @@ def test_a_reply_to_several_turns_names_them():
     assert in_json(measures, {}, (3, 4)) == '{"answers_turns":[3,4],"nod_yes":2}'
 
 
-def test_json_is_compact_and_in_the_order_of_the_features():
+def test_json_is_compact_in_the_order_of_the_features_and_nothing_of_nothing():
     assert in_json(MEASURES, USUAL) == (
         '{"f0_hz":{"mean":212.3,"sd_from_usual":1.2},"jitter_local":{"mean":0.02,"sd_from_usual":0.0},'
         '"nod_yes":2,"smile":{"mean":0.4,"sd_from_usual":0.5}}'
     )
-
-
-def test_json_of_nothing_is_nothing():
     assert in_json({}, USUAL) is None
     assert in_json({"smile": Measure(None, 0.0)}, USUAL) is None
 

@@ -56,15 +56,8 @@ def _say(
         ("smile", 0.5, "smiles half the time, more than usual"),
         ("smile", 0.05, "smiles less than usual"),
         ("smile", 0.4, "as usual"),
-        ("happiness", 0.9, "looks happy throughout, more than usual"),
-        ("happiness", 0.6, "looks happy, more than usual"),
-        ("happiness", 0.4, "looks happier than usual"),
         ("happiness", 0.3, "as usual"),  # 1 sd, but too small a change to tell
-        ("happiness", 0.0, "looks less happy than usual"),
-        ("sadness", 0.7, "looks sad, more than usual"),
-        ("neutral", 1.0, "looks neutral throughout, more than usual"),
         ("neutral", 0.5, "looks neutral, as usual"),
-        ("neutral", 0.2, "looks less neutral than usual"),
     ],
 )
 def test_phrase(name, mean, text):
@@ -79,13 +72,11 @@ def test_phrases_are_joined_in_a_fixed_order():
     )
 
 
-def test_low_smile_that_is_high_for_the_person():
-    usual = {"smile": Baseline(0.1, 0.1)}
-    assert _say(usual=usual, smile=0.4) == "smiles more than usual"
-
-
-def test_gaze_that_is_better_than_usual():
+def test_a_level_or_an_emotion_against_what_is_usual():
     assert _say(usual={"gaze_on_screen": Baseline(0.5, 0.2)}, gaze_on_screen=1.0) == "looks away less than usual"
+    assert _say(usual={"smile": Baseline(0.95, 0.03)}, smile=0.6) == "smiles half the time, less than usual"
+    assert _say(happiness=0.7, sadness=0.05) == "looks happy, more than usual"
+    assert _say(happiness=0.0, sadness=0.05) == "looks less happy than usual; looks less sad than usual"
 
 
 @pytest.mark.parametrize("detector", ["mesh", "yunet"])
@@ -112,11 +103,6 @@ def test_every_emotion_has_its_phrases():
             look.more,
             look.less,
         ]
-
-
-def test_an_emotion_that_rises_is_told_and_not_those_that_fall_for_it():
-    assert _say(happiness=0.7, sadness=0.05) == "looks happy, more than usual"
-    assert _say(happiness=0.0, sadness=0.05) == "looks less happy than usual; looks less sad than usual"
 
 
 def test_what_never_changes_is_told():
@@ -151,10 +137,6 @@ def test_below_its_levels_a_share_is_told_against_usual(feature, share):
     assert _say(usual=usual, **{feature: 0.95 if share.absent else 0.05}) == f"{share.plain} less than usual"
 
 
-def test_a_level_that_is_less_than_usual():
-    assert _say(usual={"smile": Baseline(0.95, 0.03)}, smile=0.6) == "smiles half the time, less than usual"
-
-
 def test_a_face_seen_for_a_part_of_the_time_is_told_while_seen():
     assert _say(coverage=0.79, smile=0.9) == "smiles throughout while seen, more than usual"
     assert _say(coverage=0.8, smile=0.9) == "smiles throughout, more than usual"
@@ -166,23 +148,14 @@ def test_a_face_seen_for_a_part_of_the_time_is_told_while_seen():
     ("length_s", "smile", "level"),
     [
         (2.0, 1.0, "most of the time"),  # two looks at its ends leave a fifth of it open
-        (3.9, 1.0, "most of the time"),
         (4.0, 1.0, "throughout"),
         (4.0, 0.99, "most of the time"),
         (10.0, 0.94, "throughout"),
         (10.0, 0.93, "most of the time"),
-        (0.0, 1.0, "most of the time"),
     ],
 )
 def test_throughout_leaves_room_for_what_happened_between_two_looks(length_s, smile, level):
     assert _say(length_s=length_s, smile=smile) == f"smiles {level}, more than usual"
-
-
-def test_an_emotion_throughout_needs_a_window_that_is_long_enough_too():
-    assert _say(length_s=4.0, happiness=0.9) == "looks happy throughout, more than usual"
-    assert _say(length_s=3.9, happiness=0.9) == "looks happy, more than usual"
-    often = DescriptorThresholds(frame_s=0.0)
-    assert _say(often, length_s=0.5, happiness=0.9) == "looks happy throughout, more than usual"
 
 
 @pytest.mark.parametrize(("length_s", "said"), [(1.59, None), (1.6, "as usual"), (math.inf, "as usual")])
@@ -262,13 +235,10 @@ def test_a_reply_to_several_turns_names_them():
     assert in_words(NormalizedFeature({}, USUAL), THRESHOLDS, (3, 4)) is None
 
 
-def test_both_jitters_have_the_same_words():
+def test_nothing_known_says_nothing_and_both_jitters_the_same():
     usual = {"jitter_disvoice": Baseline(2.0, 0.2)}
     assert _say(usual=usual, jitter_disvoice=2.5) == "voice much shakier than usual"
     assert _say(usual=usual, jitter_disvoice=1.7) == "voice steadier than usual"
-
-
-def test_nothing_known_says_nothing():
     assert _say() is None
     assert _say(f0_hz=None, smile=None, nod_yes=None, happiness=None) is None
     assert _say(usual={}, f0_hz=300.0, smile=0.4, gaze_on_screen=0.7, happiness=0.4) is None
@@ -280,16 +250,9 @@ def test_thresholds_move_the_words():
     assert _say(calm, f0_hz=225.0) == "as usual"
     assert _say(calm, f0_hz=235.0) == "pitch above usual"
     assert _say(DescriptorThresholds(fraction_change=0.7), smile=0.9) == "smiles throughout, as usual"
-    strict = {name: 1.0 for _, share in SHARES for name, _ in share.levels}
-    assert _say(DescriptorThresholds(**strict), smile=0.9, gaze_on_screen=0.2) == (
-        "looks away more than usual; smiles more than usual"
-    )
     away = DescriptorThresholds(away_half_fraction=0.2)
     assert _say(away, gaze_on_screen=0.7) == "looks away half the time, more than usual"
     assert _say(DescriptorThresholds(nod_count=2), nod_yes=1.0) is None
     assert _say(DescriptorThresholds(nod_count=2), nod_yes=2.0) == "nods twice"
     assert _say(DescriptorThresholds(emotion_change=0.7), happiness=0.6) == "looks happy, as usual"
     assert _say(DescriptorThresholds(emotion_probability=0.8), happiness=0.6) == "looks happier than usual"
-    assert (
-        _say(DescriptorThresholds(emotion_throughout=0.6), happiness=0.6) == "looks happy throughout, more than usual"
-    )

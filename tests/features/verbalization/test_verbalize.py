@@ -75,29 +75,17 @@ def test_the_head_of_who_speaks_is_told_without_a_meaning():
     assert texts[6, "bob", "reply"] == "moves head from side to side twice"
 
 
-def test_a_face_is_as_usual_only_in_a_window_of_several_looks():
-    short = replace(SESSION, turns=tuple(replace(t, start_s=1.0 * t.turn, end_s=t.turn + 0.9) for t in TURNS))
-    rows = [*_bob(), (0, "bob", "reply", "smile", 0.1, 1.0)]
-    texts = _texts(describe_session(short, _table(rows), SETTINGS))
-    assert (0, "bob", "during") not in texts  # a face, and no voice
-    assert texts[0, "bob", "reply"] == "voice as usual"
-    assert texts[2, "bob", "during"] == "smiles most of the time, more than usual"
-    often = DescriptorSettings(thresholds=DescriptorThresholds(min_frames=2))
-    assert _texts(describe_session(short, _table(rows), often))[0, "bob", "during"] == "as usual"
-
-
-def test_where_the_environment_rated_nobody_is_described():
+def test_who_is_rated_by_nobody_else_has_no_listener():
     scored = replace(SESSION, ratings=(Rating("environment", "ann", "liking", 2.0, 1.0, 5.0),))
     rows = [*_bob(), *((turn, "environment", *rest) for turn, _, *rest in _bob())]
     assert describe_session(scored, _table(rows), SETTINGS).num_rows == 0
+    own = replace(SESSION, ratings=(Rating("bob", "bob", "mood", 3.0, 1.0, 5.0),))
+    assert describe_session(own, _table(_bob()), SETTINGS).num_rows == 0
 
 
-def test_scores_change_nothing():
+def test_scores_and_a_second_scale_of_one_pair_change_nothing():
     other = replace(SESSION, ratings=(Rating("bob", "ann", "liking", 5.0, 1.0, 5.0),))
     assert describe_session(other, _table(_bob()), SETTINGS).equals(describe_session(SESSION, _table(_bob()), SETTINGS))
-
-
-def test_two_scales_of_one_pair_are_described_once():
     twice = replace(SESSION, ratings=(*SESSION.ratings, Rating("bob", "ann", "warmth", 1.0, 1.0, 5.0)))
     assert describe_session(twice, _table(_bob()), SETTINGS).num_rows == 8
 
@@ -109,10 +97,13 @@ def test_what_was_hardly_seen_is_left_out():
     assert describe_session(SESSION, _table(rows), lenient).num_rows == 8
 
 
-def test_loudness_without_a_voice_is_not_described():
+def test_loudness_without_a_voice_is_told_only_where_pitch_was_never_measured():
     noise = [(turn, "bob", "during", "intensity_db", 20.0 + 10 * turn, 1.0) for turn in range(8)]
     silence = [(turn, "bob", "during", "f0_hz", None, 0.0) for turn in range(8)]
     assert describe_session(SESSION, _table(noise + silence), SETTINGS).num_rows == 0
+    loud = [(turn, "bob", "during", "intensity_db", 80.0 if turn == 3 else 60.0 + turn, 1.0) for turn in range(8)]
+    loud.append((2, "bob", "reply", "intensity_db", 80.0, 1.0))
+    assert _texts(describe_session(SESSION, _table(loud), SETTINGS))[2, "bob", "reply"] == "voice louder than usual"
 
 
 @pytest.mark.parametrize("session", [replace(SESSION, ratings=()), replace(SESSION, session_id="other")])
@@ -120,23 +111,6 @@ def test_no_rating_or_no_rows_gives_an_empty_table(session):
     found = describe_session(session, _table(_bob()), SETTINGS)
     assert found.num_rows == 0
     assert found.schema.equals(DESCRIPTORS.arrow)
-
-
-def test_a_person_who_rates_themselves_has_no_listener():
-    own = replace(SESSION, ratings=(Rating("bob", "bob", "mood", 3.0, 1.0, 5.0),))
-    assert describe_session(own, _table(_bob()), SETTINGS).num_rows == 0
-
-
-def test_numeric_variant():
-    texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="numeric")))
-    assert texts[2, "bob", "during"] == "smile 0.90 (+2.5 sd)"
-    assert texts[2, "bob", "reply"] == "f0_hz 230.0 (+1.4 sd)"
-
-
-def test_json_variant():
-    texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="json")))
-    assert texts[2, "bob", "during"] == '{"smile":{"mean":0.9,"sd_from_usual":2.5}}'
-    assert texts[2, "bob", "reply"] == '{"f0_hz":{"mean":230.0,"sd_from_usual":1.4}}'
 
 
 @pytest.mark.parametrize(
@@ -161,19 +135,10 @@ def test_a_reply_to_several_turns_is_told_once(variant, told):
     assert "answers" not in found[0, "bob", "reply"] + found[2, "bob", "during"]
 
 
-def test_loudness_is_described_where_pitch_was_never_measured():
-    loud = [(turn, "bob", "during", "intensity_db", 80.0 if turn == 3 else 60.0 + turn, 1.0) for turn in range(8)]
-    loud.append((2, "bob", "reply", "intensity_db", 80.0, 1.0))
-    assert _texts(describe_session(SESSION, _table(loud), SETTINGS))[2, "bob", "reply"] == "voice louder than usual"
-
-
-def test_columns_of_other_people_are_not_told():
+def test_columns_of_other_people_and_values_that_are_no_numbers_are_not_told():
     rows = [(turn, "bob", "during", "valence_precomputed", float(turn), 1.0) for turn in range(8)]
     for variant in ("words", "numeric", "json"):
         assert describe_session(SESSION, _table(rows), DescriptorSettings(variant=variant)).num_rows == 0
-
-
-def test_values_that_are_no_numbers_are_left_out():
     rows = [(*row[:4], float("nan"), 1.0) for row in _bob()]
     for variant in ("words", "numeric", "json"):
         assert describe_session(SESSION, _table(rows), DescriptorSettings(variant=variant)).num_rows == 0
@@ -197,7 +162,6 @@ def behaviour(draw) -> list[Row]:
     return rows
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     behaviour(), st.sets(st.sampled_from(list(FEATURES))), st.booleans(), st.sampled_from(["words", "numeric", "json"])
 )
@@ -210,7 +174,6 @@ def test_what_was_not_observed_is_as_if_it_were_not_in_the_table(rows, absent, n
     assert describe_session(SESSION, _table(hidden), chosen).equals(describe_session(SESSION, _table(left), chosen))
 
 
-@settings(max_examples=40, deadline=None)
 @given(behaviour(), st.sampled_from([0.25, 0.5, 2.0, 4.0]))
 def test_a_person_with_a_higher_voice_is_described_in_the_same_words(rows, factor):
     # Powers of two, so that no rounding moves a value over a threshold.
@@ -219,7 +182,7 @@ def test_a_person_with_a_higher_voice_is_described_in_the_same_words(rows, facto
 
 
 # Two people with every feature in every window are many draws, and meant to be.
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.large_base_example])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.large_base_example])
 @given(behaviour(), behaviour())
 def test_somebody_else_changes_nothing_but_how_loud_one_is_beside_them(rows, others):
     others = [(row[0], "ann", *row[2:]) for row in others if row[3] != "intensity_db"]

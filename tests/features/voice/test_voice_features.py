@@ -10,7 +10,7 @@ from apportion.features.media_io.audio import Track
 from apportion.features.media_io.channel import Channel
 from apportion.features.media_io.media import open_recording
 from apportion.features.settings import FeatureSettings
-from apportion.features.voice.jitter import jitter_disvoice, jitter_local
+from apportion.features.voice.jitter import jitter_local
 from apportion.features.voice.voice_features import Voice, measure_voice
 from tests.features.clips import tone
 from tests.features.tracks import read_track
@@ -65,25 +65,6 @@ def test_tone_is_heard_at_its_pitch_and_time():
     assert low["jitter_local"][0] < 0.001
 
 
-def test_ten_times_the_amplitude_is_20_db():
-    quiet, loud = (_voice(tone(1.0, level=level)).measure([(0.1, 0.9)], 0.8) for level in (0.05, 0.5))
-    for name in ("intensity_db", "log_energy_db"):
-        assert loud[name][0] - quiet[name][0] == pytest.approx(20.0, abs=0.01)
-    assert loud["f0_hz"][0] == pytest.approx(quiet["f0_hz"][0], abs=0.01)
-
-
-def test_irregular_periods_have_more_jitter():
-    rng, pulses, now = np.random.default_rng(0), [], 0.0
-    while now < 2.0:
-        now += (1 / 150) * (1 + 0.03 * rng.standard_normal())
-        pulses.append(now)
-    rough = np.zeros(32800)
-    for pulse in pulses:
-        start = round(pulse * 16000)
-        rough[start : start + 60] += np.exp(-np.arange(60) / 12)[: len(rough) - start]
-    assert _voice(rough).measure([(0.0, 2.0)], 2.0)["jitter_local"][0] > 0.01
-
-
 def test_slices_of_jitter_are_praats_own(conversation: Track):
     from parselmouth.praat import call
 
@@ -97,16 +78,6 @@ def test_slices_of_jitter_are_praats_own(conversation: Track):
     assert voice.over([]) is None
     assert voice.over([(3.0, 3.0)]) is None
     assert jitter_local(None, [(0.0, 1.0)]) is None
-
-
-def test_disvoice_jitter_is_its_formula():
-    f0 = [0.0, 100.0, 104.0, 0.0, 0.0, 110.0, 110.0, 105.0, 0.0]
-    # A transcription of DisVoice's jitter_env over the voiced frames, without its empty last value.
-    voiced = [value for value in f0 if value != 0]
-    steps = [100 * abs(voiced[n + 1] - voiced[n]) / max(voiced) for n in range(len(voiced) - 1)]
-    assert jitter_disvoice(np.array(f0)) == pytest.approx(sum(steps) / len(steps), rel=1e-12)
-    assert jitter_disvoice(np.array([0.0, 120.0, 0.0])) is None
-    assert jitter_disvoice(np.zeros(0)) is None
 
 
 def test_disvoice_jitter_of_a_real_conversation(conversation: Track):

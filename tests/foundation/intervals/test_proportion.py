@@ -53,9 +53,6 @@ def test_five_seats_that_always_end_alike_are_one_trial() -> None:
     assert five.design_effect == pytest.approx(5 * one.design_effect)
     always = clustered_share([5] * 10, [5] * 10)
     assert always is not None and (always.low, always.high) == pytest.approx(wilson(1.0, 10))
-
-
-def test_a_single_match_tells_little() -> None:
     share = clustered_share([2], [5])
     assert share is not None and (share.low, share.high) == pytest.approx(wilson(0.4, 1))
 

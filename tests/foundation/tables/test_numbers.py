@@ -33,8 +33,5 @@ def test_every_cell_of_a_column_is_as_wide_as_the_longest(rows: list[list[str]])
 def test_a_line_a_row_without_spaces_at_its_end() -> None:
     assert columns([("who", "what", ""), ("Ann", "a", "long"), ("B", "", "")]) == ["who  what", "Ann  a     long", "B"]
     assert columns([]) == []
-
-
-def test_a_cell_is_missing() -> None:
     with pytest.raises(ValueError, match="shorter"):
         padded([("a", "b"), ("c",)])

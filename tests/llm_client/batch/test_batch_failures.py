@@ -54,13 +54,6 @@ def test_a_storm_is_waited_out(folder):
             assert chosen.advance(requests(1)).collected == 1
 
 
-def test_too_many_requests_are_no_failed_tries(folder):
-    faults = [Fault(429, headers=(("Retry-After-Ms", "1"),))] * 8
-    with serving(BatchServer(before=lambda call: faults.pop() if faults else None)) as server:
-        assert advance(server, folder, requests(1)).submitted == 1
-    assert faults == []
-
-
 def test_a_server_that_takes_no_calls_for_long_is_told(folder):
     fault = Fault(429, "come tomorrow", headers=(("Retry-After", "86000"),))
     with (

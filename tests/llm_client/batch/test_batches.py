@@ -145,17 +145,13 @@ def test_a_failed_batch_is_told_unpaid_and_handed_in_again_by_the_next_command(f
         assert advance(server, folder, requests(2), budget_usd=10).submitted == 2
 
 
-def test_a_large_job_is_several_batches(folder):
+def test_a_large_job_is_several_batches_of_no_more_bytes_than_allowed(folder):
     with serving(BatchServer()) as server:
         assert len(advance(server, folder, requests(5), most_requests=2).waiting) == 3
         assert advance(server, folder, requests(5), most_requests=2).collected == 5
     assert len(server.worked) == 5
-
-
-def test_a_file_has_no_more_bytes_than_allowed(folder):
-    sizes = []
     with serving(BatchServer()) as server:
-        advance(server, folder, requests(6), most_bytes=600)
+        advance(server, folder, requests(11)[5:], most_bytes=600)
         sizes = [file["bytes"] for file in server.files.values()]
     assert len(sizes) > 1 and max(sizes) <= 600
 
@@ -186,7 +182,7 @@ def test_a_reply_without_a_count_of_tokens_counts_as_the_dearest(folder):
 
 def test_what_another_run_is_asking_directly_is_left_to_it(folder):
     asked = requests(3)
-    with serving(BatchServer(latency_s=0.5)) as server, ThreadPoolExecutor(1) as pool:
+    with serving(BatchServer(latency_s=0.2)) as server, ThreadPoolExecutor(1) as pool:
         with Client(settings(server), cache=folder / "cache.sqlite") as client:
             asking = pool.submit(client.complete, asked[1])
             while not server.requests:

@@ -63,6 +63,7 @@ def client(server, path, **options):
     return Client(LLMSettings(base_url=server.url, model="m", **{"max_retries": 0, **options}), cache=path)
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_ask_each_request_once(tmp_path):
     with serving(OpenAIServer(latency_s=0.1)) as server:
         askers = [asker(server, tmp_path / "cache.sqlite") for _ in range(2)]
@@ -231,24 +232,14 @@ class TestInOneTransaction:
         assert cache.transact(lambda c: c.execute("SELECT * FROM claims").fetchall()) == []
 
 
-def test_this_process_lives():
-    assert this_process().lives()
-
-
-def test_a_process_that_has_ended_does_not_live_nor_does_one_that_nobody_has_waited_for():
+def test_who_lives():
     process = subprocess.Popen([sys.executable, "-c", ""])
     while started_at(process.pid) is not None:
         time.sleep(0.005)  # It has ended, and is still in the table of processes until it is waited for.
     process.wait()
     assert started_at(process.pid) is None
     assert not replace(this_process(), pid=process.pid).lives()
-
-
-def test_a_number_that_is_used_again_is_another_process():
     assert not replace(this_process(), started="1").lives()
-
-
-def test_a_process_elsewhere_lives_as_long_as_its_lease():
     elsewhere = replace(this_process(), host="another", pid=1, started="1")
     assert elsewhere.lives()
     assert not replace(elsewhere, expires_at=time.time() - 1).lives()

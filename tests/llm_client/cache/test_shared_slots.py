@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.llm_client.cache import leases, shared_slots
-from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.cache.schema import bring_up_to_date
 from apportion.llm_client.token_bucket import REQUEST_BURST_S, Bucket
 
@@ -90,13 +89,6 @@ def test_the_smallest_limit_that_one_of_them_knows_holds_for_all():
         assert shared_slots.balance_slots(file, other, SERVER, 4, 0) == (2, 2)
 
 
-def test_servers_and_models_are_accounted_apart():
-    with closing(connection()) as file:
-        one, other = leases.add_owner(file), leases.add_owner(file)
-        assert shared_slots.balance_slots(file, one, SERVER, 8, 0).usable == 8
-        assert shared_slots.balance_slots(file, other, "http://here/v1 another", 8, 0).usable == 8
-
-
 class Clock:
     now_s = 1e9
 
@@ -119,7 +111,7 @@ def test_no_minute_has_more_than_allowed_whoever_asks(per_minute, steps):
     assert max(sum(start <= at < start + 60 - 1e-3 for at in sent) for start in sent) <= per_minute
 
 
-def test_what_was_taken_too_much_comes_back_even_to_a_debt():
+def test_a_clock_that_was_set_back_and_a_debt_hold_nobody_for_long():
     clock = Clock()
     bucket = {"n": Bucket(600, 6.0, clock)}
     with closing(connection()) as file:
@@ -128,9 +120,6 @@ def test_what_was_taken_too_much_comes_back_even_to_a_debt():
         shared_slots.correct(file, bucket, {"n": -491})
         assert shared_slots.take(file, bucket, {"n": 51}) == 0
         assert shared_slots.take(file, bucket, {"n": 9}) == pytest.approx(9 / 9)
-
-
-def test_a_clock_that_was_set_back_holds_nobody_for_long():
     clock = Clock()
     bucket = {"n": Bucket(60, 1.0, clock)}
     with closing(connection()) as file:
@@ -139,18 +128,3 @@ def test_a_clock_that_was_set_back_holds_nobody_for_long():
         assert shared_slots.take(file, bucket, {"n": 1}) == pytest.approx(1)
         clock.now_s += 1
         assert shared_slots.take(file, bucket, {"n": 1}) == 0
-
-
-def test_a_file_of_the_version_before_gets_the_new_tables(tmp_path):
-    path = tmp_path / "cache.sqlite"
-    ReplyCache(path).close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as file:
-        file.execute("DROP TABLE askers")
-        file.execute("DROP TABLE buckets")
-        file.execute("PRAGMA user_version = 4")
-    cache = ReplyCache(path)
-    number = cache.transact(leases.add_owner)
-    assert cache.transact(lambda c: shared_slots.balance_slots(c, number, SERVER, 3, 0)).usable == 3
-    cache.transact(lambda c: leases.remove_owner(c, number))
-    assert cache.transact(lambda c: c.execute("SELECT * FROM askers").fetchall()) == []
-    cache.close()

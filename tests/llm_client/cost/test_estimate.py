@@ -21,6 +21,9 @@ def test_what_is_left_is_counted_and_priced():
     assert (found.requests, found.answered, found.remaining) == (2, 0, 2)
     assert (found.input_tokens, found.output_tokens) == (tokens, 100)
     assert found.usd == pytest.approx((tokens * 2 + 100 * 8) / 1e6)
+    assert estimate("m", [(request("a", max_tokens=30), 100)], lambda r: None, PRICE).output_tokens == 30
+    found = estimate("m", [(request("a"), 1)], lambda r: None, None)
+    assert found.usd is None and "cost unknown" in found.text() and found.to_json()["remaining"] == 1
 
 
 def test_replies_that_are_there_say_how_long_the_others_will_be():
@@ -29,15 +32,6 @@ def test_replies_that_are_there_say_how_long_the_others_will_be():
     assert (found.answered, found.output_tokens) == (1, 3 * 20)
     unsaid = estimate("m", asked, lambda r: ChatReply("x", "m") if r == asked[0][0] else None, PRICE)
     assert unsaid.output_tokens == 3 * 100
-
-
-def test_no_reply_is_longer_than_asked_for():
-    assert estimate("m", [(request("a", max_tokens=30), 100)], lambda r: None, PRICE).output_tokens == 30
-
-
-def test_an_unknown_price_is_called_unknown():
-    found = estimate("m", [(request("a"), 1)], lambda r: None, None)
-    assert found.usd is None and "cost unknown" in found.text() and found.to_json()["remaining"] == 1
 
 
 @given(st.lists(st.tuples(st.text(max_size=8), st.booleans())))
@@ -55,16 +49,7 @@ def test_the_most_in_words() -> None:
     priced = CostUpperBound("m", 1234, 12_000, 3_400, 0.5, recorded=False)
     assert priced.text() == f"m: at most 1,234 requests\n{TOKENS}at most about $0.5000"
     assert priced.text(" while it rains").startswith("m: at most 1,234 requests while it rains\n")
-
-
-def test_no_price_is_said_and_recorded_replies_need_none() -> None:
     assert (
         CostUpperBound("m", 1234, 12_000, 3_400, None, False).text().endswith("cost unknown: no price for this model")
     )
     assert CostUpperBound("m", 1234, 12_000, 3_400, 0.5, True).text().endswith("(an estimate): replies are recorded")
-
-
-def test_all_of_it_for_other_programs() -> None:
-    assert list(CostUpperBound("m", 1, 2, 3, None, True).to_json()) == [
-        "model", "requests", "input_tokens", "output_tokens", "usd", "recorded",
-    ]  # fmt: skip

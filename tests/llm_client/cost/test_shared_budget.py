@@ -16,14 +16,14 @@ __all__ = ["prices"]
 
 
 def test_two_runs_use_one_budget_as_far_as_it_goes_and_never_pass_it(prices):
-    budget_usd = 3.0
+    budget_usd = 1.5
     with (
         serving(OpenAIServer(latency_s=0.05)) as server,
         ThreadPoolExecutor(2) as pool,
         client(server, prices, budget_usd, concurrency=8) as one,
         client(server, prices, budget_usd) as other,
     ):
-        results = list(pool.map(lambda c: ask_many(c, 60), (one, other)))
+        results = list(pool.map(lambda c: ask_many(c, 30), (one, other)))
     assert budget_usd - MOST_USD < used(prices).usd <= budget_usd
     assert used(prices).replies == len(server.requests)
     assert used(prices).usd == pytest.approx(len(server.requests) * USD_A_REPLY)
@@ -32,7 +32,7 @@ def test_two_runs_use_one_budget_as_far_as_it_goes_and_never_pass_it(prices):
 
 def test_a_run_waits_for_what_another_will_give_back(prices):
     with (
-        serving(OpenAIServer(latency_s=0.6)) as server,
+        serving(OpenAIServer(latency_s=0.3)) as server,
         ThreadPoolExecutor(1) as pool,
         client(server, prices, MOST_USD + USD_A_REPLY) as one,
         client(server, prices, MOST_USD + USD_A_REPLY) as two,

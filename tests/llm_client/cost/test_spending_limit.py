@@ -94,22 +94,13 @@ def test_a_higher_budget_goes_on_and_kept_replies_are_free(prices):
     assert len(server.requests) == 30
 
 
-def test_a_request_dearer_than_the_budget_is_not_sent(prices):
-    with serving(OpenAIServer()) as server, client(server, prices, MOST_USD / 2) as c, pytest.raises(BudgetError):
-        c.complete(request("00"))
-    assert server.requests == []
-
-
-def test_what_the_server_refuses_is_not_paid(prices):
+def test_what_the_server_refuses_or_never_saw_is_not_paid(prices):
     faults = [Fault(500), Fault(429, headers=(("Retry-After-Ms", "1"),)), Fault(400, "no")]
     with serving(OpenAIServer(faults=faults)) as server, client(server, prices, MOST_USD, max_retries=2) as c:
         with pytest.raises(RequestError, match="refused"):
             c.complete(request("00"))
         assert c.complete(request("00")).text == "reply to 00"
     assert used(prices).unanswered_usd == 0
-
-
-def test_a_server_that_was_never_reached_is_not_paid(prices):
     with serving(OpenAIServer()) as server:
         pass
     with client(server, prices, 10) as c, pytest.raises(SetupError, match="no connection"):
@@ -137,15 +128,6 @@ def test_every_try_without_an_answer_in_time_may_have_been_paid(prices):
     assert used(prices).unanswered_usd == pytest.approx(2 * MOST_USD)
 
 
-def test_a_reply_whose_tokens_are_not_told_counts_as_the_dearest(prices):
-    def answer(body):
-        return {**completion("text"), "usage": None}
-
-    with serving(OpenAIServer(answer=answer)) as server, client(server, prices, 10) as c:
-        c.complete(request("00"))
-    assert used(prices).usd == pytest.approx(MOST_USD)
-
-
 def counted(tokens):
     """A server that counts so many tokens of its reply, whatever it was asked for."""
     usage = {"prompt_tokens": 11, "completion_tokens": tokens}
@@ -164,17 +146,6 @@ def test_a_budget_that_the_server_s_count_exceeds_is_called_exceeded(prices):
     )
     assert len(server.requests) == 1 and "left" not in str(caught.value)
     assert used(prices).overrun == Overrun(pytest.approx(cost_usd - MOST_USD), asked, 511)
-
-
-def test_a_lower_budget_than_what_was_paid_is_told_as_that(prices):
-    with serving(OpenAIServer()) as server:
-        with client(server, prices, 10) as c:
-            ask_many(c, 5)
-        with (
-            client(server, prices, 0.1) as c,
-            pytest.raises(BudgetError, match=r"\$0\.4050 had been paid before it was"),
-        ):
-            c.complete(request("09"))
 
 
 def test_a_server_that_does_not_count_and_does_not_keep_to_max_tokens_is_taken_at_the_length_of_its_reply(prices):

@@ -25,15 +25,12 @@ def without_tiktoken(monkeypatch):
     monkeypatch.setattr(tokens, "find_spec", lambda name: None)
 
 
-def test_four_characters_are_estimated_as_a_token(without_tiktoken):
+def test_four_characters_are_a_token_and_the_longest_reply_counts(without_tiktoken):
     none = tokens.estimated_input_tokens(request(""))
     assert tokens.estimated_input_tokens(request("x" * 400)) == none + 100
     assert tokens.estimated_input_tokens(request("", schema={"type": "object"})) > none
     assert tokens.estimated_input_tokens(request("", extra_body={"guided_grammar": "x" * 400})) >= none + 100
     assert tokens.way_of_counting("m") == "estimated at 4 characters a token"
-
-
-def test_the_longest_reply_counts_where_it_is_known(without_tiktoken):
     assert tokens.estimated_tokens(request("", max_tokens=70)) == tokens.estimated_input_tokens(request("")) + 70
     assert tokens.estimated_tokens(request("")) == tokens.estimated_input_tokens(request("")) + 500
 

@@ -24,44 +24,21 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong.
-
-    Parameters
-    ----------
-    name : str
-        What the server does.
-    outcome : Outcome
-        What a run has to make of it.
-    makes : callable
-        A new server's way of answering.
-    patient : int
-        Sessions that a person with patience would get in the one run, of ``SESSIONS``.
-    told : str
-        What the run has to tell (part of its output, or of a quarantined session's cause or evidence).
-    settings : str
-        Lines of TOML in ``[decompose.llm]``.
-    environment : tuple
-        Variables of the run's environment; ``{url}`` is the server's address.
-    kind : str
-        How the server is there: ``http``, ``tls`` (a certificate that nobody signed), ``absent`` (a port on which
-        nobody listens), ``dies`` (after two answers), ``away`` (after two answers, and back 4 s later), ``proxy``
-        (something else is at the address that is asked).
-    run : tuple
-        Options of the command.
-    after : int
-        Sessions that the same command gets once the server is well. A reply that could not be used was paid for and is
-        kept, so it is not asked for again: another prompt or model is.
-    """
+    """One thing that goes wrong, and what a run has to make of it."""
 
     name: str
     outcome: Outcome
     makes: Callable[[], Answering] = lambda: good
-    patient: int = SESSIONS
-    told: str = ""
-    settings: str = ""
-    environment: tuple[tuple[str, str], ...] = ()
+    patient: int = SESSIONS  # Sessions that a person with patience would get in the one run.
+    told: str = ""  # Part of the run's output, or of a quarantined session's cause or evidence.
+    settings: str = ""  # Lines of TOML in [decompose.llm].
+    environment: tuple[tuple[str, str], ...] = ()  # {url} is the server's address.
+    # "tls": a certificate that nobody signed; "absent": nobody listens; "dies" after two answers; "away" for 4 s after
+    # two answers; "proxy": something else is at the address that is asked.
     kind: Literal["http", "tls", "absent", "dies", "away", "proxy"] = "http"
     run: tuple[str, ...] = ()
+    # Sessions that the same command gets once the server is well: a reply that could not be used was paid for and is
+    # kept, so that it is not asked for again.
     after: int = SESSIONS
 
 

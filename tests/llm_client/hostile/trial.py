@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,33 +39,17 @@ _OF_THE_NETWORK = {"http_proxy", "https_proxy", "all_proxy", "no_proxy", "openai
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one fault.
-
-    Parameters
-    ----------
-    outcome : str
-        ``recovered``, ``quarantined with evidence``, ``stopped with advice``, or what went wrong.
-    got : int
-        Sessions with rewards after the first run.
-    lost : int
-        Sessions that a patient person would have had by then and this run had not.
-    after : int
-        Sessions with rewards when the same command has run once more, the server being well.
-    asked_again : int
-        Dialogues that had rewards and were asked about again in the second run.
-    peak_mib : float
-        Largest memory of the first run's process; 0 where it had none of its own.
-    """
+    """What came of one fault."""
 
     outcome: str
     exit_code: int
-    got: int
-    lost: int
-    after: int
-    asked_again: int
+    got: int  # Sessions with rewards after the first run.
+    lost: int  # Sessions that a patient person would have had by then and this run had not.
+    after: int  # Sessions with rewards when the same command has run once more, the server being well.
+    asked_again: int  # Dialogues that had rewards and were asked about again in the second run.
     requests: int
     seconds: float
-    peak_mib: float
+    peak_mib: float  # Of the first run's process; 0 where it had none of its own.
     said: str
 
 
@@ -120,7 +102,7 @@ def tried(fault: Fault, folder: Path, *, alone: bool = True) -> Trial:
     return Trial(
         _outcome(fault, code, len(got), said, causes),
         code, len(got), max(0, fault.patient - len(got)), len(_sessions(folder)),
-        sum(1 for number in got if healthy.asked[number]), _requests(server.asked), seconds, peak_mib, said,
+        sum(1 for number in got if healthy.asked[number]), server.asked.total(), seconds, peak_mib, said,
     )  # fmt: skip
 
 
@@ -152,7 +134,7 @@ def _run(
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         said.seek(0)
-        return process.returncode, said.read(), _peak_mib(used)
+        return process.returncode, said.read(), used.ru_maxrss / 1024
 
 
 def _run_here(
@@ -165,14 +147,6 @@ def _run_here(
             patch.delenv(name)
         done = in_process(patch, "run", "--only", "decompose", path, *options, **environment)
     return done.returncode, done.stdout + done.stderr, 0.0
-
-
-def _peak_mib(used: resource.struct_rusage) -> float:
-    return used.ru_maxrss / 1024
-
-
-def _requests(asked: Counter[int]) -> int:
-    return asked.total()
 
 
 def _sessions(folder: Path) -> set[int]:

@@ -27,13 +27,7 @@ def test_a_prompt_is_found_by_its_name_and_read(agents):
     assert agents.names() == ["polite"]
     text = agents.read(agents.find("polite"), Environment())
     assert text == PromptText({"title": "polite"}, "Reach {{ goal }}.\n", "{{ scene }}\n")
-
-
-def test_the_header_is_read_by_the_prompt_s_name(agents):
     assert agents.header_of("polite") == {"title": "polite"}
-
-
-def test_an_unknown_name_is_told_by_the_setting_that_gave_it(agents):
     with pytest.raises(InputError, match=r"agent\.prompt: no prompt 'polit'; did you mean 'polite'\? Allowed: polite,"):
         agents.find("polit")
 

@@ -5,19 +5,21 @@ import os
 import subprocess
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apportion.llm_client.client import Client
 from apportion.llm_client.errors import RequestError
-from apportion.llm_client.request import ChatMessage, ChatRequest
-from apportion.llm_client.settings import LLMSettings
+from tests.llm_client import at_once
+from tests.llm_client.at_once import request
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
 ROOT = Path(__file__).resolve().parents[3]
 MIB = 1024 * 1024
 LIMIT = 4096
+client = partial(at_once.client, max_reply_bytes=LIMIT, concurrency=1, max_retries=5)
+pytestmark = pytest.mark.usefixtures("no_pause")
 
 
 def bomb(size, wbits=31):
@@ -41,19 +43,6 @@ TOO_LARGE = {
     "deflate": Fault(raw=bomb(1024 * MIB, 15), headers=DEFLATE),
     "completion": Fault(raw=json.dumps(completion("x" * LIMIT)).encode()),
 }
-
-
-def request(number=0):
-    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session s{number}")
-
-
-def client(url, **options):
-    return Client(LLMSettings(base_url=url, model="m", **{"max_reply_bytes": LIMIT, "concurrency": 1, **options}))
-
-
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch):
-    monkeypatch.setattr("apportion.llm_client.transport.retry.own_wait_s", lambda failures: 0.01)
 
 
 @pytest.mark.parametrize("fault", TOO_LARGE.values(), ids=TOO_LARGE)
@@ -122,7 +111,7 @@ from concurrent.futures import ThreadPoolExecutor
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import RequestError
 from apportion.llm_client.settings import LLMSettings
-from tests.llm_client.transport.test_body import request
+from tests.llm_client.at_once import request
 
 def ask(number):
     try:

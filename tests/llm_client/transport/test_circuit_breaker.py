@@ -8,29 +8,17 @@ from contextlib import ExitStack
 
 import pytest
 
-from apportion.llm_client.client import Client
 from apportion.llm_client.errors import LLMError, RequestError, ServerUnavailableError, SetupError
-from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.transport.attempt import Attempt
-from apportion.llm_client.transport.connection import _LONGEST_CONNECTING_S, Connection
-from tests.llm_client.at_once import ask, request
+from tests.llm_client.at_once import answer, ask, client, request
 from tests.llm_client.certificates import certificate, server_context
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 from tests.llm_client.serve import server_process
 
 
-def client(url, **options):
-    return Client(LLMSettings(**{"base_url": url, "model": "m", "max_retries": 0, **options}))
-
-
 def ask_all(asking, count, at_once):
     """The texts or the errors of ``count`` requests."""
     return ask(asking, range(count), at_once)
-
-
-@pytest.fixture
-def no_pause(monkeypatch):
-    monkeypatch.setattr("apportion.llm_client.transport.retry.own_wait_s", lambda failures: 0.01)
 
 
 class Limited(OpenAIServer):
@@ -55,16 +43,16 @@ class Limited(OpenAIServer):
 
 @pytest.mark.parametrize("headers", [(("Retry-After-Ms", "200"),), ()])
 def test_a_server_that_takes_few_a_second_gets_them_all_answered(headers, caplog):
-    server = Limited(20, 20, *headers)
+    server = Limited(40, 40, *headers)
     started_s = time.monotonic()
     with serving(server), client(server.url, concurrency=32) as asking:
-        texts = ask_all(asking, 60, 32)
-    assert texts == [f"reply to {n}" for n in range(60)]
-    assert time.monotonic() - started_s >= 2
+        texts = ask_all(asking, 80, 32)
+    assert texts == [f"reply to {n}" for n in range(80)]
+    assert time.monotonic() - started_s >= 1
     told = [record.message for record in caplog.records if "too many requests" in record.message]
     assert len(told) == 1 and "requests_per_minute and concurrency set" in told[0]
     # Waiters go at the pace that the server has shown, and do not rush in all at once with each pause's end.
-    assert server.refused <= 60
+    assert server.refused <= 80
 
 
 @pytest.mark.slow
@@ -80,18 +68,10 @@ def test_slow_servers_answer_every_request_at_four_fifths_of_what_they_allow(per
     assert server.refused <= count / 2
 
 
-@pytest.mark.parametrize("status", [503, 529])
-def test_a_busy_server_that_says_when_to_come_back_costs_no_try(status):
-    server = OpenAIServer(faults=[Fault(status, "busy", headers=(("Retry-After-Ms", "10"),))] * 3)
-    with serving(server), client(server.url) as asking:
-        assert asking.complete(request()).text == "reply to 0"
-
-
 def test_a_wait_of_nothing_is_no_invitation_to_hammer():
-    server = OpenAIServer(faults=[Fault(429, headers=(("Retry-After", "0"),))] * 2)
-    with serving(server), client(server.url) as asking:
-        assert asking.complete(request()).text == "reply to 0"
-    assert server.arrivals_s[2] - server.arrivals_s[0] >= 0.75 * (0.5 + 1.0)
+    server = OpenAIServer(faults=[Fault(429, headers=(("Retry-After", "0"),))])
+    assert answer(server).text == "reply to 0"
+    assert server.arrivals_s[1] - server.arrivals_s[0] >= 0.75 * 0.5
 
 
 def test_a_request_that_alone_is_too_much_waits_for_nothing():
@@ -124,7 +104,7 @@ def test_a_reply_now_and_then_is_enough_to_go_on():
         Fault(429, headers=(("Retry-After-Ms", "200"),)) if len(server.requests) % 2 == 1 else None
     )
     with serving(server), client(server.url, total_timeout_s=0.5, concurrency=1) as asking:
-        assert ask_all(asking, 5, 1) == [f"reply to {n}" for n in range(5)]
+        assert ask_all(asking, 4, 1) == [f"reply to {n}" for n in range(4)]
 
 
 def test_time_in_which_nobody_asks_is_not_in_vain():
@@ -139,12 +119,8 @@ def test_time_in_which_nobody_asks_is_not_in_vain():
 
 def test_a_server_s_error_with_a_pause_too_long_stops_everything():
     server = OpenAIServer(faults=[Fault(500, "maintenance", headers=(("Retry-After", "86000"),))])
-    with (
-        serving(server),
-        client(server.url, max_retries=1) as asking,
-        pytest.raises(ServerUnavailableError, match=r"come back in 86000 s\. That is beyond total_timeout_s = 900"),
-    ):
-        asking.complete(request())
+    with pytest.raises(ServerUnavailableError, match=r"come back in 86000 s\. That is beyond total_timeout_s = 900"):
+        answer(server, max_retries=1)
 
 
 def test_one_request_that_is_always_refused_ends_alone(monkeypatch):
@@ -156,9 +132,9 @@ def test_one_request_that_is_always_refused_ends_alone(monkeypatch):
 
     server = OpenAIServer(refuse=refuse, latency_s=0.02)
     with serving(server), client(server.url, concurrency=4, total_timeout_s=0.2) as asking:
-        results = ask_all(asking, 40, 4)
+        results = ask_all(asking, 20, 4)
     assert isinstance(results[0], RequestError) and "answered 429: not this one" in str(results[0])
-    assert results[1:] == [f"reply to {n}" for n in range(1, 40)]
+    assert results[1:] == [f"reply to {n}" for n in range(1, 20)]
 
 
 def test_a_long_wait_is_announced(caplog):
@@ -236,12 +212,6 @@ def test_a_server_that_is_silent_is_not_there(no_pause):
             asking.complete(request())
 
 
-def test_a_connection_is_not_waited_for_as_long_as_an_answer():
-    sdk = Connection(LLMSettings(base_url="http://localhost:1/v1", timeout_s=600)).blocking()
-    assert (sdk.timeout.read, sdk.timeout.connect) == (600, _LONGEST_CONNECTING_S)
-    sdk.close()
-
-
 @pytest.mark.parametrize(
     ("names", "trusted", "words"),
     [
@@ -263,13 +233,6 @@ def test_a_certificate_that_is_not_trusted_is_told_at_once(tmp_path, monkeypatch
     ):
         asking.complete(request())
     assert server.requests == []
-
-
-def test_a_certificate_that_is_named_is_trusted(tmp_path, monkeypatch):
-    path = certificate(tmp_path, "IP:127.0.0.1")
-    monkeypatch.setenv("SSL_CERT_FILE", str(path))
-    with serving(OpenAIServer(), tls=server_context(path)) as server, client(server.url) as asking:
-        assert asking.complete(request()).text == "reply to 0"
 
 
 def test_https_to_a_server_of_plain_http_is_told():

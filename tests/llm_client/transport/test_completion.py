@@ -7,30 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.llm_client.client import Client
 from apportion.llm_client.errors import ContextLengthError, RequestError, SetupError
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
-from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.transport.body import Answer
 from apportion.llm_client.transport.completion import NoCompletionError, ToldError, read_answer, read_completion
+from tests.llm_client.at_once import answer, client, request
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
 WHOLE = json.dumps(completion("reply to 0")).encode()
 CANARY = "sk-canary-0123456789abcdef"
+pytestmark = pytest.mark.usefixtures("no_pause")
 GZIP, DEFLATE, BROTLI = ((("Content-Encoding", name),) for name in ("gzip", "deflate", "br"))
-
-
-def request(number=0):
-    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session s{number}")
-
-
-def client(url, **options):
-    return Client(LLMSettings(base_url=url, model="m", **{"max_retries": 0, "concurrency": 1, **options}))
-
-
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch):
-    monkeypatch.setattr("apportion.llm_client.transport.retry.own_wait_s", lambda failures: 0.01)
 
 
 NO_COMPLETIONS = {
@@ -62,11 +49,10 @@ NO_COMPLETIONS = {
 }
 
 
-@pytest.mark.parametrize(("fault", "words"), NO_COMPLETIONS.values(), ids=NO_COMPLETIONS)
-def test_an_answer_that_is_no_completion_is_asked_again_as_after_a_500(fault, words):
-    server = OpenAIServer(faults=[fault] * 3)
-    with serving(server), client(server.url, max_retries=5) as asking:
-        assert asking.complete(request()).text == "reply to 0"
+@pytest.mark.parametrize("name", ["page", "204", "too short a length", "chunks"])
+def test_an_answer_that_is_no_completion_is_asked_again_as_after_a_500(name):
+    server = OpenAIServer(faults=[NO_COMPLETIONS[name][0]] * 3)
+    assert answer(server, max_retries=5).text == "reply to 0"
     # The bytes that were not promised may spoil the connection for one more.
     assert 4 <= len(server.requests) <= 6
 
@@ -74,12 +60,8 @@ def test_an_answer_that_is_no_completion_is_asked_again_as_after_a_500(fault, wo
 @pytest.mark.parametrize(("fault", "words"), NO_COMPLETIONS.values(), ids=NO_COMPLETIONS)
 def test_where_it_stays_so_the_words_say_what_came_and_the_evidence_has_it(fault, words):
     server = OpenAIServer(faults=[fault] * 2)
-    with (
-        serving(server),
-        client(server.url) as asking,
-        pytest.raises(RequestError, match=f"127.0.0.1 gave an answer that is no chat completion: .*{words}") as caught,
-    ):
-        asking.complete(request())
+    with pytest.raises(RequestError, match=f"127.0.0.1 gave an answer that is no chat completion: .*{words}") as caught:
+        answer(server)
     (kept,) = json.loads(caught.value.evidence)
     assert kept["status"] == fault.raw_status and kept["mistake"] in str(caught.value)
     came = {"cut": WHOLE[:142], "chunks": WHOLE[:142], "short": WHOLE[:142]}.get(fault.way, fault.raw)
@@ -123,8 +105,7 @@ def test_an_error_under_200_that_will_not_pass_is_told_as_its_code_says_and_not_
 def test_an_error_under_200_that_may_pass_is_asked_again(code):
     fault = Fault(raw=json.dumps({"object": "error", "code": code, "message": "busy"}).encode())
     server = OpenAIServer(faults=[fault] * 2)
-    with serving(server), client(server.url, max_retries=2) as asking:
-        assert asking.complete(request()).text == "reply to 0"
+    assert answer(server, max_retries=2).text == "reply to 0"
     assert len(server.requests) == 3
 
 
@@ -144,15 +125,17 @@ def test_compressed_answers_are_read(wbits):
     packer = zlib.compressobj(wbits=wbits)
     raw = packer.compress(WHOLE) + packer.flush()
     server = OpenAIServer(faults=[Fault(raw=raw, headers=GZIP if wbits == 31 else DEFLATE)])
-    with serving(server), client(server.url) as asking:
-        assert asking.complete(request()).text == "reply to 0"
+    assert answer(server).text == "reply to 0"
     assert server.headers[0]["accept-encoding"] == "gzip, deflate"
 
 
-def test_a_byte_order_mark_is_read():
+def test_odd_bytes_of_a_whole_answer_are_read():
     server = OpenAIServer(faults=[Fault(raw=b"\xef\xbb\xbf" + WHOLE)])
-    with serving(server), client(server.url) as asking:
-        assert asking.complete(request()).text == "reply to 0"
+    assert answer(server).text == "reply to 0"
+    raw = WHOLE.replace(b"served-model", b"\\ud800").replace(b'"stop"', b'"\\udc00"')
+    reply = read_answer(Answer(200, raw))
+    assert (reply.model, reply.finish_reason) == ("\ufffd", "\ufffd")
+    assert read_completion(json.loads(raw)) == reply
 
 
 json_values = st.recursive(
@@ -183,10 +166,3 @@ def test_any_bytes_are_a_reply_or_told(body):
             read_answer(Answer(200, raw))
         except NoCompletionError as mistake:
             assert mistake.answer.body == raw
-
-
-def test_half_a_surrogate_pair_in_a_model_s_name_can_be_printed():
-    raw = WHOLE.replace(b"served-model", b"\\ud800").replace(b'"stop"', b'"\\udc00"')
-    reply = read_answer(Answer(200, raw))
-    assert (reply.model, reply.finish_reason) == ("\ufffd", "\ufffd")
-    assert read_completion(json.loads(raw)) == reply

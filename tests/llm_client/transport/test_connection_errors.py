@@ -41,12 +41,9 @@ def test_what_is_wrong_with_a_certificate_is_told_with_what_helps(code, words):
     assert told.startswith("the certificate of s.example is not trusted: ") and words in told
 
 
-def test_a_proxy_that_speaks_tls_may_be_the_one_that_is_not_trusted():
+def test_a_proxy_may_be_the_one_that_is_not_trusted_and_a_broken_handshake_is_none():
     settings = LLMSettings(base_url="https://s.example/v1", proxy="https://p.example:1")
     assert "of s.example (or of the proxy p.example) is not trusted" in distrusted(flawed(18), settings)
-
-
-def test_a_handshake_that_broke_off_may_be_tried_again():
     error = caused_by(ssl.SSLEOFError(8, "[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred"))
     assert not is_distrusted(error) and distrusted(error, SETTINGS) is None
 
@@ -72,14 +69,8 @@ def test_each_form_is_taken_out_and_a_part_at_the_end_too(said):
     assert text in ("the header was [key]", "the header was [login]")
 
 
-def test_both_at_once_and_several_times():
+def test_secrets_are_taken_out_and_no_other_words():
     assert SECRETS.out_of(f"{KEY} {LOGIN} {KEY}.") == "[key] [login] [key]."
-
-
-def test_a_short_password_hides_no_other_words():
     assert Secrets(None, "http://me:a@proxy").out_of("a banana for me:a and me") == "a banana for [login] and me"
-
-
-def test_without_secrets_nothing_changes():
     assert Secrets(None, None).out_of("text") == "text"
     assert Secrets(None, "http://proxy:1").login is None

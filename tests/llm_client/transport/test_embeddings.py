@@ -37,13 +37,15 @@ def test_a_text_is_sent_to_the_servers_embeddings_and_its_vector_is_kept(tmp_pat
     assert server.requests == [{"model": "m", "input": "tea or milk"}]
 
 
-def test_only_a_request_for_a_vector_has_another_key():
+def test_a_vector_has_a_key_of_its_own_and_words_no_vector():
     plain = ChatRequest("m", (ChatMessage("user", "tea or milk"),))
     assert request().key() != plain.key() and "measures" not in plain.document()
     assert embedding_options({"model": "m", "messages": [{"role": "user", "content": "a"}], "temperature": 0.0}) == {
         "model": "m",
         "input": "a",
     }
+    with pytest.raises(ValueError, match="a reply without a vector: 'hello'"):
+        vector_of(ChatReply("hello", "m"))
 
 
 @pytest.mark.parametrize(
@@ -54,11 +56,6 @@ def test_only_a_request_for_a_vector_has_another_key():
 def test_what_is_no_vector_is_told(document):
     with pytest.raises(ValueError, match="it holds no vector"):
         read_embedding(document)
-
-
-def test_a_reply_in_words_has_no_vector():
-    with pytest.raises(ValueError, match="a reply without a vector: 'hello'"):
-        vector_of(ChatReply("hello", "m"))
 
 
 def test_a_server_without_embeddings_is_told():

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,10 +14,10 @@ import pytest
 
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.client import Client
-from apportion.llm_client.errors import ContextLengthError, RequestError, SetupError
-from apportion.llm_client.request import ChatMessage, ChatRequest
+from apportion.llm_client.errors import ContextLengthError
 from apportion.llm_client.settings import LLMSettings
 from tests.interrupts import hear_ctrl_c
+from tests.llm_client.at_once import answer, client, request
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 from tests.llm_client.serve import server_process
 
@@ -26,91 +25,16 @@ ROOT = Path(__file__).resolve().parents[3]
 WHOLE = json.dumps(completion("reply to 0")).encode()
 
 
-def request(number=0):
-    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session s{number}")
-
-
-def client(url, **options):
-    return Client(LLMSettings(base_url=url, model="m", **{"max_retries": 0, **options}))
-
-
-@pytest.fixture
-def no_pause(monkeypatch):
-    monkeypatch.setattr("apportion.llm_client.transport.retry.own_wait_s", lambda failures: 0.01)
-
-
 @pytest.mark.parametrize("way", ["hangs", "trickles"])
 def test_an_answer_that_begins_and_stalls_is_given_up_in_time_and_asked_again(no_pause, way):
     # A byte now and then does not keep the request alive: the time is for the whole answer.
     server = OpenAIServer(faults=[Fault(raw=WHOLE, way=way)])
     # Long enough for the second answer on a machine that is busy with other things.
-    with serving(server), client(server.url, timeout_s=2, max_retries=1) as asking:
+    with serving(server), client(server.url, timeout_s=1, max_retries=1) as asking:
         started_s = time.monotonic()
         assert asking.complete(request()).text == "reply to 0"
-    assert time.monotonic() - started_s >= 2
+    assert time.monotonic() - started_s >= 1
     assert len(server.requests) == 2
-
-
-def test_a_stalled_answer_is_told():
-    server = OpenAIServer(faults=[Fault(raw=WHOLE, way="hangs")])
-    with (
-        serving(server),
-        client(server.url, timeout_s=0.2) as asking,
-        pytest.raises(RequestError, match=r"no answer within 0\.2 s, 1 times"),
-    ):
-        asking.complete(request())
-
-
-def test_an_answer_that_breaks_off_is_asked_again(no_pause):
-    server = OpenAIServer(faults=[Fault(raw=WHOLE, way="cut")] * 2)
-    with serving(server), client(server.url, max_retries=2) as asking:
-        assert asking.complete(request()).text == "reply to 0"
-    assert len(server.requests) == 3
-
-
-def test_an_answer_that_always_breaks_off_is_told(no_pause):
-    server = OpenAIServer(faults=[Fault(raw=WHOLE, way="cut")] * 2)
-    with (
-        serving(server),
-        client(server.url, max_retries=1) as asking,
-        pytest.raises(RequestError, match=r"no chat completion, 2 times: the connection broke off after"),
-    ):
-        asking.complete(request())
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        WHOLE[: len(WHOLE) // 2],
-        b'{"error": {"message": "overloaded"}}',
-        b'{"choices": []}',
-        b'{"choices": null}',
-        b'{"choices": [null]}',
-        b'{"choices": [{"message": null}]}',
-        b"null",
-        b"[]",
-        b"3",
-        b'"text"',
-        b"\xff\xfe",
-        b"[" * 100_000,
-        b'{"choices": [{"message": {"content": 7}}]}',
-        b'{"choices": [{"message": {"content": "x"}, "finish_reason": 7}]}',
-        b'{"choices": [{"message": {"content": "x"}}], "model": 7}',
-    ],
-    ids=range(15),
-)
-def test_an_answer_under_200_that_is_no_completion_is_told_and_kept_nowhere(tmp_path, raw):
-    server = OpenAIServer(faults=[Fault(raw=raw)])
-    settings = LLMSettings(base_url="http://localhost", model="m", max_retries=0)
-    with serving(server):
-        settings = settings.model_copy(update={"base_url": server.url})
-        with Client(settings, cache=tmp_path / "c.sqlite") as asking:
-            with pytest.raises(RequestError, match="gave an answer that is no chat completion"):
-                asking.complete(request())
-            assert asking.complete(request()).text == "reply to 0"
-    cache = ReplyCache(tmp_path / "c.sqlite")
-    assert cache.usage().replies == 1
-    cache.close()
 
 
 @pytest.mark.parametrize(
@@ -123,12 +47,8 @@ def test_an_answer_under_200_that_is_no_completion_is_told_and_kept_nowhere(tmp_
 )
 def test_a_request_too_long_for_the_context_is_told_with_what_to_do_and_not_sent_again(message, code):
     server = OpenAIServer(faults=[Fault(400, message, code)])
-    with (
-        serving(server),
-        client(server.url, max_retries=5) as asking,
-        pytest.raises(ContextLengthError, match=r"does not fit into the context of .m.: send less at once"),
-    ):
-        asking.complete(request())
+    with pytest.raises(ContextLengthError, match=r"does not fit into the context of .m.: send less at once"):
+        answer(server, max_retries=5)
     assert len(server.requests) == 1
 
 
@@ -147,34 +67,6 @@ def test_odd_characters_and_counts_in_a_reply_reach_cache_and_recording(tmp_path
     assert first.text == "half a pair \ufffd, \0 and \u2028" and first.prompt_tokens is None
     with Client(settings.model_copy(update={"provider": "recorded"}), recorded=tmp_path / "r.jsonl") as asking:
         assert asking.complete(request()) == first
-
-
-def test_a_refused_key_is_asked_once():
-    server = OpenAIServer(faults=[Fault(401, "bad key")])
-    with serving(server), client(server.url, max_retries=5) as asking, pytest.raises(SetupError, match="Check the key"):
-        asking.complete(request())
-    assert len(server.requests) == 1
-
-
-def test_a_storm_of_429_ends_with_every_reply_and_no_more_tries_than_needed():
-    lock, refused = threading.Lock(), []
-
-    def storm(body):
-        with lock:
-            if len(refused) < 60:
-                refused.append(body)
-                return Fault(429, headers=(("Retry-After-Ms", "20"),))
-        return None
-
-    server = OpenAIServer(refuse=storm)
-    with (
-        serving(server),
-        client(server.url, max_retries=20, concurrency=16) as asking,
-        ThreadPoolExecutor(16) as pool,
-    ):
-        texts = list(pool.map(lambda n: asking.complete(request(n)).text, range(40)))
-    assert texts == [f"reply to {n}" for n in range(40)]
-    assert len(server.requests) == 100
 
 
 def test_errors_of_the_server_now_and_then_cost_no_request(no_pause):
@@ -209,7 +101,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from apportion.llm_client.client import Client
 from apportion.llm_client.settings import LLMSettings
-from tests.llm_client.transport.test_faults import request
+from tests.llm_client.at_once import request
 
 settings = LLMSettings(base_url=sys.argv[1], model="m", concurrency=8)
 with Client(settings, cache=Path(sys.argv[2]) / "c.sqlite", record=Path(sys.argv[2]) / "r.jsonl") as client:

@@ -171,14 +171,6 @@ def test_who_is_not_reached_is_told_with_the_cause(monkeypatch, error, kind):
     assert caught.value.__cause__ is error
 
 
-def test_a_port_on_which_nobody_listens_refuses():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(httpcore2.ConnectError) as caught:
-        asyncio.run(WIRE.connect_tcp("127.0.0.1", port, 5))
-    assert isinstance(caught.value.__cause__, ConnectionRefusedError)
-
-
 def test_an_idle_connection_that_the_server_has_closed_is_known_before_the_event_loop_comes_to_it():
     gone = threading.Event()
 

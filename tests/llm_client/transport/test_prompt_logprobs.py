@@ -28,14 +28,11 @@ def request(way, *messages):
     return ChatRequest("m", messages or (ChatMessage("user", "tea"),), max_tokens=1, measures=way, subject="s1")
 
 
-def test_what_a_chat_tells_is_the_prompt_s_own_tokens():
+def test_what_is_told_is_of_the_prompt_s_own_tokens():
     reply = read_probabilities(CHAT, request("chat"), "host")
     told = told_of(reply)
     assert told.logs == (None, -0.5, -9999.0) and len(set(told.tokens)) == 3
     assert (reply.prompt_tokens, reply.completion_tokens) == (11, 7)
-
-
-def test_what_an_echo_tells_ends_before_the_token_that_was_written():
     told = told_of(read_probabilities(ECHO, request("completions"), "host"))
     assert told.logs == (None, -1.5) and len(told.tokens) == 2
 

@@ -33,11 +33,6 @@ def environment(monkeypatch):
     return monkeypatch
 
 
-@pytest.fixture
-def no_pause(monkeypatch):
-    monkeypatch.setattr("apportion.llm_client.transport.retry.own_wait_s", lambda failures: 0.01)
-
-
 def elsewhere(server, **options):
     """The settings for ``server`` by an address of this machine that counts as another machine's."""
     url = server.url.replace("127.0.0.1", "0.0.0.0")
@@ -92,14 +87,6 @@ def test_straight_is_a_way_that_can_be_named(environment):
         with Client(elsewhere(server, proxy="direct")) as client:
             assert client.complete(REQUEST).text == "reply to hello"
     assert (len(server.requests), proxy.seen) == (1, [])
-
-
-def test_a_server_on_this_machine_never_goes_through_a_proxy_of_the_environment(environment):
-    with proxying(Proxy()) as proxy, serving(OpenAIServer()) as server:
-        environment.setenv("HTTP_PROXY", proxy.url)
-        with Client(LLMSettings(base_url=server.url, max_retries=0)) as client:
-            assert client.complete(REQUEST).text == "reply to hello"
-    assert proxy.seen == []
 
 
 def test_a_proxy_that_is_named_carries_every_request_and_reads_plain_http(environment):
@@ -183,15 +170,12 @@ def test_a_proxy_that_says_its_login_again_puts_it_into_no_message_and_no_eviden
     assert sent not in str(caught.value.evidence) and "[login]" in str(caught.value.evidence)
 
 
-def test_a_login_that_is_not_there_is_told(environment):
+def test_a_login_or_package_that_is_not_there_is_told(environment):
     environment.setenv("PROXY_LOGIN", "no-colon")
     settings = LLMSettings(base_url="http://s.example/v1", proxy="http://p:1", proxy_auth_env="PROXY_LOGIN")
     with pytest.raises(SetupError, match="variable PROXY_LOGIN does not hold USER:PASSWORD") as caught:
         proxy_address(settings)
     assert "no-colon" not in str(caught.value)
-
-
-def test_a_proxy_that_needs_a_package_is_told(environment):
     environment.setattr("apportion.llm_client.transport.proxy.find_spec", lambda name: None)
     with pytest.raises(SetupError, match="needs the package socksio, which is not installed"):
         require_named_route(LLMSettings(base_url="http://s.example/v1", proxy="socks5://p:1"))

@@ -13,7 +13,6 @@ from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serv
 
 CANARY = "sk-canary-0123456789abcdef"
 SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
-RETRY_NOW = (("Retry-After-Ms", "1"),)
 
 
 def request(text="hello", **options):
@@ -26,11 +25,8 @@ def ask(server, asked=None, **options):
         return client.complete(asked or request())
 
 
-def test_a_reply_comes_with_its_tokens():
+def test_a_reply_comes_with_its_tokens_and_what_is_asked_reaches_the_server():
     assert ask(OpenAIServer()) == ChatReply("reply to hello", "served-model", 11, 7, "stop")
-
-
-def test_what_is_asked_reaches_the_server():
     server = OpenAIServer()
     ask(server, request(schema=SCHEMA, temperature=0.5, max_tokens=9))
     assert server.requests == [
@@ -47,20 +43,6 @@ def test_what_is_asked_reaches_the_server():
     ]
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_passing_faults_are_retried(status):
-    server = OpenAIServer(faults=[Fault(status, headers=RETRY_NOW)] * 2)
-    assert ask(server, max_retries=2).text == "reply to hello"
-    assert len(server.requests) == 3
-
-
-def test_the_server_says_when_to_come_back():
-    server = OpenAIServer(faults=[Fault(429, headers=(("Retry-After", "1"),))])
-    start = time.monotonic()
-    ask(server, max_retries=1)
-    assert time.monotonic() - start >= 1
-
-
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -72,12 +54,8 @@ def test_the_server_says_when_to_come_back():
         (Fault(raw=b"", raw_status=500), "answered 500: Error code: 500"),
         (Fault(400, "too many tokens: context length 8192"), "refused the request: too many tokens"),
         (Fault(422, "no such role"), "refused the request: no such role"),
-        (Fault(raw=b"<html>a login page</html>"), "no chat completion"),
-        (Fault(raw=b'{"error": {"message": "overloaded"}}'), "no chat completion: it has no usable choice.*overloaded"),
-        (Fault(raw=b'{"choices": []}'), "no usable choice"),
-        (Fault(raw=b'{"choices": [{"message": "text"}]}'), "no usable choice"),
         (Fault(raw=b'{"choices": [{"message": {"content": ["text"]}}]}'), "its text is no string"),
-        (Fault(raw=b""), "no chat completion"),
+        (Fault(400, "the prompt was: " + "word " * 1000), r"the prompt was: [word ]{100,300}.{0,9}$"),
     ],
 )
 def test_a_failed_request_says_what_the_server_said(fault, words):
@@ -106,25 +84,9 @@ def test_what_a_server_says_cannot_write_on_a_terminal():
         ask(OpenAIServer(faults=[Fault(400, "a\x1b[31mred\x1b]0;title\x07\u202eb")]))
 
 
-def test_a_long_error_is_cut():
-    with pytest.raises(RequestError) as caught:
-        ask(OpenAIServer(faults=[Fault(400, "the prompt was: " + "word " * 1000)]))
-    assert len(str(caught.value)) < 400
-
-
 def test_a_server_that_does_not_answer_is_given_up():
     with pytest.raises(RequestError, match=r"no answer within 0\.05 s, 1 times"):
         ask(OpenAIServer(latency_s=0.5), timeout_s=0.05)
-
-
-def test_a_server_that_is_not_there_is_told():
-    with serving(OpenAIServer()) as server:
-        url = server.url
-    with (
-        Client(LLMSettings(base_url=url, max_retries=0)) as client,
-        pytest.raises(SetupError, match=r"no connection to http://127\.0\.0\.1.*the connection was refused"),
-    ):
-        client.complete(request())
 
 
 @pytest.mark.parametrize(
@@ -167,7 +129,7 @@ def test_a_reasoning_model_gets_its_own_options():
     }
 
 
-def test_no_text_leaves_the_machine_without_consent(monkeypatch):
+def test_consent_is_for_one_host(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     with pytest.raises(
         SetupError, match=r"would leave this machine for api\.openai\.com.*allow_host = 'api\.openai\.com'"
@@ -175,9 +137,6 @@ def test_no_text_leaves_the_machine_without_consent(monkeypatch):
         Client(LLMSettings())
     with pytest.raises(SetupError, match=r"consent was given for 'api\.openai\.com' only"):
         Client(LLMSettings(base_url="https://other.example.com/v1", allow_host="api.openai.com"))
-
-
-def test_consent_is_for_one_host(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     settings = LLMSettings(allow_host="API.OpenAI.com")
     assert settings.host == "api.openai.com"
@@ -204,15 +163,11 @@ def test_a_key_that_no_header_takes_is_named_and_not_shown(monkeypatch, variable
         Connection(LLMSettings(base_url="http://127.0.0.1:9/v1")).blocking()
 
 
-def test_an_address_from_the_environment_is_not_followed(monkeypatch):
+def test_an_address_from_the_environment_is_not_followed_and_a_server_on_this_machine_needs_no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert ask(OpenAIServer()).text == "reply to hello"
-
-
-def test_a_server_on_this_machine_needs_no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert ask(OpenAIServer()).text == "reply to hello"
 
 
@@ -249,17 +204,17 @@ def test_a_long_pause_that_the_server_asks_for_stops_everything_with_its_words()
 
 
 def test_one_429_holds_the_whole_client():
-    server = OpenAIServer(faults=[Fault(429, headers=(("Retry-After", "1"),))])
+    server = OpenAIServer(faults=[Fault(429, headers=(("Retry-After-Ms", "400"),))])
     with serving(server):
         options = LLMSettings(base_url=server.url, model="m", max_retries=1)
         with Client(options) as client, ThreadPoolExecutor(4) as pool:
             first = pool.submit(client.complete, request("first"))
             while not server.requests:
                 time.sleep(0.001)
-            time.sleep(0.2)
+            time.sleep(0.1)
             others = [pool.submit(client.complete, request(str(n))) for n in range(3)]
             assert all(future.result() for future in (first, *others))
-    assert server.arrivals_s[1] - server.arrivals_s[0] >= 1
+    assert server.arrivals_s[1] - server.arrivals_s[0] >= 0.4
 
 
 def test_requests_a_minute_hold_under_concurrency_with_retries_among_them():
@@ -269,13 +224,13 @@ def test_requests_a_minute_hold_under_concurrency_with_retries_among_them():
         # From before the first: its own way to the server may take long on a busy machine.
         started_s = time.monotonic()
         with Client(options) as client, ThreadPoolExecutor(32) as pool:
-            list(pool.map(lambda n: client.complete(request(str(n))), range(22)))
-    # 25 sent; 10 may go at once, the others at (600 - 10)/60 a second.
-    assert len(server.requests) == 25
-    assert server.arrivals_s[-1] - started_s >= 14 / (590 / 60)
+            list(pool.map(lambda n: client.complete(request(str(n))), range(18)))
+    # 21 sent; 10 may go at once, the others at (600 - 10)/60 a second.
+    assert len(server.requests) == 21
+    assert server.arrivals_s[-1] - started_s >= 10 / (590 / 60)
 
 
-@pytest.mark.parametrize(("max_tokens", "count"), [(5, 12), (160, 4)])
+@pytest.mark.parametrize(("max_tokens", "count"), [(5, 11), (160, 3)])
 def test_tokens_a_minute_hold_and_an_estimate_too_high_is_given_back(max_tokens, count):
     server = OpenAIServer()
     with serving(server):

@@ -8,16 +8,15 @@ from apportion.cli import main
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.importers.candor.importer import import_corpus
-from apportion.corpus.importers.candor.transcripts import Line, read_lines, spoken
+from apportion.corpus.importers.candor.transcripts import Line, spoken
 from apportion.corpus.session import Media
 from apportion.corpus.validate import validate
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError
 from tests.corpus.importers.candor_import import CLIFFHANGER, PLAIN, noted, opened, with_cell
 from tests.corpus.importers.candor_tree import (
     rewrite,
     write_media,
     write_package,
-    write_table,
     write_tree,
 )
 
@@ -116,8 +115,10 @@ def test_scores(candor, talks, options, name, scale, good):
     assert rating.score == by_user[rating.rater]
 
 
-def test_a_score_from_before_the_conversation_is_remarked(candor):
+def test_a_column_of_text_and_one_from_before_the_conversation_as_the_score(candor):
     assert "pre_affect was asked before the conversation" in noted(candor, PLAIN | {"score": "pre_affect"})
+    with pytest.raises(InputError, match=r"(?s)no session could be imported.*column sex: 'female'; a number"):
+        import_to("candor", candor, candor.parent / "corpus", PLAIN | {"score": "sex", "low": "0", "high": "1"})
 
 
 def test_downloads_in_several_parts_are_one_conversation(tmp_path, talks):
@@ -131,22 +132,13 @@ def test_downloads_in_several_parts_are_one_conversation(tmp_path, talks):
     assert report.left_out == () and len(corpus.session(talks[0].id).media) == 4
 
 
-def test_the_same_import_twice_gives_the_same_bytes(candor):
-    opened(candor)
-    first = {path.name: path.read_bytes() for path in (candor.parent / "corpus").iterdir()}
-    import_to("candor", candor, candor.parent / "corpus", PLAIN)
-    assert {path.name: path.read_bytes() for path in (candor.parent / "corpus").iterdir()} == first
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"transcipt": "x"}, "unknown option 'transcipt'; did you mean 'transcript'"),
         ({"transcript": "Backbitter"}, "transcript=Backbitter: did you mean 'backbiter'.*Allowed: cliffhanger"),
         ({"media": "yes"}, "media=yes: Allowed: all, audio, none"),
-        ({"features": "own"}, "features=own: .*Allowed: none, precomputed"),
         ({"turns": "first5"}, "turns=first5: all, or the number of turns from the middle"),
-        ({"turns": "middle1"}, "turns=middle1: all"),
         ({"score": "worst_affect"}, "ends of its scale are not known; did you mean .*low=1 -o high=7. Known: overall"),
         ({"score": "in_common"}, "score=in_common: the ends of its scale are not known; give them"),
         ({"score": "in_comon", "low": "1", "high": "7"}, "no survey has this column; did you mean 'in_common'"),
@@ -158,11 +150,6 @@ def test_the_same_import_twice_gives_the_same_bytes(candor):
 def test_options_that_cannot_be(candor, options, words):
     with pytest.raises(InputError, match=words):
         import_corpus(candor, options)
-
-
-def test_a_column_of_text_as_the_score(candor):
-    with pytest.raises(InputError, match=r"(?s)no session could be imported.*column sex: 'female'; a number"):
-        import_to("candor", candor, candor.parent / "corpus", PLAIN | {"score": "sex", "low": "0", "high": "1"})
 
 
 def test_sources_that_are_no_candor(tmp_path, candor, talks):
@@ -228,9 +215,3 @@ def test_import_and_inspect_from_the_command_line(tmp_path, talks, capsys):
     assert (seen["sessions"], seen["utterances"], seen["ratings"][0]["episodes"]) == (1, 8, 2)
     assert dict(seen["recordings"]) == {"audio": 2, "video": 2, "features": 2}
     assert not [problem for problem in validate(Corpus.open(out)) if problem.severity == "error"]
-
-
-def test_read_lines_is_strict(tmp_path):
-    write_table(tmp_path / "t.csv", ("speaker", "start", "stop"), [])
-    with pytest.raises(UnitError, match="no column 'utterance'"):
-        read_lines(tmp_path / "t.csv", "t.csv")

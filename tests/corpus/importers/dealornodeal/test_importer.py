@@ -51,6 +51,7 @@ def test_options(tmp_path):
         import_corpus(tmp_path, {"limits": "1"})
 
 
+@pytest.mark.slow
 def test_the_published_corpus(tmp_path):
     report = import_to("dealornodeal", shared("data/dealornodeal"), tmp_path / "corpus")
     assert report.notes[1] == "rows, one as each of the two sees a dialogue: 10,095 train, 1,087 val, 1,052 test"

@@ -40,9 +40,11 @@ def test_the_other_ends(old, new, end, points):
     assert (row.end, row.points) == (end, points)
 
 
-def test_no_agreement_that_the_other_did_not_select():
+def test_rows_that_contradict_themselves():
     told = "no agreement <eos> reward=no agreement disagree 1"
     assert row_of(MINE.replace("item0=0 item1=4 item2=0 <eos> reward=8 agree 1", told), "here").end == "disagreed"
+    with pytest.raises(UnitError, match="what both selected is not the pool"):
+        row_of(TAGGED.replace("item0=1 item1=0", "item0=0 item1=0"), "here")
 
 
 @pytest.mark.parametrize(
@@ -65,11 +67,6 @@ def test_no_agreement_that_the_other_did_not_select():
 def test_a_damaged_row(old, new, why):
     with pytest.raises(UnitError, match=why):
         row_of(MINE.replace(old, new), "here")
-
-
-def test_selections_that_are_not_the_pool():
-    with pytest.raises(UnitError, match="what both selected is not the pool"):
-        row_of(TAGGED.replace("item0=1 item1=0", "item0=0 item1=0"), "here")
 
 
 def test_damaged_rows_are_named_and_the_others_kept(tmp_path):

@@ -11,13 +11,10 @@ def read(tmp_path, text, session_id=None):
     return read_ratings(tmp_path / "ratings.csv", session_id)
 
 
-def test_rows_by_session(tmp_path):
+def test_rows_by_session_in_a_column_or_the_folder(tmp_path):
     found = read(tmp_path, f"{HEAD},annotator,higher_is_better\na, X ,Y,fun,3,1,5,,\nb,X,Y,pain,2,1,5,t1,No\n")
     assert found["a"][0].score() == Score("X", "Y", "fun", 3.0, 1.0, 5.0, None, True)
     assert found["b"][0].score() == Score("X", "Y", "pain", 2.0, 1.0, 5.0, "t1", False)
-
-
-def test_the_session_may_be_the_folder(tmp_path):
     assert list(read(tmp_path, "rater,target,name,score,low,high\nX,Y,fun,3,1,5\n", "a")) == ["a"]
 
 

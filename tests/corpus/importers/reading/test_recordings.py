@@ -12,11 +12,12 @@ SIDES = {"L": "Alice", "R": "Bob"}
 PEOPLE = ["Alice", "Bob"]
 
 
-def test_probe(tmp_path):
+def test_probe_tells_what_a_file_is_whatever_its_name(tmp_path):
     found = probe(mp4(tmp_path / "a.mp4", channels=2))
     assert (found.has_video, found.audio_channels) == (True, 2) and found.duration_s == pytest.approx(2, abs=0.3)
     found = probe(wav(tmp_path / "a.wav"))
     assert (found.has_video, found.audio_channels, found.duration_s) == (False, 1, 2.0)
+    assert not probe(wav(tmp_path / "a.wav").rename(tmp_path / "a.mp4")).has_video
 
 
 @pytest.mark.parametrize("begins_s", [0.0, 50_000.0, 86_400.0])
@@ -25,10 +26,6 @@ def test_a_recording_ends_when_its_time_stamps_end_whatever_the_container(tmp_pa
     codec = "libvpx" if name.endswith("webm") else "mpeg4"
     path = write_movie(tmp_path / name, [flat()] * 50, times_s=[begins_s + i / 25 for i in range(50)], codec=codec)
     assert probe(path).duration_s == pytest.approx(begins_s + 2.0, abs=0.05)
-
-
-def test_a_wav_named_mp4_is_taken_for_what_it_is(tmp_path):
-    assert not probe(wav(tmp_path / "a.wav").rename(tmp_path / "a.mp4")).has_video
 
 
 @pytest.mark.parametrize(
@@ -53,12 +50,6 @@ def test_probe_of_a_real_mp4_that_is_cut_short(tmp_path):
     (tmp_path / "a.mp4").write_bytes(data[: len(data) // 2])
     with pytest.raises(UnitError, match="not a readable recording"):
         probe(tmp_path / "a.mp4")
-
-
-def test_probe_of_subtitles_alone(tmp_path):
-    (tmp_path / "a.mkv").write_text("1\n00:00:00,000 --> 00:00:01,000\nhi\n")
-    with pytest.raises(UnitError, match="neither sound nor picture"):
-        probe(tmp_path / "a.mkv")
 
 
 def test_own_files_and_the_better_sound(tmp_path):
@@ -99,9 +90,13 @@ def test_a_file_of_nobody(tmp_path):
         track_parts([probe(wav(tmp_path / "alicia.wav"))], PEOPLE, {})
 
 
-def test_channel_map_is_spelt_as_the_transcript(tmp_path):
+def test_a_channel_map_is_spelt_as_the_transcript_and_is_json(tmp_path):
     (tmp_path / "m.json").write_text(json.dumps({"L": "ALICE", "R": "carol"}))
     assert read_channel_map(tmp_path / "m.json", PEOPLE) == {"L": "Alice", "R": "carol"}
+    (tmp_path / "m.json").write_text("{L: alice}")
+    with pytest.raises(InputError, match="not valid JSON"):
+        read_channel_map(tmp_path / "m.json", PEOPLE)
+    assert same_name("STRASSE", ["Straße"]) == "Straße" and same_name("x", ["y"]) is None
 
 
 @pytest.mark.parametrize(
@@ -118,13 +113,3 @@ def test_channel_map_that_is_wrong(tmp_path, value, words):
     (tmp_path / "m.json").write_text(json.dumps(value))
     with pytest.raises(UnitError, match=words):
         read_channel_map(tmp_path / "m.json", PEOPLE)
-
-
-def test_channel_map_that_is_no_json(tmp_path):
-    (tmp_path / "m.json").write_text("{L: alice}")
-    with pytest.raises(InputError, match="not valid JSON"):
-        read_channel_map(tmp_path / "m.json", PEOPLE)
-
-
-def test_same_name():
-    assert same_name("STRASSE", ["Straße"]) == "Straße" and same_name("x", ["y"]) is None

@@ -60,22 +60,16 @@ def test_every_format_says_the_same(tmp_path, name, text):
     assert transcript.cues == EXPECTED and transcript.unattributed == 0
 
 
-def test_textgrid(tmp_path):
+def test_textgrids_as_praat_saves_them(tmp_path):
     assert read_transcript(textgrid_at(tmp_path / "t.TextGrid")).cues == EXPECTED
-
-
-def test_textgrid_in_utf16_as_praat_saves_it(tmp_path):
     path = textgrid_at(tmp_path / "t.TextGrid")
     path.write_bytes(path.read_text(encoding="utf-8").encode("utf-16"))
     assert read_transcript(path).cues == EXPECTED
 
 
-def test_two_voices_in_one_cue(tmp_path):
+def test_two_voices_or_a_name_in_one_cue(tmp_path):
     path = write(tmp_path, "t.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>one</v>\n<v B>two</v>\n")
     assert read_transcript(path).cues == (Cue("A", "one", 1.0, 2.0), Cue("B", "two", 1.0, 2.0))
-
-
-def test_vtt_with_names_in_front(tmp_path):
     path = write(tmp_path, "t.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nDr. X: it is 12:30\n")
     assert read_transcript(path).cues == (Cue("Dr. X", "it is 12:30", 1.0, 2.0),)
 

@@ -178,10 +178,6 @@ def test_a_face_without_its_readings_tells_none():
         assert all(map(math.isnan, (landmarks.smile, landmarks.look, landmarks.yaw_deg, landmarks.pitch_deg)))
 
 
-def test_no_face_is_no_face():
-    assert landmarked_faces(Result([], [], []), 320, 240) == []
-
-
 def test_small_faces_do_not_count(detector):
     both = result((marks(0.1, 0.1, 0.05), shapes(), turned(0, 0)), (marks(0.3, 0.3, 0.3), shapes(), turned(0, 0)))
     found = detector(both).find(picture(64, 64), flat(width=32, height=32), None)
@@ -227,12 +223,9 @@ def opened(model: Path | None) -> LandmarkDetector:
     return LandmarkDetector(FeatureSettings(detector="mediapipe", landmarker_model=model))
 
 
-def test_no_model_is_told():
+def test_no_model_a_missing_one_and_a_folder_are_told(tmp_path: Path):
     with pytest.raises(InputError, match=re.escape("needs features.landmarker_model")):
         opened(None)
-
-
-def test_a_missing_model_and_a_folder_are_told(tmp_path: Path):
     with pytest.raises(InputError, match=r"none\.task: No such file.*Correct the path.*face_landmarker\.task"):
         opened(tmp_path / "none.task")
     with pytest.raises(InputError, match="Is a directory"):

@@ -16,17 +16,11 @@ def _detector(model) -> YuNetDetector:
     return YuNetDetector(FeatureSettings(detector="yunet", yunet_model=model))
 
 
-def test_no_model_is_told():
+def test_no_model_a_missing_one_and_another_file_are_told(tmp_path):
     with pytest.raises(InputError, match=re.escape("needs features.yunet_model")):
         _detector(None)
-
-
-def test_a_missing_model_is_told(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.onnx: no such file"):
         _detector(tmp_path / "nowhere.onnx")
-
-
-def test_another_file_is_told(tmp_path):
     (tmp_path / "a.onnx").write_bytes(b"no model at all")
     with pytest.raises(InputError, match="not a YuNet face detector"):
         _detector(tmp_path / "a.onnx")

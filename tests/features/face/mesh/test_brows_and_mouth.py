@@ -50,13 +50,7 @@ def test_brows_are_raised_and_lowered_against_ones_own_median():
         assert raised(heights).tolist()[:-1] == [0.0] * 40 + [1.0] * 5 + [0.0] * 5
         assert lowered(heights).tolist()[:-1] == [0.0] * 45 + [1.0] * 5
         assert math.isnan(raised(heights)[-1]) and math.isnan(lowered(heights)[-1])
-
-
-def test_brows_that_come_down_to_rest_are_not_lowered():
     assert lowered(np.array([0.26] * 40 + [0.2] * 10)).sum() == 0
-
-
-def test_brows_that_would_be_raised_on_anybody_are_told_even_if_they_always_are():
     assert raised(np.full(60, RAISED_ON_ANYBODY)).tolist() == [1.0] * 60
     few = np.array([RAISED_ON_ANYBODY, 0.2])
     assert raised(few)[0] == 1.0 and math.isnan(raised(few)[1])

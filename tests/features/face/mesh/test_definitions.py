@@ -66,16 +66,13 @@ def test_points_of_a_crop_go_back_where_they_came_from(x, y, side, roll, size):
     assert crop.moved_share(crop) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_crop_is_upright():
+def test_crops_are_upright_and_below_the_middle_of_a_followed_face():
     picture = np.zeros((60, 60), np.uint8)
     picture[20:40, 29:31] = 255  # a line from top to bottom
     lying = Crop(30, 30, 40, math.pi / 2).cut(picture, 40)
     assert lying[20].mean() > 100 and lying[:, 20].mean() < 30
     assert Crop(500, 500, 40).cut(picture, 40).max() == 0
     assert Crop(0, 0, 10).moved_share(Crop(1, 0, 15)) == pytest.approx(0.5)
-
-
-def test_the_crop_of_a_followed_face_is_below_its_middle_and_rolls_with_its_eyes():
     upright = crop_of_face(Face(100, 100, 100))
     assert (upright.x, upright.y, upright.side, upright.roll) == pytest.approx((150, 156.8, 160, 0))
     lying = crop_of_face(Face(100, 100, 100, eyes=((150, 100), (150, 200))))

@@ -61,12 +61,17 @@ def test_a_face_is_best_checked_where_its_points_are_read_anyway(monkeypatch):
     assert [number for number, one in enumerate(good) if one] == [0, 3, 6, 9]
 
 
-def test_a_smile_is_decided_over_three_looks(monkeypatch):
+def test_what_is_decided_over_three_looks_or_not_told(monkeypatch):
     looks = [look()] * 20 + [look(1.0)] * 3 + [look()] * 20 + [look(1.0)] * 20
     series, traces, _ = told(monkeypatch, looks, mesh_rate_hz=10.0)
     assert series["smile"].values[:40].tolist() == [0.0] * 40  # A syllable is none.
     assert series["smile"].values[45:].tolist() == [1.0] * 18
     assert traces["smile_score"].values[21] == 1.0
+    looks = [look(gaze=30.0)] * 5 + [look(gaze=30.0, confidence=0.1)] * 5
+    series, traces, _ = told(monkeypatch, looks, mesh_rate_hz=10.0, iris_rate_hz=10.0)
+    assert series["gaze_on_screen"].values[:5].tolist() == [0.0] * 5
+    assert all(map(math.isnan, series["gaze_on_screen"].values[5:]))
+    assert traces["gaze_confidence"].values[9] == 0.1
 
 
 def test_closed_eyes_look_nowhere_and_a_blink_is_no_closed_eye(monkeypatch):
@@ -78,14 +83,6 @@ def test_closed_eyes_look_nowhere_and_a_blink_is_no_closed_eye(monkeypatch):
     assert closed.tolist() == [0.0] * 12 + [1.0] * 10
     assert blink.tolist() == [0.0] * 5 + [1.0] * 2 + [0.0] * 15
     assert traces["blinks"] == (pytest.approx((0.4, 0.7)),)
-
-
-def test_a_gaze_nobody_is_sure_of_is_not_told(monkeypatch):
-    looks = [look(gaze=30.0)] * 5 + [look(gaze=30.0, confidence=0.1)] * 5
-    series, traces, _ = told(monkeypatch, looks, mesh_rate_hz=10.0, iris_rate_hz=10.0)
-    assert series["gaze_on_screen"].values[:5].tolist() == [0.0] * 5
-    assert all(map(math.isnan, series["gaze_on_screen"].values[5:]))
-    assert traces["gaze_confidence"].values[9] == 0.1
 
 
 def test_without_the_iris_the_head_tells(monkeypatch):

@@ -51,10 +51,7 @@ def _smile(happiness: float, level: float) -> tuple[float, int]:
     return told.smile, networks.asked
 
 
-def test_a_mouth_that_smiles_in_a_face_that_does_not_look_happy_is_no_smile():
+def test_the_whole_face_is_asked_only_where_the_mouth_smiles_and_must_look_happy():
     assert _smile(0.4, level=SCORE) == (0.0, 1)
     assert _smile(0.6, level=SCORE) == (SCORE, 1)
-
-
-def test_the_whole_face_is_looked_at_only_where_the_mouth_smiles():
     assert _smile(0.4, level=SCORE + 0.01) == (SCORE, 0)

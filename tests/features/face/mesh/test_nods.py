@@ -50,29 +50,29 @@ def test_a_single_dip_is_no_nod(size, length_s):
     assert found(y=dip) == (0, 0)
 
 
-def test_what_is_slow_or_small_is_none():
+def test_what_is_no_nod_or_shake():
     assert found(y=waves(0.8, 4, 0.3)) == (0, 0)
     assert found(y=waves(2.0, 4, 0.03)) == (0, 0)
     assert found(y=waves(2.0, 4, 0.03), nod_range=0.05) == (1, 0)
-
-
-def test_what_is_faster_than_any_head_is_none():
     trembles = np.where((TIMES > 2) & (TIMES < 3), 0.06 * (-1.0) ** np.arange(len(TIMES)), 0.0)
     assert found(y=trembles) == found(x=trembles) == (0, 0)
-
-
-def test_a_toss_of_the_head_that_comes_to_rest_is_none():
+    # A toss that comes to rest.
     ways = np.interp(TIMES, [2.0, 2.2, 2.4, 2.6, 2.8, 3.0], [0.0, 0.12, 0.12, 0.04, 0.04, 0.08])
     assert found(y=ways) == (0, 0)
     assert found(y=np.interp(TIMES, [2.0, 2.2, 2.4, 2.6], [0.0, 0.12, 0.04, 0.1])) == (1, 0)
-
-
-def test_a_head_that_sinks_and_hardly_comes_back_does_not_nod():
     times = [2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.2, 3.4]
     sinks = np.interp(TIMES, times, [0.0, 0.15, 0.1, 0.25, 0.2, 0.35, 0.3, 0.3])  # back by a third each time
     nods = np.interp(TIMES, times, [0.0, 0.15, 0.06, 0.21, 0.12, 0.27, 0.18, 0.18])
     assert found(y=sinks) == (0, 0)
     assert found(y=nods) == (1, 0)
+    # Tossed aside and up at once.
+    x = waves(2.0, 3, 0.12)
+    assert found(x, turned=poses(yaw=6.0, pitch=4.5)) == (0, 0)
+    assert found(x, turned=poses(yaw=6.0, pitch=3.9)) == (0, 1)
+    assert found(x, turned=poses(yaw=6.0, pitch=4.5), nod_axis_ratio=0.0) == (0, 1)
+    assert found(y=x, turned=poses(yaw=4.5, pitch=6.0)) == (1, 0)  # a nod may sway
+    assert posed_events([], poses(), SETTINGS).yes == ()
+    assert posed_events([HeadTrajectory(TIMES[:1], STILL[:1], STILL[:1])], poses(), SETTINGS).no == ()
 
 
 def test_crossings_say_how_many_swings_are_needed():
@@ -90,26 +90,15 @@ def test_the_pose_tells_the_axis_and_without_it_the_path():
     assert found(x / 3, y) == (1, 0)
 
 
-def test_a_body_that_sways_slowly_hides_no_nod():
+def test_slow_movement_hides_no_nod():
     nods = waves(1.5, 3, 0.1)
     sways = np.interp(TIMES, [1.0, 5.0], [0.0, 0.2])  # 0.1 while it nods: as far as a nod goes
     assert found(x=sways, y=nods) == (1, 0)
     assert found(x=nods, y=sways) == (0, 1)
-
-
-def test_swings_that_go_up_and_down_alone_nod_though_the_head_turns_slowly():
     nods = waves(2.5, 4, 0.12)  # Five looks a second see it at two places, and the head turns from look to look.
     assert found(x=nods / 3.2, y=nods, turned=poses(yaw=3.0, pitch=0.5)) == (1, 0)
     assert found(x=nods / 2.8, y=nods, turned=poses(yaw=3.0, pitch=0.5)) == (0, 0)
     assert found(x=nods, y=nods / 3.2, turned=poses(yaw=0.5, pitch=3.0)) == (0, 0)  # No shake by itself.
-
-
-def test_a_head_that_is_tossed_aside_and_up_at_once_shakes_no():
-    x = waves(2.0, 3, 0.12)
-    assert found(x, turned=poses(yaw=6.0, pitch=4.5)) == (0, 0)
-    assert found(x, turned=poses(yaw=6.0, pitch=3.9)) == (0, 1)
-    assert found(x, turned=poses(yaw=6.0, pitch=4.5), nod_axis_ratio=0.0) == (0, 1)
-    assert found(y=x, turned=poses(yaw=4.5, pitch=6.0)) == (1, 0)  # a nod may sway
 
 
 @given(st.lists(st.floats(-1, 1), min_size=0, max_size=60), st.floats(0.05, 0.5))
@@ -120,8 +109,3 @@ def test_turning_points_are_peaks_and_valleys_by_turns(values, smallest):
     assert (np.abs(ways) >= smallest).all()
     assert (ways[1:] * ways[:-1] < 0).all()
     assert bool(turns) == (len(values) > 0 and float(np.ptp(values)) >= smallest)
-
-
-def test_a_path_too_short_has_nothing():
-    assert posed_events([], poses(), SETTINGS).yes == ()
-    assert posed_events([HeadTrajectory(TIMES[:1], STILL[:1], STILL[:1])], poses(), SETTINGS).no == ()

@@ -91,7 +91,7 @@ def test_what_was_sent_before_the_last_round_but_one_only_holds():
     assert (pace.rate, pace.at_once, pace.wait_s()) == (rate, at_once, 5.0)
 
 
-def test_the_first_burst_shows_the_rate_exactly():
+def test_what_the_first_burst_shows():
     clock = Clock()
     pace = Pace(64, clock)
     burst = [pace.send() for _ in range(64)]
@@ -100,9 +100,6 @@ def test_the_first_burst_shows_the_rate_exactly():
     for sent in burst[8:]:
         pace.refuse(sent, 1.0)
     assert pace.rate == pytest.approx(8)
-
-
-def test_a_server_that_took_nothing_is_asked_by_one_after_the_other():
     clock = Clock()
     pace = Pace(64, clock)
     for sent in [pace.send() for _ in range(16)]:

@@ -10,7 +10,7 @@ import pytest
 
 from apportion.llm_client.client import Client
 from apportion.llm_client.settings import LLMSettings
-from apportion.llm_client.transport.rate_limiting.limits import BALANCE_S
+from apportion.llm_client.transport.rate_limiting import limits
 from tests.llm_client.at_once import ask, request
 from tests.llm_client.cache.test_leases import ROOT, rows
 from tests.llm_client.openai_server import OpenAIServer, echo, serving
@@ -20,12 +20,17 @@ def client(server, path, **options):
     return Client(LLMSettings(**{"base_url": server.url, "model": "m", "max_retries": 0, **options}), cache=path)
 
 
+@pytest.fixture(autouse=True)
+def looked_after_often(monkeypatch):
+    monkeypatch.setattr(limits, "BALANCE_S", 0.2)
+
+
 def test_together_they_have_no_more_requests_under_way_than_one_may(tmp_path):
     clients = 3
     with serving(OpenAIServer(latency_s=0.1)) as server, ExitStack() as stack, ThreadPoolExecutor(clients) as pool:
         asking = [stack.enter_context(client(server, tmp_path / "c", concurrency=4)) for _ in range(clients)]
-        texts = pool.map(lambda n: ask(asking[n], range(20 * n, 20 * n + 20), 4), range(clients))
-        assert [text for part in texts for text in part] == [f"reply to {n}" for n in range(20 * clients)]
+        texts = pool.map(lambda n: ask(asking[n], range(8 * n, 8 * n + 8), 4), range(clients))
+        assert [text for part in texts for text in part] == [f"reply to {n}" for n in range(8 * clients)]
     assert server.most_at_once == 4
     assert rows(tmp_path / "c", "askers") == []
 
@@ -54,7 +59,7 @@ def test_a_client_that_asks_nothing_for_a_while_holds_nothing(tmp_path):
         asking.complete(request(1))
         assert [slots for _, _, slots, _ in rows(tmp_path / "c", "askers")] == [16]
         while rows(tmp_path / "c", "askers"):
-            time.sleep(BALANCE_S / 10)
+            time.sleep(limits.BALANCE_S / 10)
         assert asking.complete(request(2)).text == "reply to 2"
 
 
@@ -70,6 +75,7 @@ threading.Thread(target=time.sleep, args=(1.5,)).start()  # The interpreter begi
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_without_closing_its_client_says_nothing_of_it(tmp_path):
     with serving(OpenAIServer()) as server:
         command = [sys.executable, "-c", LEFT_OPEN, server.url, str(tmp_path / "c")]
@@ -102,7 +108,7 @@ def test_tokens_that_one_has_used_are_gone_for_the_other(tmp_path):
     assert server.arrivals_s[1] - server.arrivals_s[0] > 40 / 18
 
 
-def test_another_server_and_another_model_have_limits_of_their_own(tmp_path):
+def test_a_slash_at_an_address_s_end_is_the_same_server_and_another_model_another(tmp_path):
     with (
         serving(OpenAIServer()) as server,
         serving(OpenAIServer()) as other,
@@ -113,14 +119,11 @@ def test_another_server_and_another_model_have_limits_of_their_own(tmp_path):
         for number, asking in enumerate((one, two, three)):
             asking.complete(request(number))
         assert [slots for _, _, slots, _ in rows(tmp_path / "c", "askers")] == [4, 4, 4]
-
-
-def test_an_address_with_a_slash_at_its_end_is_the_same_server(tmp_path):
     with (
         serving(OpenAIServer()) as server,
-        client(server, tmp_path / "c", concurrency=4) as one,
-        client(server, tmp_path / "c", concurrency=4, base_url=f"{server.url}/") as two,
+        client(server, tmp_path / "d", concurrency=4) as one,
+        client(server, tmp_path / "d", concurrency=4, base_url=f"{server.url}/") as two,
     ):
         one.complete(request(0))
         two.complete(request(1))
-        assert len({name for name, *_ in rows(tmp_path / "c", "askers")}) == 1
+        assert len({name for name, *_ in rows(tmp_path / "d", "askers")}) == 1
