@@ -9,6 +9,7 @@ import pytest
 
 from apportion.foundation.errors import InputError
 from apportion.pipeline.config import load_config
+from tests.behaviour.small import film_one_person, write_small_corpus
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_FILES = 45
@@ -19,8 +20,9 @@ from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.shards import run_units
 from apportion.pipeline.preflight import check
 
-config = load_config("demo/demo.toml", checked=()).with_run(sessions=("video-4",))
-config = config.model_copy(update={"output": Path(sys.argv[1])})
+folder, config_file, session = sys.argv[1:]
+config = load_config(config_file, checked=()).with_run(sessions=(session,))
+config = config.model_copy(update={"output": Path(folder) / "run"})
 check(config, ["verbalize"])
 for stage in ("features", "verbalize"):
     print(stage, *(outcome.status for outcome in run_units(config, stage, 0, 1, lambda *told: None)))
@@ -61,14 +63,20 @@ print(*sorted(ours))
 """
 
 
-def in_a_process(code: str, folder: Path) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", code, folder], cwd=ROOT, capture_output=True, text=True)
+def in_a_process(code: str, *arguments: object) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
-def test_a_film_is_described_without_decomposition_training_or_language_models(tmp_path):
-    *outcomes, packages = in_a_process(FILM, tmp_path)
+@pytest.mark.parametrize("film", ["made up", pytest.param("demo", marks=pytest.mark.slow)])
+def test_a_film_is_described_without_decomposition_training_or_language_models(tmp_path, film):
+    config, session = ROOT / "demo" / "demo.toml", "video-4"
+    if film == "made up":
+        film_one_person(write_small_corpus(tmp_path / "corpus", sessions=2))
+        config, session = tmp_path / "a.toml", "s00"
+        config.write_text('corpus = "corpus"\n[features]\nemotion_model = "none"\n')
+    *outcomes, packages = in_a_process(FILM, tmp_path, config, session)
     assert outcomes == ["features done", "verbalize done"]
     loaded = set(packages.split())
     assert {"features", "corpus", "pipeline"} <= loaded
