@@ -29,7 +29,7 @@ for stage in ("features", "verbalize"):
 print(*sorted({name.split(".")[1] for name in sys.modules if name.startswith("apportion.")}))
 """
 CHAT = """
-import os, sys, threading
+import json, os, sys, threading
 from concurrent.futures import Executor, Future
 from apportion.corpus.importers import import_to
 from apportion.pipeline.config import load_config
@@ -57,7 +57,7 @@ threading.setprofile(look)
 import_to("chat", folder + "/chats.jsonl", folder + "/corpus", {"low": "1", "high": "5"})
 done = run_stages(load_config(folder + "/a.toml", checked=()), ["rewards"], StageProgress(quiet=True), Here())
 sys.setprofile(None)
-print(done.counts())
+print(json.dumps(done.counts(), sort_keys=True))
 ours = {os.path.relpath(os.path.realpath(name), root) for name in entered if name.startswith(root + "apportion/")}
 print(*sorted(ours))
 """
@@ -90,7 +90,7 @@ def test_a_chat_message_enters_few_files_on_its_way_to_a_reward(tmp_path):
     (tmp_path / "chats.jsonl").write_text("\n".join(chats))
     (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["sentiment"]\n')
     outcomes, files = in_a_process(CHAT, tmp_path)
-    assert outcomes == "{'judge': {'done': 12}, 'split': {'done': 1}, 'rewards': {'done': 1}}"
+    assert json.loads(outcomes) == {"judge": {"done": 12}, "rewards": {"done": 1}, "split": {"done": 1}}
     entered = files.split()
     assert "corpus/importers/chat.py" in entered and "decompose/projection.py" in entered
     assert len(entered) <= MOST_FILES
