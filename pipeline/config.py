@@ -120,8 +120,6 @@ class Config(Settings):
     @field_validator(*SECTIONS, mode="plain")
     @classmethod
     def _section(cls, values: Any, info: ValidationInfo) -> Any:
-        if isinstance(values, Settings | Section):
-            return values
         context, name = info.context or {}, str(info.field_name)
         section = Section(name, values, info.data.get("preset"), context.get("base"), context.get("source", ""))
         if name in context.get("checked", SECTIONS):
