@@ -21,13 +21,19 @@ from apportion.corpus.importers.reading.recordings import (
     track_parts,
 )
 from apportion.corpus.importers.reading.sources import check_options
-from apportion.corpus.importers.reading.transcripts import READERS, Transcript, read_transcript
+from apportion.corpus.importers.reading.time_unit import TimeUnit, time_unit_option
+from apportion.corpus.importers.reading.transcripts import READERS, TABLES, UNITLESS, Transcript, read_transcript
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
 
-OPTIONS = {"language": "the language of all sessions, such as en"}
+OPTIONS = {
+    "language": "the language of all sessions, such as en",
+    "time_unit": "of the times in transcripts that are tables or JSON: s (the default) or ms",
+}
 RATINGS = "ratings.csv"
-NOT_TRANSCRIPTS = (RATINGS, CHANNEL_MAP, "metadata.json", "import.json", "survey.csv")
+RATINGS_TABLES = (RATINGS, "ratings.tsv")
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
+NOT_TRANSCRIPTS = (*RATINGS_TABLES, CHANNEL_MAP, "metadata.json", "import.json", "survey.csv")
 PREFERRED = "transcript"
 
 
@@ -37,17 +43,24 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     Names are matched upper and lower case aside and spelt as in the transcript. Cues stay turns of their own, in the
     order of their starts. A broken session is left out and told; the others are imported.
 
-    ``src``: the folder. ``options``: ``language``: of all sessions, such as "en". Raises ``InputError``: not a folder,
-    no session folder in it, a ``ratings.csv`` at its root that cannot be read.
+    ``src``: the folder. ``options``: ``language``: of all sessions, such as "en"; ``time_unit``: of transcripts whose
+    times are bare figures. Raises ``InputError``: not a folder, no session folder in it, a ``ratings.csv`` at its root
+    that cannot be read, a ``time_unit`` that is none, or for which there is no transcript.
     """
     check_options("media", options, OPTIONS)
     folders = _session_folders(src)
-    ratings = read_ratings(src / RATINGS) if (src / RATINGS).is_file() else {}
-    rows, files, notes = CorpusRows(), dict[str, Path](), _not_files(src)
+    unit = time_unit_option("media", options)
+    if unit and not any(path.suffix.lower() in UNITLESS for folder in folders for path in _transcripts(folder)):
+        raise InputError(f"import media: option time_unit={unit}: no transcript here is a table or JSON. Leave it out.")
+    table = _ratings(src)
+    ratings = read_ratings(table) if table else {}
+    rows, files, notes = CorpusRows(), dict[str, Path](), [*_not_files(src), *_not_used(src, (*SPREADSHEETS, *TABLES))]
+    if table and not ratings:
+        notes.append(f"{table.name} has no rows: nothing is rated by it")
     left_out = list(_unknown(ratings, [folder.name for folder in folders]))
     for folder in folders:
         try:
-            _session(rows, files, notes, folder, ratings.get(folder.name, []), options.get("language"))
+            _session(rows, files, notes, folder, ratings.get(folder.name, []), options.get("language"), unit)
         except (UnitError, InputError) as error:
             left_out.append(SkippedSession(folder.name, str(error)))
     return CorpusBuild(rows.tables(), tuple(notes), tuple(left_out), files)
@@ -75,19 +88,26 @@ def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[Ski
 
 
 def _session(
-    rows: CorpusRows, files: dict[str, Path], notes: list[str], folder: Path, rated: list[Row], language: str | None
+    rows: CorpusRows,
+    files: dict[str, Path],
+    notes: list[str],
+    folder: Path,
+    rated: list[Row],
+    language: str | None,
+    unit: TimeUnit | None,
 ) -> None:
     """Add one session, all or nothing."""
     session_id = folder.name
-    transcript = read_transcript(_transcript(folder))
+    transcript = read_transcript(_transcript(folder), unit)
     speakers = list(dict.fromkeys(cue.speaker for cue in transcript.cues))
     recordings = [probe(path) for path in _recordings(folder)]
     sides = read_channel_map(folder / CHANNEL_MAP, speakers) if (folder / CHANNEL_MAP).is_file() else {}
     tracks, remarks = track_parts(recordings, speakers, sides)
-    ratings_of = read_ratings(folder / RATINGS, session_id) if (folder / RATINGS).is_file() else {}
+    table = _ratings(folder)
+    ratings_of = read_ratings(table, session_id) if table else {}
     if set(ratings_of) - {session_id}:
         other = min(set(ratings_of) - {session_id})
-        raise UnitError(f"{RATINGS}: rates session {other!r}; this folder is {session_id!r}.")
+        raise UnitError(f"{table.name if table else RATINGS}: rates session {other!r}; this folder is {session_id!r}.")
     scores = [row.score() for row in (*rated, *ratings_of.get(session_id, []))]
     durations = [recording.duration_s for recording in recordings if recording.duration_s is not None]
     rows.session(session_id, "media", duration_s=max(durations, default=None), language=language)
@@ -111,7 +131,7 @@ def _session(
         )
     if transcript.unattributed:
         remarks.append(f"{transcript.unattributed} pieces of the transcript have no speaker and were left out")
-    remarks += _not_files(folder)
+    remarks += [*_not_files(folder), *_not_used(folder, SPREADSHEETS)]
     notes.extend(f"session {session_id}: {text}" for text in remarks)
 
 
@@ -126,7 +146,7 @@ def _recordings(folder: Path) -> list[Path]:
 
 def _transcripts(folder: Path) -> list[Path]:
     return sorted(
-        path for path in _files(folder) if path.suffix.lower() in READERS and path.name not in NOT_TRANSCRIPTS
+        path for path in _files(folder) if path.suffix.lower() in READERS and path.name.lower() not in NOT_TRANSCRIPTS
     )
 
 
@@ -138,6 +158,21 @@ def _not_files(folder: Path) -> list[str]:
         f"{path.name} is {not_a_file(path)}, not a file: it is not used"
         for path in odd
         if not path.name.startswith(".")
+    ]
+
+
+def _ratings(folder: Path) -> Path | None:
+    tables = sorted(path for path in _files(folder) if path.name.lower() in RATINGS_TABLES)
+    if len(tables) > 1:
+        raise InputError(f"{folder}: both {tables[0].name} and {tables[1].name} are there. Keep one.")
+    return tables[0] if tables else None
+
+
+def _not_used(folder: Path, endings: tuple[str, ...]) -> list[str]:
+    """What ends so, may hold ratings, and is not read."""
+    odd = sorted(path.name for path in _files(folder) if path.suffix.lower() in endings)
+    return [
+        f"{name} is not used: ratings are read from {RATINGS}" for name in odd if name.lower() not in RATINGS_TABLES
     ]
 
 

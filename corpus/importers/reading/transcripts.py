@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import io
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.files.csvfile import parsed
 from apportion.corpus.files.textfile import read_bytes, read_json, read_text
+from apportion.corpus.importers.reading.time_unit import MILLISECONDS, TimeUnit, check_pace
+from apportion.corpus.importers.reading.transcript_table import read_cues
 from apportion.foundation.errors import UnitError
 
 SPEAKER_PREFIX = re.compile(r"^\s*([^:\n]{1,60}?)\s*:\s+(.*)$", re.DOTALL)
 VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>(.*?)(?=<v[.\s]|$)", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-CSV_COLUMNS = {
-    "speaker": ("speaker",),
-    "start": ("start", "start_s"),
-    "end": ("stop", "end", "stop_s", "end_s"),
-    "text": ("utterance", "text"),
-}
+TABLES = (".csv", ".tsv")
+UNITLESS = (*TABLES, ".json")
+"""Endings of transcripts whose times are bare figures."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +44,21 @@ class Transcript:
     unattributed: int = 0
 
 
-def read_transcript(path: Path) -> Transcript:
+def read_transcript(path: Path, unit: TimeUnit | None = None) -> Transcript:
     """Read a transcript, its format told by the ending of its name (`READERS`).
 
-    Raises ``UnitError``: a cue without a speaker or with impossible times, a damaged file, no cue at all.
+    ``unit``: of times that are bare figures (`UNITLESS`); None: seconds, unless columns are named otherwise.
+
+    Raises ``UnitError``: a cue without a speaker or with impossible times, times that are likely in another unit, a
+    damaged file, no cue at all.
     ``InputError``: a file that cannot be read, is empty, or is not UTF-8 (file, line, byte).
     """
-    cues, unattributed = READERS[path.suffix.lower()](path)
+    ending = path.suffix.lower()
+    cues, unattributed = _table(path, unit) if ending in TABLES else READERS[ending](path)
+    if unit == MILLISECONDS and ending in UNITLESS and ending not in TABLES:
+        cues = [replace(cue, start_s=cue.start_s / 1000, end_s=cue.end_s / 1000) for cue in cues]
+    if ending in UNITLESS:
+        check_pace(path.name, ((cue.text, cue.start_s, cue.end_s) for cue in cues), unit)
     if not cues:
         raise UnitError(f"{path.name}: no speech of a known speaker in it. Check the export.")
     return Transcript(tuple(sorted(cues, key=lambda cue: cue.start_s)), unattributed)
@@ -134,45 +141,30 @@ def _whisperx(path: Path) -> tuple[list[Cue], int]:
     return cues, unattributed
 
 
-def _table(path: Path) -> tuple[list[Cue], int]:
-    """CSV with a header: speaker, start (or start_s), stop (or end, end_s), utterance (or text)."""
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter="\t" if path.suffix == ".tsv" else ",")
-    header = [name.strip().lower() for name in reader.fieldnames or []]
-    reader.fieldnames = header
-    columns = {key: _csv_column(path, header, key, names) for key, names in CSV_COLUMNS.items()}
-    try:
-        return [_csv_cue(path, reader.line_num, row, columns) for row in reader], 0
-    except csv.Error as error:
-        raise UnitError(f"{path.name}, line {reader.line_num}: not readable CSV ({error}).") from None
-
-
-def _csv_column(path: Path, header: list[str], key: str, names: tuple[str, ...]) -> str:
-    present = next((name for name in names if name in header), None)
-    if present is None:
-        raise UnitError(
-            f"{path.name}: no column for the {key}; allowed: {', '.join(names)}. Found: {', '.join(header) or 'none'}."
-        )
-    return present
-
-
-def _csv_cue(path: Path, line: int, row: Mapping[str, str | None], columns: Mapping[str, str]) -> Cue:
-    values = {key: row[name] for key, name in columns.items()}
-    return _cue(f"{path.name}, line {line}", values["speaker"], values["text"], values["start"], values["end"])
+def _table(path: Path, unit: TimeUnit | None = None) -> tuple[list[Cue], int]:
+    """CSV or TSV with a header (`apportion.corpus.importers.reading.transcript_table`)."""
+    return [_cue(*cue) for cue in read_cues(path, unit)], 0
 
 
 def _cue(place: str, speaker: Any, text: Any, start: Any, end: Any) -> Cue:
     """A checked cue; times may be numbers or their text."""
     if not isinstance(speaker, str) or not speaker.strip() or not isinstance(text, str):
         raise UnitError(f"{place}: speaker {speaker!r} and text {text!r}; both must be texts, the speaker not empty.")
-    try:
-        start_s, end_s = float(start), float(end)
-    except (TypeError, ValueError):
-        start_s = end_s = math.nan
+    start_s, end_s = _figure(start), _figure(end)
     if not (math.isfinite(start_s) and math.isfinite(end_s)):
-        raise UnitError(f"{place}: start {start!r} and end {end!r}; numbers of seconds are needed.")
+        raise UnitError(f"{place}: start {start!r} and end {end!r}; numbers of seconds are needed, such as 1.5.")
     if end_s < start_s or start_s < 0:
         raise UnitError(f"{place}: from {start_s:g} s to {end_s:g} s; 0 <= start <= end is needed.")
     return Cue(speaker.strip(), " ".join(text.split()), start_s, end_s)
+
+
+def _figure(value: Any) -> float:
+    """A time as a number; NaN where it is none."""
+    found = parsed(value) if isinstance(value, str) else value
+    try:
+        return math.nan if found is None else float(found)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 READERS: Mapping[str, Callable[[Path], tuple[list[Cue], int]]] = {
