@@ -7,11 +7,12 @@ from statistics import median
 from typing import Literal
 
 from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.truncate import shortened
 
 TimeUnit = Literal["s", "ms"]
 SECONDS: TimeUnit = "s"
 MILLISECONDS: TimeUnit = "ms"
-SLOWEST_S, FASTEST_S = 20.0, 0.01
+SLOWEST_S, FASTEST_S = 40.0, 0.01
 """Seconds that a word takes in a transcript: between 0.2 and 1, with pauses up to 10. A thousandfold is neither."""
 LETTERS = 4
 """A word has so many, where no blanks divide them."""
@@ -36,16 +37,19 @@ def check_pace(name: str, spans: Iterable[tuple[str, float, float]], unit: TimeU
     Raises ``UnitError``: the times are thousandfold, and nobody said that they are seconds; or they were said to be
     milliseconds, and are a thousandth.
     """
-    timed = [(end - start, text) for text, start, end in spans if end > start and text.strip()]
+    said = [(start, end, text) for text, start, end in spans if text.strip()]
+    timed = [(end - start, text) for start, end, text in said if end > start]
+    if not timed and len(said) > 1:  # Starts alone are known: all words are said from the first to the last.
+        timed = [(max(said)[0] - min(said)[0], " ".join(text for _, _, text in said))]
     if not timed:
         return
     pace = median(length / _words(text) for length, text in timed)
     length, text = max(timed)
-    said = f"{name}: {len(text.split())} words take {length:,.10g} s, if its times are"
+    lasts = f"{name}: {shortened(text, 40)!r} lasts {length:,.10g} s, if its times are"
     if unit is None and pace > SLOWEST_S:
-        raise UnitError(f"{said} seconds. Say what they are: -o time_unit=ms, or -o time_unit=s if it is so.")
+        raise UnitError(f"{lasts} seconds. Say what they are: -o time_unit=ms, or -o time_unit=s if it is so.")
     if unit == MILLISECONDS and pace < FASTEST_S:
-        raise UnitError(f"{said} milliseconds. Say -o time_unit=s, and import it apart from those in milliseconds.")
+        raise UnitError(f"{lasts} milliseconds. Say -o time_unit=s, and import it apart from those in milliseconds.")
 
 
 def _words(text: str) -> float:

@@ -136,6 +136,21 @@ ROWS = [
     refused("no header", talk(TALK.removeprefix(HEAD)), "no column for the speaker"),
     # Times.
     refused("times in milliseconds", talk(MS), "-o time_unit=ms"),
+    refused("milliseconds, and starts alone", talk(f"{HEAD}ann,0,0,Hi there\nben,9000,9000,Yes\n"), "-o time_unit=ms"),
+    refused(
+        "milliseconds and no blanks in a text", talk(f"{HEAD}ann,0,3200,你今天好吗我很好谢谢你呢\n"), "-o time_unit=ms"
+    ),
+    read(
+        "a long turn without blanks",
+        talk(f"{HEAD}ann,0,45,你今天好吗我很好谢谢你呢\n"),
+        said(("ann", "你今天好吗我很好谢谢你呢", 0.0, 45.0)),
+    ),
+    read(
+        "pauses that are long, and said to be seconds",
+        talk(MS, "transcript.csv", "-o", "time_unit=s"),
+        lambda corpus: corpus.session("s1").turns[1].end_s == 3250,
+    ),
+    refused("times of a clock", talk(TALK.replace("1.5", "00:00:01.5")), "line 2: start '0' and end '00:00:01.5'"),
     read("times in milliseconds, said by the option", talk(MS, "transcript.csv", "-o", "time_unit=ms")),
     read("times in milliseconds, said by the columns", talk(MS.replace("start,end", "start_ms,End [ms]"))),
     refused(
