@@ -117,20 +117,20 @@ def _rows(name: str, lines: Iterator[tuple[int, list[str]]], header: Sequence[st
     last = max((place for place, column in enumerate(header, start=1) if column), default=width)
     for line, row in lines:
         if beyond is None:
-            # Separators at the end of every row but the first. Of one row alone they may count a comma of its text.
-            beyond = 0 if any(cell.strip() for cell in row[width:]) else max(0, len(row) - width)
+            # Some programs end every row with a separator, but not the header.
+            beyond = 0 if any(map(str.strip, row[width:])) else max(0, len(row) - width)
         if len(row) != width + beyond:
             raise UnitError(
                 f"{name}, line {line}: {len(row)} cells; the first line names {width} columns. "
                 "Quote the cells that hold the separator (and write 3.5, not 3,5), or export it again."
             )
-        nameless = next((cell for cell in row[last:] if cell.strip()), None)
-        if nameless is not None:
+        if len(row) > last and any(map(str.strip, row[last:])):
+            nameless = " ".join(row[last:]).strip()
             raise UnitError(
                 f"{name}, line {line}: {shortened(nameless)!r} is in a column without a name. "
                 "Name it, or quote the cells that hold the separator."
             )
-        yield line, row[:width]
+        yield line, row[:width] if beyond else row
 
 
 def number(text: str, place: str, need: str, decimal: str = ".") -> float:

@@ -41,7 +41,7 @@ class TableText:
         begins = self.first_line
         try:
             for row in reader:
-                if any(cell.strip() for cell in row):
+                if any(map(str.strip, row)):
                     yield begins, row
                 begins = self.first_line + reader.line_num
         except csv.Error as error:
@@ -116,6 +116,6 @@ def _delimiter(text: str, default: str, known: Collection[str]) -> str:
 def _first_row(text: str, delimiter: str) -> list[str]:
     try:
         rows = csv.reader(io.StringIO(text[:HEAD], newline=""), delimiter=delimiter)
-        return next((row for row in rows if any(cell.strip() for cell in row)), [])
+        return next((row for row in rows if any(map(str.strip, row))), [])
     except csv.Error:  # Told where the table is read.
         return []

@@ -111,4 +111,4 @@ def _cells(line: str, table: Table) -> list[str]:
 
 
 def _is_row(cells: Sequence[str], row: Sequence[str], times: Sequence[int]) -> bool:
-    return len(cells) == len(row) and all(parsed(cells[at]) is not None for at in times)
+    return len(cells) == len(row) and all(any(parsed(cells[at], mark) is not None for mark in ".,") for at in times)

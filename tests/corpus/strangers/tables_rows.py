@@ -98,7 +98,7 @@ ROWS = [
     refused(
         "a comma in a text, and a header that ends in one",
         talk(TALK.replace("text\n", "text,\n").replace("?\n", "?,\n").replace("Nearly.", "Well, soon.")),
-        "line 3: ' soon.' is in a column without a name",
+        "line 3: 'soon.' is in a column without a name",
     ),
     refused(
         "a comma in a text, and a last column left out", talk(CUT), "line 2: ' I agree' may be the rest of the text"
@@ -108,6 +108,11 @@ ROWS = [
         "a quote that is never closed", talk(f'{HEAD}ann,0,1,"Is it\nben,2,3,Nearly.\n'), "line 2: not readable CSV"
     ),
     refused("a quote that the next one closes", talk(OPEN), f"line 2: .*{NOT_ROWS}"),
+    refused(
+        "a quote that the next one closes, with semicolons",
+        talk(OPEN.replace(",", ";").replace("2;3", "2,5;3,5")),
+        f"line 2: .*{NOT_ROWS}",
+    ),
     refused("a quote before the times that the next one closes", talk(OPEN_BEFORE), f"line 2: .*{NOT_ROWS}"),
     refused(
         "quotes within a text marked by backslashes",
