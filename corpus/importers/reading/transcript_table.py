@@ -96,19 +96,18 @@ def _check_whole(place: str, row: Sequence[str], table: Table, times: Sequence[i
     """Refuse what only looks like one row: a quote that swallowed others, a text that was cut at its comma."""
     speaker, text = named
     for at, cell in enumerate(row):
-        first, *others = cell.splitlines() or [""]
-        begun = [[*row[:at], *_cells(first, table)]] if at < min(times) else []
-        swallowed = any(_is_row(cells, row, times) for cells in (*begun, *(_cells(other, table) for other in others)))
-        if others and (swallowed or at in (speaker, *times)):
+        if len(cell.splitlines()) > 1 and (at in (speaker, *times) or _holds_rows(cell, at, row, table, times)):
             raise UnitError(f"{place}: {shortened(cell)!r} goes over several lines; a quote is left open. Close it.")
     after = row[text + 1] if table.delimiter == "," and text + 1 < len(row) else ""
     if after[:1] == " " and after.strip() and not any(row[at][:1] == " " for at in (speaker, *times)):
         raise UnitError(f"{place}: {shortened(after)!r} may be the rest of the text. Quote the text if it is.")
 
 
-def _cells(line: str, table: Table) -> list[str]:
-    return next(csv.reader([line], delimiter=table.delimiter), [])
-
-
-def _is_row(cells: Sequence[str], row: Sequence[str], times: Sequence[int]) -> bool:
-    return len(cells) == len(row) and all(any(parsed(cells[at], mark) is not None for mark in ".,") for at in times)
+def _holds_rows(cell: str, at: int, row: Sequence[str], table: Table, times: Sequence[int]) -> bool:
+    """Whether a line of the cell has as many cells as the table, with times where those are."""
+    first, *others = (next(csv.reader([line], delimiter=table.delimiter), []) for line in cell.splitlines())
+    lines = [[*row[:at], *first], *others] if at < min(times) else others
+    return any(
+        len(cells) == len(row) and all(any(parsed(cells[at], mark) is not None for mark in ".,") for at in times)
+        for cells in lines
+    )
