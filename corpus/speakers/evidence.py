@@ -1,0 +1,83 @@
+"""What is known of each label of a transcript, and what follows from it: a person, text, or neither for sure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from apportion.corpus.speakers.labels import Said
+from apportion.corpus.speakers.names import name_key
+from apportion.corpus.speakers.speakers_file import SpeakersFile
+
+Verdict = Literal["person", "text", "unsure"]
+_SENTENCE = re.compile(r"[?!;=…]|\.\.|https?\b")
+FEWEST_WORDS, MOST_WORDS = 3, 5
+"""A label of so many words in small letters reads like a sentence; one of more words than that does in any letters."""
+
+
+@dataclass
+class Evidence:
+    """One label: its first spelling, the pieces that begin with it, and what else knows it."""
+
+    label: str
+    pieces: list[Said] = field(default_factory=list)
+    known_by: list[str] = field(default_factory=list)
+    name: str | None = None
+    """Whose it is by the file of speakers; empty: nobody's."""
+
+    @property
+    def certain(self) -> bool:
+        """Whether something else than how often it comes says that it is a person."""
+        return bool(self.known_by) and self.name != ""
+
+    @property
+    def reads_like_text(self) -> bool:
+        """Whether it looks like the beginning of a sentence, or like the hour of a time of day ("at 10: 30")."""
+        words = self.label.split()
+        if self.label[-1].isdigit() and all(piece.text[:1].isdigit() for piece in self.pieces):
+            return True
+        small = all(word[0].islower() for word in words[1:])
+        return bool(_SENTENCE.search(self.label)) or len(words) > MOST_WORDS or (len(words) >= FEWEST_WORDS and small)
+
+
+def gather(said: Sequence[Said], session_id: str, known: Mapping[str, str], given: SpeakersFile) -> dict[str, Evidence]:
+    """The evidence by `name_key`; ``known`` says by key what else knows a name."""
+    found: dict[str, Evidence] = {}
+    for piece in said:
+        if piece.label is None:
+            continue
+        key = name_key(piece.label)
+        if key not in found:
+            found[key] = Evidence(piece.label, name=given.name_of(session_id, piece.label))
+            found[key].known_by += ["file of speakers"] * (found[key].name is not None)
+            found[key].known_by += [known[key]] if key in known else []
+        found[key].pieces.append(piece)
+        if piece.sure and "transcript" not in found[key].known_by:
+            found[key].known_by.append("transcript")
+    named = {name_key(one.name) for one in found.values() if one.name}
+    for key in named & found.keys():
+        if not found[key].known_by:
+            found[key].known_by.append("file of speakers")
+    return found
+
+
+def verdicts(evidence: Mapping[str, Evidence], rated: Collection[str]) -> dict[str, Verdict]:
+    """What each label is; ``rated`` are the keys of those who rate and are rated.
+
+    Where at least two people are certain and all who are rated among them, nobody is missing: a label that comes once
+    is text then.
+    """
+    certain = {key for key, one in evidence.items() if one.certain}
+    names = certain | {name_key(one.name) for one in evidence.values() if one.name}
+    complete = len(certain) > 1 and names.issuperset(rated)
+    return {key: _verdict(one, complete) for key, one in evidence.items()}
+
+
+def _verdict(one: Evidence, complete: bool) -> Verdict:
+    if one.name is not None or one.certain:
+        return "text" if one.name == "" else "person"
+    if len(one.pieces) > 1:
+        return "unsure" if one.reads_like_text else "person"
+    return "text" if one.reads_like_text or complete else "unsure"
