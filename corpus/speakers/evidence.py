@@ -14,7 +14,8 @@ from apportion.corpus.speakers.speakers_file import SpeakersFile
 Verdict = Literal["person", "text", "unsure"]
 _SENTENCE = re.compile(r"[?!;=…]|\.\.|https?\b")
 FEWEST_WORDS, MOST_WORDS = 3, 5
-"""A label of so many words in small letters reads like a sentence; one of more words than that does in any letters."""
+"""A label of so many words, most of them in small letters, reads like a sentence; one of more words than that does in
+any letters."""
 
 
 @dataclass
@@ -38,8 +39,9 @@ class Evidence:
         words = self.label.split()
         if self.label[-1].isdigit() and all(piece.text[:1].isdigit() for piece in self.pieces):
             return True
-        small = all(word[0].islower() for word in words[1:])
-        return bool(_SENTENCE.search(self.label)) or len(words) > MOST_WORDS or (len(words) >= FEWEST_WORDS and small)
+        small = sum(word[0].islower() for word in words)
+        sentence = len(words) >= FEWEST_WORDS and 2 * small > len(words)
+        return sentence or len(words) > MOST_WORDS or _SENTENCE.search(self.label) is not None
 
 
 def gather(said: Sequence[Said], session_id: str, known: Mapping[str, str], given: SpeakersFile) -> dict[str, Evidence]:
