@@ -21,9 +21,10 @@ from apportion.corpus.importers.reading.recordings import (
     track_parts,
 )
 from apportion.corpus.importers.reading.sources import check_options
-from apportion.corpus.importers.reading.transcripts import READERS, read_transcript
+from apportion.corpus.importers.reading.transcripts import CAPTIONS, READERS, read_transcript
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.speakers.doubt import Doubt, UnsureSpeakersError
+from apportion.corpus.speakers.evidence import repeated
 from apportion.corpus.speakers.labels import Cue
 from apportion.corpus.speakers.names import clean_name, same_name
 from apportion.corpus.speakers.settle import Known, settle
@@ -56,7 +57,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     folders = _session_folders(src)
     given = read_speakers(Path(options["speakers"])) if "speakers" in options else SpeakersFile()
     ratings = read_ratings(src / RATINGS) if (src / RATINGS).is_file() else {}
-    made = _Made(given, options.get("language"), notes=_not_files(src))
+    made = _Made(given, _heard(folders, ratings), options.get("language"), notes=_not_files(src))
     left_out = list(_unknown(ratings, [folder.name for folder in folders]))
     doubts: list[Doubt] = []
     for folder in folders:
@@ -100,11 +101,29 @@ def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[Ski
             yield SkippedSession(session_id, f"{rows[0].place}: there is no folder {session_id!r}; {hint}")
 
 
+def _heard(folders: Sequence[Path], ratings: Mapping[str, list[Row]]) -> dict[str, set[str]]:
+    """The sessions in which a name is rated or, by captions alone, speaks; broken ones are told when they are read."""
+    heard: dict[str, set[str]] = {}
+    for session_id, rows in ratings.items():
+        for name in (row.values[column] for row in rows for column in ("rater", "target")):
+            heard.setdefault(name, set()).add(clean_name(session_id))
+    for folder in folders:
+        try:
+            path = _transcript(folder)
+            said = read_transcript(path).said if path.suffix.lower() in CAPTIONS else ()
+        except (UnitError, InputError):
+            continue
+        for name in repeated(said):
+            heard.setdefault(name, set()).add(clean_name(folder.name))
+    return heard
+
+
 @dataclass
 class _Made:
     """What is made of the folder, session by session."""
 
     given: SpeakersFile
+    heard: dict[str, set[str]]
     language: str | None
     notes: list[str]
     rows: CorpusRows = field(default_factory=CorpusRows)
@@ -124,6 +143,7 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     known = Known(
         [name for score in scores for name in (score.rater, score.target) if name != ENVIRONMENT],
         [*sides.values(), *(path.stem for path in files)],
+        [name for name, sessions in made.heard.items() if sessions - {clean_name(session_id)}],
         made.given,
     )
     made.labels |= {(session_id, piece.label) for piece in transcript.said if piece.label is not None}

@@ -10,9 +10,13 @@ from typing import Literal
 from apportion.corpus.speakers.labels import Said
 from apportion.corpus.speakers.names import name_key
 from apportion.corpus.speakers.speakers_file import SpeakersFile
+from apportion.foundation.did_you_mean import slips
 
+OTHERS = "other sessions"
+"""Who speaks there may speak here, and others may be missing."""
 Verdict = Literal["person", "text", "unsure"]
 _SENTENCE = re.compile(r"[?!;=…]|\.\.|https?\b")
+_BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]$")
 FEWEST_WORDS, MOST_WORDS = 3, 5
 """A label of so many words, most of them in small letters, reads like a sentence; one of more words than that does in
 any letters."""
@@ -62,19 +66,38 @@ def gather(said: Sequence[Said], session_id: str, known: Mapping[str, str], give
     for key in named & found.keys():
         if not found[key].known_by:
             found[key].known_by.append("file of speakers")
+    for key, one in found.items():
+        bare = name_key(_BRACKETS.sub("", one.label))
+        if one.name is None and not one.certain and bare != key and (bare in found or bare in known):
+            # "Ann (laughs)" is Ann, where there is an Ann.
+            whose = found.get(bare)
+            one.name = (whose.name or whose.label) if whose else _BRACKETS.sub("", one.label)
+            one.known_by.append("its name")
     return found
+
+
+def repeated(said: Sequence[Said]) -> list[str]:
+    """The labels that a transcript alone shows to be people: told by its format, or coming again and again."""
+    found = gather(said, "", {}, SpeakersFile())
+    return [one.label for one in found.values() if one.name is None and _verdict(one, complete=False) == "person"]
 
 
 def verdicts(evidence: Mapping[str, Evidence], rated: Collection[str]) -> dict[str, Verdict]:
     """What each label is; ``rated`` are the keys of those who rate and are rated.
 
     Where at least two people are certain and all who are rated among them, nobody is missing: a label that comes once
-    is text then.
+    is text then, unless it is much like the name of one of them.
     """
-    certain = {key for key, one in evidence.items() if one.certain}
+    certain = {key for key, one in evidence.items() if one.certain and one.known_by != [OTHERS]}
     names = certain | {name_key(one.name) for one in evidence.values() if one.name}
     complete = len(certain) > 1 and names.issuperset(rated)
-    return {key: _verdict(one, complete) for key, one in evidence.items()}
+    return {key: _verdict(one, complete and not _is_like(key, names)) for key, one in evidence.items()}
+
+
+def _is_like(key: str, names: Collection[str]) -> bool:
+    """Whether it may be a name that is written otherwise: with a title or a family name, or with a typing error."""
+    words = set(key.split())
+    return any(slips(key, name) <= len(name) // 3 or words & set(name.split()) for name in names)
 
 
 def _verdict(one: Evidence, complete: bool) -> Verdict:

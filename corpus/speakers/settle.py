@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apportion.corpus.speakers.doubt import Doubt, UnsureSpeakersError
-from apportion.corpus.speakers.evidence import Evidence, gather, verdicts
+from apportion.corpus.speakers.evidence import OTHERS, Evidence, gather, verdicts
 from apportion.corpus.speakers.labels import Cue, Said
 from apportion.corpus.speakers.names import name_key
 from apportion.corpus.speakers.settled import Speaker
@@ -18,10 +18,14 @@ from apportion.foundation.truncate import first_few, shortened
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of the people of a session beside its transcript: names by who names them, and a person's word."""
+    """What is known of the people of a session beside its transcript: names by who names them, and a person's word.
+
+    ``heard``: those who speak in other sessions.
+    """
 
     rated: Sequence[str] = ()
     recorded: Sequence[str] = ()
+    heard: Sequence[str] = ()
     given: SpeakersFile = field(default_factory=SpeakersFile)
 
 
@@ -40,7 +44,8 @@ def settle(said: Sequence[Said], session_id: str = "", known: Known = Known()) -
     ``said``: in the order of the file. Text without a speaker goes on the turn before. Raises ``UnsureSpeakersError``:
     labels that may be people or text. ``UnitError``: nobody is named, or another person begins who has no name.
     """
-    sources = {name_key(name): "recordings" for name in known.recorded}
+    sources = {name_key(name): OTHERS for name in known.heard}
+    sources |= {name_key(name): "recordings" for name in known.recorded}
     sources |= {name_key(known.given.name_of(session_id, name) or name): "ratings" for name in known.rated}
     sources |= {name_key(name): "ratings" for name in known.rated}
     evidence = gather(said, session_id, sources, known.given)

@@ -61,7 +61,7 @@ def _blocks(name: str, lines: Sequence[str], vtt: bool) -> Iterator[_Block]:
             "write them as 00:00:01.500 --> 00:00:02.500."
         )
     begins = sorted(times)
-    heads = {number: _head(lines, number, vtt) for number in begins}
+    heads = _heads(lines, begins, vtt)
     if not begins and not vtt:
         raise UnitError(f"{name}: not a readable SRT file: no line of times (00:00:01,500 --> 00:00:02,500) in it.")
     before = lines[vtt : heads[begins[0]]] if begins else []
@@ -75,12 +75,21 @@ def _blocks(name: str, lines: Sequence[str], vtt: bool) -> Iterator[_Block]:
         yield _Block(f"{name}, cue {cue} ({stamp})", start_s, end_s, _spoken(lines[number + 1 : end], vtt))
 
 
-def _head(lines: Sequence[str], number: int, vtt: bool) -> int:
-    """The line on which the cue begins whose times are on line ``number``: that of its counter, if it has one."""
-    above = lines[number - 1].strip() if number else ""
-    apart = number < 2 or not lines[number - 2].strip() or _TIMES.fullmatch(lines[number - 2]) is not None
-    counter = above.isdecimal() or (vtt and bool(above) and above != lines[0].strip())
-    return number - 1 if counter and apart and "-->" not in above else number
+def _heads(lines: Sequence[str], begins: Sequence[int], vtt: bool) -> dict[int, int]:
+    """By the line of a cue's times, the line on which the cue begins: that of its counter, if it has one.
+
+    A number above the times is a counter where a blank line is above it, or where it counts on; else it was said.
+    """
+    heads, last = {}, 0
+    for number in begins:
+        above = lines[number - 1].strip() if number else ""
+        apart = number < 2 or not lines[number - 2].strip() or number - 2 in heads
+        named = vtt and bool(above) and number > 1
+        counter = int(above) if above.isdecimal() and len(above) < 10 else 0
+        is_head = above and "-->" not in above and ((apart and (named or above.isdecimal())) or counter == last + 1)
+        heads[number] = number - 1 if is_head else number
+        last = counter if is_head else last
+    return heads
 
 
 def _spoken(lines: Sequence[str], vtt: bool) -> list[str]:

@@ -17,6 +17,8 @@ from apportion.corpus.speakers.labels import Said
 from apportion.corpus.speakers.names import clean_name
 from apportion.foundation.errors import UnitError
 
+CAPTIONS = (".vtt", ".srt")
+"""Formats in which a label may be no more than the beginning of a text."""
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 CSV_COLUMNS = {
     "speaker": ("speaker",),
@@ -137,8 +139,7 @@ def _cue(place: str, speaker: Any, text: Any, start: Any, end: Any) -> Said:
 
 
 READERS: Mapping[str, Callable[[Path], tuple[list[Said], int]]] = {
-    ".vtt": _captions,
-    ".srt": _captions,
+    **dict.fromkeys(CAPTIONS, _captions),
     ".textgrid": _textgrid,
     ".json": _whisperx,
     ".csv": _table,

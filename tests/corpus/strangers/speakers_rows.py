@@ -107,6 +107,8 @@ SRT = [
         ("names in brackets and stars", srt("[ann]: Is it ready?", "**ben**: No, it broke."), DYAD),
         ("no counters", srt(ANN, BEN, counted=False), DYAD),
         ("a blank line in a cue", srt("ann: Is\n\nit ready?", BEN), DYAD),
+        ("counters without a blank line before", srt(ANN, BEN).replace("\n\n", "\n"), DYAD),
+        ("what somebody does beside the name", srt("ann (laughs): Hi.", BEN, ANN), turns("ann: Hi.", BEN, ANN)),
         ("a number that was said", srt("ann: How many?", "ben: These:\n42"), turns("ann: How many?", "ben: These: 42")),
         ("lines of Windows", srt(ANN, BEN).replace("\n", "\r\n"), DYAD),
         ("no space after the colon", srt("ann:Is it ready?", "ben:No, it broke."), DYAD),
@@ -214,6 +216,8 @@ REFUSED = [
             "not sure: 1 labels .* s1 Eve 1 t.vtt, cue 5 .* Eve: Hi. .*-o speakers=FILE",
         ),
         ("vtt", "a name that ratings spell otherwise", vtt(ANN, "Benny: No."), "ann,ben", "s1 Benny 1 t.vtt, cue 2"),
+        ("vtt", "a label with a slip", vtt(ANN, BEN, "amn: Oh.", "ben: Hi."), "ann,ben", "s1 amn 1 t.vtt, cue 3"),
+        ("vtt", "a label with a title", vtt(ANN, BEN, "Dr. Ben: Oh."), "ann,ben", "s1 Dr. Ben 1 t.vtt, cue 3"),
         (
             "vtt",
             "a sentence with a colon, twice",
@@ -383,4 +387,18 @@ WHO = [
         ),
     )
 ]
+OTHER = vtt("eve: Hi.", "ann: So?", "eve: Oh.", "ben: Ah.")
+OTHERS = session("t.vtt", vtt(ANN, BEN, "eve: Go."), files={"t.vtt": OTHER})
+
+
+def others(source: Path) -> list[str]:
+    """A second, unrated session, in which a label comes twice that comes once in the first."""
+    given = OTHERS(source)
+    (source / "s2").mkdir()
+    (source / "t.vtt").rename(source / "s2" / "t.vtt")
+    return given
+
+
+HEARD = turns(ANN, BEN, "eve: Go.", "eve: Hi.", "ann: So?", "eve: Oh.", "ben: Ah.")
+NAMES.append(Row("names", "a label once, known to another session", "recovered", others, holds=HEARD))
 ROWS = [*SRT, *VTT, *TOLD, *REFUSED, *NAMES, *WHISPERX, *WHO]
