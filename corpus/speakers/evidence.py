@@ -91,18 +91,23 @@ def verdicts(evidence: Mapping[str, Evidence], rated: Collection[str]) -> dict[s
     certain = {key for key, one in evidence.items() if one.certain and one.known_by != [OTHERS]}
     names = certain | {name_key(one.name) for one in evidence.values() if one.name}
     complete = len(certain) > 1 and names.issuperset(rated)
-    return {key: _verdict(one, complete and not _is_like(key, names)) for key, one in evidence.items()}
+    return {key: _verdict(one, complete, names) for key, one in evidence.items()}
+
+
+def _verdict(one: Evidence, complete: bool, names: Collection[str] = ()) -> Verdict:
+    if one.name is not None or one.certain:
+        return "text" if one.name == "" else "person"
+    if len(one.pieces) > 1:
+        return "unsure" if one.reads_like_text else "person"
+    return "text" if one.reads_like_text or (complete and not _is_like(name_key(one.label), names)) else "unsure"
 
 
 def _is_like(key: str, names: Collection[str]) -> bool:
     """Whether it may be a name that is written otherwise: with a title or a family name, or with a typing error."""
     words = set(key.split())
-    return any(slips(key, name) <= len(name) // 3 or words & set(name.split()) for name in names)
+    return any(_near(key, name) or not words.isdisjoint(name.split()) for name in names)
 
 
-def _verdict(one: Evidence, complete: bool) -> Verdict:
-    if one.name is not None or one.certain:
-        return "text" if one.name == "" else "person"
-    if len(one.pieces) > 1:
-        return "unsure" if one.reads_like_text else "person"
-    return "text" if one.reads_like_text or complete else "unsure"
+def _near(key: str, name: str) -> bool:
+    allowed = min(len(name) // 3, 5)
+    return abs(len(key) - len(name)) <= allowed and slips(key, name) <= allowed

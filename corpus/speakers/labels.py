@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from apportion.corpus.speakers.markup import voices
 from apportion.corpus.speakers.names import clean_name
 
+LONGEST_LABEL = 60
 _LABEL = re.compile(
-    r"(?P<mark>[-–—‒]+\s*|>>+\s*)?(?P<label>[^:：]{1,60}?)"
+    rf"(?P<mark>[-–—‒]{{1,3}}\s*|>{{2,5}}\s*)?(?P<label>[^:：]{{1,{LONGEST_LABEL}}}?)"
     # "Ann: hi", "Ann : salut", "安：你好"; without a space only before a word: "hm :)" has no label, nor has "10:30".
     r"(?:\s*[:：](?=\s|$)|\s*：|(?<!\d):(?=[\w\"'“‘¿¡(\[])|(?<=\d):(?=[^\W\d]))(?!//)\s*(?P<rest>.*)"
 )
-_MARK = re.compile(r"(?:(?P<dash>[-–—‒]+)|>>+)\s*\S")
+_MARK = re.compile(r"(?:(?P<dash>[-–—‒]{1,3})|>{2,5})\s*\S")
 _WRAPPED = re.compile(r"[\[(*_\"“]+(.*?)[\])*_\"”]+")
 
 

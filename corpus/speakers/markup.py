@@ -5,16 +5,17 @@ from __future__ import annotations
 import html
 import re
 
-VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>\n]+)>", re.IGNORECASE)
-_VOICE_END = re.compile(r"</v\s*>", re.IGNORECASE)
+# What may repeat is bounded: a line that is made for it must not take hours.
+VOICE = re.compile(r"<v(?:\.[^\s<>]{0,99})?[ \t]{1,9}([^<>\n]{1,200})>", re.IGNORECASE)
+_VOICE_END = re.compile(r"</v\s{0,9}>", re.IGNORECASE)
 _TAG = re.compile(
-    r"</?(?:b|i|u|s|em|strong|v|c|ruby|rt|lang)(?:\.[^\s<>]*)?\s*/?>"
-    r"|<lang(?:\.[^\s<>]*)?\s+[\w-]+>"
-    r"|</?(?:font|span)(?:\s[^<>]*=[^<>]*)?>"
+    r"</?(?:b|i|u|s|em|strong|v|c|ruby|rt|lang)(?:\.[^\s<>]{0,99})?\s{0,9}/?>"
+    r"|<lang(?:\.[^\s<>]{0,99})?\s{1,9}[\w-]{1,99}>"
+    r"|</?(?:font|span)(?:\s[^<>]{0,200}=[^<>]{0,200})?>"
     r"|<(?:\d+:)?\d{2}:\d{2}\.\d{3}>",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_BREAK = re.compile(r"<br\s{0,9}/?>", re.IGNORECASE)
 _SUBSTATION = re.compile(r"\{\\[^{}\n]*\}|\{[yYfFsScCoP]:[^{}\n]*\}|\{/?[biu]\}")
 _SUBSTATION_BREAK = re.compile(r"\\N")
 _DRIVE = re.compile(r"\b[A-Za-z]:\\")

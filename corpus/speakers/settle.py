@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from apportion.corpus.speakers.doubt import Doubt, UnsureSpeakersError
 from apportion.corpus.speakers.evidence import OTHERS, Evidence, gather, verdicts
-from apportion.corpus.speakers.labels import Cue, Said
+from apportion.corpus.speakers.labels import LONGEST_LABEL, Cue, Said
 from apportion.corpus.speakers.names import name_key
-from apportion.corpus.speakers.settled import Speaker
+from apportion.corpus.speakers.settled import Speaker, merged
 from apportion.corpus.speakers.speakers_file import SpeakersFile
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import first_few, shortened
+
+_COLON = re.compile(r"[:：](?=\s)")
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class _Turns:
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
         self._cues: list[Cue] = []
+        self._more: dict[int, list[str]] = {}
         self._went_on: list[str] = []
         self._texts: dict[str, str] = {}
         self._nobodys: list[str] = []
@@ -107,7 +111,8 @@ class _Turns:
 
     def _go_on(self, piece: Said, text: str) -> None:
         last = self._cues[-1]
-        self._cues[-1] = Cue(last.speaker, f"{last.text} {text}".strip(), last.start_s, max(last.end_s, piece.end_s))
+        self._more.setdefault(len(self._cues) - 1, []).append(text)
+        self._cues[-1] = replace(last, end_s=max(last.end_s, piece.end_s))
         if piece.label is not None:
             self._texts.setdefault(piece.label, f"{shortened(piece.label)!r} at {piece.place}, to {last.speaker!r}")
         elif piece.opens:
@@ -117,15 +122,17 @@ class _Turns:
         """All that was added. Raises ``UnitError``: there is text and nobody who says it."""
         if not self._cues and self._first is not None:
             raise UnitError(f'{self._first.place}: no speaker. Write "<v Alice>text" (WebVTT) or "Alice: text".')
-        cues = [cue for cue in self._cues if cue.text]
+        texts = (" ".join([cue.text, *self._more.get(i, ())]).strip() for i, cue in enumerate(self._cues))
+        cues = [replace(cue, text=text) for cue, text in zip(self._cues, texts, strict=True) if text]
         wordless = len(self._cues) - len(cues) + len(self._empty)
-        labels = [label for one in people.values() for label in {one.label, *(p.label or "" for p in one.pieces)}]
         remarks = [
             _remark("labels that are known to nothing else are text, which goes on the turn before", self._texts),
             _remark("cues have no label and go on the turn before", self._went_on),
             _remark("cues come before anybody is named and were left out", self._nobodys),
             f"{wordless} cues have no text and were left out" if wordless else "",
-            _remark("turns name a speaker in the middle, which may be another turn", _inner_labels(cues, labels)),
+            _remark(
+                "turns name a speaker in the middle, which may be another turn", _inner_labels(cues, people.keys())
+            ),
         ]
         speakers = _speakers(people, self._names, cues)
         ordered = sorted(cues, key=lambda cue: cue.start_s)
@@ -137,21 +144,26 @@ def _remark(what: str, places: Sequence[str] | Mapping[str, str]) -> str:
     return f"{len(shown):,} {what} ({first_few(shown)})" if shown else ""
 
 
-def _inner_labels(cues: Sequence[Cue], labels: Sequence[str]) -> list[str]:
-    if not labels:
-        return []
-    inner = re.compile(rf"(?<=\s)(?:{'|'.join(map(re.escape, labels))})\s?[:：](?=\s)", re.IGNORECASE)
-    found = ((cue, inner.search(cue.text)) for cue in cues)
-    return [f"{cue.speaker!r} at {cue.start_s:g} s: {match[0]!r}" for cue, match in found if match]
+def _inner_labels(cues: Sequence[Cue], keys: Collection[str]) -> list[str]:
+    found = []
+    for cue in cues:
+        for colon in _COLON.finditer(cue.text):
+            before = _COLON.split(cue.text[max(0, colon.start() - LONGEST_LABEL) : colon.start()])[-1].split()
+            inner = next((name for i in range(len(before)) if name_key(name := " ".join(before[i:])) in keys), None)
+            if inner is not None:
+                found.append(f"{cue.speaker!r} at {cue.start_s:g} s: '{inner}:'")
+                break
+    return found
 
 
 def _speakers(people: Mapping[str, Evidence], names: Mapping[str, str], cues: Sequence[Cue]) -> tuple[Speaker, ...]:
+    turns, words = Counter[str](), Counter[str]()
+    for cue in cues:
+        turns[cue.speaker] += 1
+        words[cue.speaker] += len(cue.text.split())
     rows = []
-    for name in dict.fromkeys(names.values()):
-        mine = [one for key, one in people.items() if names[key] == name]
-        said = [cue for cue in cues if cue.speaker == name]
-        spelt = dict.fromkeys(piece.label or "" for one in mine for piece in one.pieces)
-        known_by = dict.fromkeys(source for one in mine for source in one.known_by or [f"{len(one.pieces)} cues"])
-        words = sum(len(cue.text.split()) for cue in said)
-        rows.append(Speaker(name, tuple(spelt), len(said), words, tuple(known_by)))
-    return tuple(rows)
+    for key, one in people.items():
+        name, labels = names[key], dict.fromkeys(piece.label or "" for piece in one.pieces)
+        known_by = tuple(one.known_by) or (f"{len(one.pieces)} cues",)
+        rows.append(Speaker(name, tuple(labels), 0, 0, known_by, 0))
+    return tuple(replace(one, turns=turns[one.name], words=words[one.name], sessions=1) for one in merged(rows))
