@@ -115,16 +115,8 @@ SRT = [
         ("a space before the colon", srt("ann : Is it ready?", "ben : No, it broke."), DYAD),
         ("colons of Chinese", srt("ann：Is it ready?", "ben：No, it broke."), DYAD),
         ("names in two spellings", srt(ANN, BEN, "ANN: Oh."), turns(ANN, BEN, "ann: Oh.")),
-        (
-            "letters nobody sees in a name",
-            srt("\u200eann\u200b: Is it ready?", BEN, "ann: Oh."),
-            turns(ANN, BEN, "ann: Oh."),
-        ),
-        (
-            "a space that does not break",
-            srt("ann\u00a0lee: Hi.", "ann lee: So?", BEN),
-            turns("ann lee: Hi.", "ann lee: So?", BEN),
-        ),
+        ("letters nobody sees in a name", srt(f"\u200e{ANN}", BEN, "ann\u200b: Oh."), turns(ANN, BEN, "ann: Oh.")),
+        ("a space that does not break", srt("an\u00a0x: Hi.", "an x: So?", BEN), turns("an x: Hi.", "an x: So?", BEN)),
     )
 ]
 VTT = [
@@ -139,11 +131,7 @@ VTT = [
         ("what is no entity", vtt("ann: R&notes", "ben: Q&amp;A"), turns("ann: R&notes", "ben: Q&A")),
         ("tags of words as they are sung", vtt("ann: Is <00:00.500><c.loud>it</c> ready?", BEN), DYAD),
         ("classes of a voice", vtt("<v.first.loud ann>Is it ready?</v>", "<v ben>No, it broke."), DYAD),
-        (
-            "a label after a voice",
-            vtt("<v ann>Is it ready?</v>\nben: No, it broke.", "<v ben>Oh."),
-            turns(ANN, BEN, "ben: Oh."),
-        ),
+        ("a label after a voice", vtt(f"<v ann>Is it ready?</v>\n{BEN}", "<v ben>Oh."), turns(ANN, BEN, "ben: Oh.")),
         (
             "a comment and a style",
             vtt(ANN, BEN).replace("\n00:02", "\nNOTE eve: she\nlied\n\nSTYLE\n::cue{}\n\n00:02"),
