@@ -97,7 +97,7 @@ def _ask_speakers(unsure: UnsureSpeakersError, given: str | None, out: Path) -> 
     for doubt in unsure.doubts:
         asked = f"{doubt.session_id}, {doubt.place}: {clean_name(doubt.written)}\n  speaker"
         name = click.prompt(asked, default=doubt.label, err=True)
-        answers.names[doubt.session_id, name_key(doubt.label)] = "" if name == "-" else clean_name(name)
+        answers.names[clean_name(doubt.session_id), name_key(doubt.label)] = "" if name == "-" else clean_name(name)
     path = beside(out, "speakers.csv")
     write(path, "-o speakers", answers.to_csv())
     click.echo(f"your answers are in {path}; next time: -o speakers={path}", err=True)

@@ -26,7 +26,7 @@ from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.speakers.doubt import Doubt, UnsureSpeakersError
 from apportion.corpus.speakers.evidence import repeated
 from apportion.corpus.speakers.labels import Cue
-from apportion.corpus.speakers.names import clean_name, same_name
+from apportion.corpus.speakers.names import clean_name, name_key, same_name
 from apportion.corpus.speakers.settle import Known, settle
 from apportion.corpus.speakers.settled import Speaker, merged
 from apportion.corpus.speakers.speakers_file import SpeakersFile, read_speakers
@@ -57,12 +57,16 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     folders = _session_folders(src)
     given = read_speakers(Path(options["speakers"])) if "speakers" in options else SpeakersFile()
     ratings = read_ratings(src / RATINGS) if (src / RATINGS).is_file() else {}
-    made = _Made(given, _heard(folders, ratings), options.get("language"), notes=_not_files(src))
+    rated: dict[str, list[Row]] = {}
+    for session_id, rows in ratings.items():
+        # Some systems write the names of files in another Unicode form.
+        rated.setdefault(clean_name(session_id), []).extend(rows)
+    made = _Made(given, _heard(folders, rated), options.get("language"), notes=_not_files(src))
     left_out = list(_unknown(ratings, [folder.name for folder in folders]))
     doubts: list[Doubt] = []
     for folder in folders:
         try:
-            _session(made, folder, [row for id_, rows in ratings.items() if _same(id_, folder.name) for row in rows])
+            _session(made, folder, rated.get(clean_name(folder.name), []))
         except UnsureSpeakersError as unsure:
             doubts += unsure.doubts
         except (UnitError, InputError) as error:
@@ -89,7 +93,7 @@ def _session_folders(src: Path) -> list[Path]:
 
 
 def _same(session_id: str, folder: str) -> bool:
-    """Whether the rating's session is the folder's: some systems write file names in another Unicode form."""
+    """Whether the rating's session is the folder's, Unicode form aside."""
     return clean_name(session_id) == clean_name(folder)
 
 
@@ -101,12 +105,15 @@ def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[Ski
             yield SkippedSession(session_id, f"{rows[0].place}: there is no folder {session_id!r}; {hint}")
 
 
-def _heard(folders: Sequence[Path], ratings: Mapping[str, list[Row]]) -> dict[str, set[str]]:
-    """The sessions in which a name is rated or, by captions alone, speaks; broken ones are told when they are read."""
+def _heard(folders: Sequence[Path], rated: Mapping[str, list[Row]]) -> dict[str, set[str]]:
+    """By `name_key`: the sessions in which somebody is rated or, by captions alone, speaks.
+
+    Captions that are broken are told when their session is read.
+    """
     heard: dict[str, set[str]] = {}
-    for session_id, rows in ratings.items():
+    for session_id, rows in rated.items():
         for name in (row.values[column] for row in rows for column in ("rater", "target")):
-            heard.setdefault(name, set()).add(clean_name(session_id))
+            heard.setdefault(name_key(name), set()).add(session_id)
     for folder in folders:
         try:
             path = _transcript(folder)
@@ -114,7 +121,7 @@ def _heard(folders: Sequence[Path], ratings: Mapping[str, list[Row]]) -> dict[st
         except (UnitError, InputError):
             continue
         for name in repeated(said):
-            heard.setdefault(name, set()).add(clean_name(folder.name))
+            heard.setdefault(name_key(name), set()).add(clean_name(folder.name))
     return heard
 
 
@@ -143,7 +150,7 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     known = Known(
         [name for score in scores for name in (score.rater, score.target) if name != ENVIRONMENT],
         [*sides.values(), *(path.stem for path in files)],
-        [name for name, sessions in made.heard.items() if sessions - {clean_name(session_id)}],
+        made.heard,
         made.given,
     )
     made.labels |= {(session_id, piece.label) for piece in transcript.said if piece.label is not None}

@@ -11,7 +11,7 @@ _VOICE_END = re.compile(r"</v\s{0,9}>", re.IGNORECASE)
 _TAG = re.compile(
     r"</?(?:b|i|u|s|em|strong|v|c|ruby|rt|lang)(?:\.[^\s<>]{0,99})?\s{0,9}/?>"
     r"|<lang(?:\.[^\s<>]{0,99})?\s{1,9}[\w-]{1,99}>"
-    r"|</?(?:font|span)(?:\s[^<>]{0,200}=[^<>]{0,200})?>"
+    r"|</?(?:font|span|div|p)(?:\s[^<>]{0,200}=[^<>]{0,200})?>"
     r"|<(?:\d+:)?\d{2}:\d{2}\.\d{3}>",
     re.IGNORECASE,
 )

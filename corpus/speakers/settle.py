@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from apportion.corpus.speakers.doubt import Doubt, UnsureSpeakersError
 from apportion.corpus.speakers.evidence import OTHERS, Evidence, gather, verdicts
 from apportion.corpus.speakers.labels import LONGEST_LABEL, Cue, Said
-from apportion.corpus.speakers.names import name_key
+from apportion.corpus.speakers.names import clean_name, name_key
 from apportion.corpus.speakers.settled import Speaker, merged
 from apportion.corpus.speakers.speakers_file import SpeakersFile
 from apportion.foundation.errors import UnitError
@@ -23,12 +23,12 @@ _COLON = re.compile(r"[:：](?=\s)")
 class Known:
     """What is known of the people of a session beside its transcript: names by who names them, and a person's word.
 
-    ``heard``: those who speak in other sessions.
+    ``heard``: by `name_key`, the sessions (`clean_name`) in which a name is rated or speaks.
     """
 
     rated: Sequence[str] = ()
     recorded: Sequence[str] = ()
-    heard: Sequence[str] = ()
+    heard: Mapping[str, Collection[str]] = field(default_factory=dict)
     given: SpeakersFile = field(default_factory=SpeakersFile)
 
 
@@ -47,7 +47,8 @@ def settle(said: Sequence[Said], session_id: str = "", known: Known = Known()) -
     ``said``: in the order of the file. Text without a speaker goes on the turn before. Raises ``UnsureSpeakersError``:
     labels that may be people or text. ``UnitError``: nobody is named, or another person begins who has no name.
     """
-    sources = {name_key(name): OTHERS for name in known.heard}
+    labels = {name_key(piece.label) for piece in said if piece.label is not None}
+    sources = {key: OTHERS for key in labels if set(known.heard.get(key, ())) - {clean_name(session_id)}}
     sources |= {name_key(name): "recordings" for name in known.recorded}
     sources |= {name_key(known.given.name_of(session_id, name) or name): "ratings" for name in known.rated}
     sources |= {name_key(name): "ratings" for name in known.rated}

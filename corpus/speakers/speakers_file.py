@@ -16,14 +16,14 @@ from apportion.foundation.truncate import first_few
 
 @dataclass(frozen=True)
 class SpeakersFile:
-    """Name by (session or None for all, `name_key` of the label); an empty name says that the label is none."""
+    """Name by (`clean_name` of the session or None for all, `name_key` of the label); an empty name says that the label is none."""
 
     names: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
     def name_of(self, session_id: str, label: str) -> str | None:
         """Whose ``label`` is in the session; None where nothing is said of it."""
         key = name_key(label)
-        return self.names.get((session_id, key), self.names.get((None, key)))
+        return self.names.get((clean_name(session_id), key), self.names.get((None, key)))
 
     def to_csv(self) -> str:
         """The same as text that `read_speakers` reads."""
@@ -35,7 +35,7 @@ class SpeakersFile:
 
     def unused(self, labels: Iterable[tuple[str, str]]) -> list[str]:
         """What to tell of rows that no ``labels`` (session, label) have: a typing error would go unseen."""
-        seen = {(id_, name_key(label)) for id_, label in labels}
+        seen = {(clean_name(id_), name_key(label)) for id_, label in labels}
         anywhere = {key for _, key in seen}
         odd = [key for id_, key in self.names if (key not in anywhere if id_ is None else (id_, key) not in seen)]
         return [f"the file of speakers names labels that no transcript has: {first_few(odd)}"] if odd else []
@@ -52,7 +52,7 @@ def read_speakers(path: Path) -> SpeakersFile:
         label_at, name_at, session_at = table.position("label"), table.position("name"), table.optional("session_id")
         for line, cells in table.rows:
             place, label, name = f"{path.name}, line {line}", clean_name(cells[label_at]), clean_name(cells[name_at])
-            session = cells[session_at].strip() if session_at is not None else ""
+            session = clean_name(cells[session_at]) if session_at is not None else ""
             key = (session or None, name_key(label))
             if not label:
                 raise UnitError(f"{place}, column label: empty. Write the label as it stands in the transcript.")
