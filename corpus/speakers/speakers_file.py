@@ -16,7 +16,7 @@ from apportion.foundation.truncate import first_few
 
 @dataclass(frozen=True)
 class SpeakersFile:
-    """Name by (`clean_name` of the session or None for all, `name_key` of the label); an empty name says that the label is none."""
+    """Name by session (`clean_name`; None: all) and label (`name_key`); an empty name says that the label is text."""
 
     names: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
