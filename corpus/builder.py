@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.schema import CORPUS_TABLES
+from apportion.corpus.speakers.settled import Speaker
 from apportion.foundation.safe_text import IN_TABLES, whole_text
 
 COLUMNS = {schema.name: schema.arrow for schema in CORPUS_TABLES}
@@ -39,6 +40,7 @@ class CorpusBuild:
     notes: tuple[str, ...] = ()
     left_out: tuple[SkippedSession, ...] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
+    speakers: tuple[Speaker, ...] = ()
 
 
 class CorpusRows:

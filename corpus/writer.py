@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
 from apportion.corpus.power import weak_ratings
+from apportion.corpus.speakers.settled import Speaker, speaker_lines
 from apportion.corpus.validate import ValidationIssue, validate
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
@@ -39,6 +40,7 @@ class ImportReport:
     left_out: tuple[SkippedSession, ...]
     problems: tuple[ValidationIssue, ...]
     warnings: tuple[str, ...]
+    speakers: tuple[Speaker, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -50,12 +52,14 @@ class ImportReport:
             "left_out": [{"session_id": item.session_id, "message": item.message} for item in self.left_out],
             "problems": [str(problem) for problem in self.problems],
             "warnings": list(self.warnings),
+            **({"speakers": [asdict(one) for one in self.speakers]} if self.speakers else {}),
         }
 
     def __str__(self) -> str:
         counts = ", ".join(f"{many:,} {name.replace('_', ' ')}" for name, many in self.rows.items() if many)
-        lines = [f"{self.out}: {counts}", *(f"note: {note}" for note in self.notes)]
         where = f"all are in {self.out / REPORT}"
+        who = speaker_lines(self.speakers, where) if self.speakers else []
+        lines = [f"{self.out}: {counts}", *who, *(f"note: {note}" for note in self.notes)]
         for what, found in (("left out", self.left_out), ("problem", self.problems)):
             lines += some(what, list(map(str, found)), where=where) if found else []
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
@@ -201,4 +205,5 @@ def _report(kind: str, out: Path, corpus: Corpus, made: CorpusBuild) -> ImportRe
         made.left_out,
         tuple(problem for problem in problems if problem.severity == "error"),
         (*warnings, *weak_ratings(corpus, problems)),
+        made.speakers,
     )

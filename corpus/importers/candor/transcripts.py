@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from apportion.corpus.files.csvfile import BLANK, Table, number, read_table
-from apportion.corpus.importers.reading.transcripts import Cue
+from apportion.corpus.speakers.labels import Cue
 from apportion.foundation.errors import InputError, UnitError
 
 KINDS = ("cliffhanger", "backbiter", "audiophile")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from apportion.corpus.files.header_clock import header_clock
 from apportion.corpus.files.textfile import read_json
+from apportion.corpus.speakers.names import clean_name, same_name
 from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import UnitError
 
@@ -97,15 +98,10 @@ def read_channel_map(path: Path, speakers: Sequence[str]) -> dict[str, str]:
             raise UnitError(
                 f"{path.name}: side {side!r}; allowed: {', '.join(HALVES)} (channel, or half of the picture)."
             )
-    sides = {side: same_name(name, speakers) or name for side, name in by_side.items()}
+    sides = {side: same_name(name, speakers) or clean_name(name) for side, name in by_side.items()}
     if len(set(sides.values())) < len(sides):
         raise UnitError(f"{path.name}: {sides['L']!r} is on both sides. Name two people.")
     return sides
-
-
-def same_name(name: str, names: Sequence[str]) -> str | None:
-    """``name`` as it is spelt in ``names``, upper and lower case aside; None where it is not there."""
-    return next((known for known in names if known.casefold() == name.casefold()), None)
 
 
 def track_parts(
