@@ -25,7 +25,10 @@ from apportion.corpus.importers.reading.transcripts import READERS, Transcript, 
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
 
-OPTIONS = {"language": "the language of all sessions, such as en"}
+OPTIONS = {
+    "language": "the language of all sessions, such as en",
+    "sound_track": "which sound track counts, from 0, where several of one file sound",
+}
 RATINGS = "ratings.csv"
 NOT_TRANSCRIPTS = (RATINGS, CHANNEL_MAP, "metadata.json", "import.json", "survey.csv")
 PREFERRED = "transcript"
@@ -37,20 +40,35 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     Names are matched upper and lower case aside and spelt as in the transcript. Cues stay turns of their own, in the
     order of their starts. A broken session is left out and told; the others are imported.
 
-    ``src``: the folder. ``options``: ``language``: of all sessions, such as "en". Raises ``InputError``: not a folder,
-    no session folder in it, a ``ratings.csv`` at its root that cannot be read.
+    ``src``: the folder. ``options``: ``language``: of all sessions, such as "en"; ``sound_track``: the one that counts
+    in every file of which several sound. Raises ``InputError``: not a folder, no session folder in it, a
+    ``ratings.csv`` at its root that cannot be read.
     """
     check_options("media", options, OPTIONS)
+    track = _sound_track(options)
     folders = _session_folders(src)
     ratings = read_ratings(src / RATINGS) if (src / RATINGS).is_file() else {}
     rows, files, notes = CorpusRows(), dict[str, Path](), _not_files(src)
+    chosen: list[str] = []
     left_out = list(_unknown(ratings, [folder.name for folder in folders]))
     for folder in folders:
         try:
-            _session(rows, files, notes, folder, ratings.get(folder.name, []), options.get("language"))
+            _session(rows, files, notes, chosen, folder, ratings.get(folder.name, []), options.get("language"), track)
         except (UnitError, InputError) as error:
             left_out.append(SkippedSession(folder.name, str(error)))
-    return CorpusBuild(rows.tables(), tuple(notes), tuple(left_out), files)
+    return CorpusBuild(rows.tables(), tuple(notes), tuple(left_out), files, tuple(chosen))
+
+
+def _sound_track(options: Mapping[str, str]) -> int | None:
+    given = options.get("sound_track")
+    if given is None:
+        return None
+    if not (given.isascii() and given.isdecimal() and len(given) < 5):
+        raise InputError(
+            f"import media: option sound_track={given}: the number of a sound track is needed, from 0, for example "
+            "-o sound_track=1."
+        )
+    return int(given)
 
 
 def _session_folders(src: Path) -> list[Path]:
@@ -75,15 +93,22 @@ def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[Ski
 
 
 def _session(
-    rows: CorpusRows, files: dict[str, Path], notes: list[str], folder: Path, rated: list[Row], language: str | None
+    rows: CorpusRows,
+    files: dict[str, Path],
+    notes: list[str],
+    chosen: list[str],
+    folder: Path,
+    rated: list[Row],
+    language: str | None,
+    sound_track: int | None,
 ) -> None:
     """Add one session, all or nothing."""
     session_id = folder.name
     transcript = read_transcript(_transcript(folder))
     speakers = list(dict.fromkeys(cue.speaker for cue in transcript.cues))
-    recordings = [probe(path) for path in _recordings(folder)]
+    recordings = [probe(path, sound_track) for path in _recordings(folder)]
     sides = read_channel_map(folder / CHANNEL_MAP, speakers) if (folder / CHANNEL_MAP).is_file() else {}
-    tracks, remarks = track_parts(recordings, speakers, sides)
+    tracks, remarks, choices = track_parts(recordings, speakers, sides)
     ratings_of = read_ratings(folder / RATINGS, session_id) if (folder / RATINGS).is_file() else {}
     if set(ratings_of) - {session_id}:
         other = min(set(ratings_of) - {session_id})
@@ -113,6 +138,7 @@ def _session(
         remarks.append(f"{transcript.unattributed} pieces of the transcript have no speaker and were left out")
     remarks += _not_files(folder)
     notes.extend(f"session {session_id}: {text}" for text in remarks)
+    chosen.extend(f"session {session_id}: {text}" for text in choices)
 
 
 def _add_utterances(rows: CorpusRows, session_id: str, transcript: Transcript) -> None:

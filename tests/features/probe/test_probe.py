@@ -110,7 +110,7 @@ def test_pictures_are_not_decoded_far_beyond_the_end(tmp_path: Path):
     assert any("gaze is judged by the pictures up to" in note for note in short.notes)
     whole = probe(path, PLAIN, progress=lambda done_s, total_s: seen.append(done_s))
     assert max(seen) > 29.0
-    assert whole.notes == ()
+    assert all("a face is seen in 0 %" in note for note in whole.notes)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -142,7 +142,7 @@ def test_without_an_emotion_model_a_film_says_so_once(tmp_path: Path):
     assert [note for note in probe(path, FeatureSettings()).notes if "emotion" in note] == [
         "no emotion model: get one with `apportion models fetch emotion`"
     ]
-    assert probe(path, PLAIN).notes == ()
+    assert not any("emotion" in note for note in probe(path, PLAIN).notes)
 
 
 def test_an_emotion_model_is_used(tmp_path: Path):
