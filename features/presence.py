@@ -44,7 +44,7 @@ def lacking(found: Mapping[str, float], paths: Mapping[str, str]) -> Iterator[st
 def measured_line(
     session: Session, person: str, found: Mapping[str, float], measured: Sequence[tuple[Media, list[Series]]]
 ) -> PersonLine:
-    """The line of ``person``, of whom `shares` are ``found``; ``measured``: rows of the media table and what is in each.
+    """The line of ``person``; ``found``: of `shares`; ``measured``: the media table's rows, and what was in each.
 
     A recording is all that was measured in one file at one ``offset_s``: its sound may begin after its picture.
     """

@@ -15,7 +15,7 @@ from apportion.corpus.recordings.container import is_guess, open_container, stre
 from apportion.foundation.errors import UnitError
 
 SILENT_DB = -70.0
-"""A sound whose waves stay below this, dB re full scale, is silence: an unplugged microphone is louder than 16 bits."""
+"""A sound of less power than this, dB re full scale, is silence: what a microphone that hears nothing hisses."""
 FAR_BELOW_DB = 40.0
 """A track that lies this far below the loudest one of its file does not sound beside it."""
 ENOUGH, ENOUGH_S = 0.05, 60.0
@@ -158,11 +158,11 @@ class _Heard:
             if not samples.size:
                 continue
             length_s = samples.shape[1] / part.sample_rate
-            # Half the way from trough to crest: a constant is no sound.
-            wave = float((samples.max(axis=1) - samples.min(axis=1)).max()) / 2
+            # About their mean: a constant is no sound.
+            power = float(samples.var(axis=1).max())
             self.heard_s += length_s
-            self.sounding_s += length_s * (wave >= 10.0 ** (SILENT_DB / 20.0))
-            self.energy += float(samples.var(axis=1).max()) * length_s
+            self.sounding_s += length_s * (power >= 10.0 ** (SILENT_DB / 10.0))
+            self.energy += power * length_s
 
 
 @dataclass
