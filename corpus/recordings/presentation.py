@@ -131,7 +131,7 @@ def _read(container: Any, listening: _Listening, to_the_end: bool) -> float | No
     while to_the_end or not listening.knows():
         try:
             packet = next(packets, None)
-        except (av.FFmpegError, OSError):
+        except (av.FFmpegError, OSError, IndexError):  # The last: PyAV's, of a stream that begins on the way.
             break  # What is lost is told by whoever measures.
         if packet is None:
             break

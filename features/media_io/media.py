@@ -97,6 +97,11 @@ class Recording:
             except (av.FFmpegError, OSError) as error:
                 lost = error
                 break
+            except IndexError:  # PyAV's, of a stream that was not there when the file was opened.
+                raise UnitError(
+                    f"{self.path}: another stream begins after {self._reached_s - self._first_s:.1f} s, or the file is "
+                    "damaged there. Convert the recording, for example to mp4, so that all its streams last throughout."
+                ) from None
             if packet is None:
                 break
             self._note(packet)
