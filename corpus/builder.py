@@ -33,7 +33,8 @@ class CorpusBuild:
 
     ``tables``: by name, as `CorpusRows.tables` gives them; schemas: `apportion.corpus.schema.CORPUS_TABLES`. ``notes``:
     what was dropped or merged, with counts. ``left_out``: broken sessions. ``files``: by the path in the media table,
-    the file that is to be brought there.
+    the file that is to be brought there. ``chosen``: what had to be chosen among recordings; looking at the corpus and
+    measuring it say so again.
     """
 
     tables: Mapping[str, pa.Table]
@@ -41,6 +42,7 @@ class CorpusBuild:
     left_out: tuple[SkippedSession, ...] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
     speakers: tuple[Speaker, ...] = ()
+    chosen: tuple[str, ...] = ()
 
 
 class CorpusRows:

@@ -39,6 +39,7 @@ OPTIONS = {
     "time_unit": "of the times in transcripts that are tables or JSON: s (the default) or ms",
     "speakers": "a CSV file: label, name (empty: the label is text), and session_id if a label is not the same person "
     "everywhere",
+    "sound_track": "which sound track counts, from 0, where several of one file sound",
 }
 RATINGS = "ratings.csv"
 RATINGS_TABLES = (RATINGS, "ratings.tsv")
@@ -54,11 +55,13 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     their own, in the order of their starts. A broken session is left out and told; the others are imported.
 
     ``src``: the folder. ``options``: ``language``: of all sessions, such as "en"; ``time_unit``: of transcripts whose
-    times are bare figures; ``speakers``: a file that says whose a label is. Raises ``InputError``: not a folder, no
-    session folder in it, a ``ratings.csv`` at its root or a file of speakers that cannot be read, a ``time_unit`` that
-    is none, or for which there is no transcript. ``UnsureSpeakersError``: labels that may be people or text.
+    times are bare figures; ``speakers``: a file that says whose a label is; ``sound_track``: the one that counts in
+    every file of which several sound. Raises ``InputError``: not a folder, no session folder in it, a ``ratings.csv``
+    at its root or a file of speakers that cannot be read, a ``time_unit`` that is none, or for which there is no
+    transcript. ``UnsureSpeakersError``: labels that may be people or text.
     """
     check_options("media", options, OPTIONS)
+    track = _sound_track(options)
     folders = _session_folders(src)
     unit = time_unit_option("media", options)
     if unit and not any(path.suffix.lower() in UNITLESS for folder in folders for path in _transcripts(folder)):
@@ -73,7 +76,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     notes = [*_not_files(src), *_not_used(src, (*SPREADSHEETS, *TABLES))]
     if table and not ratings:
         notes.append(f"{table.name} has no rows: nothing is rated by it")
-    made = _Made(given, _heard(folders, rated), options.get("language"), unit, notes)
+    made = _Made(given, _heard(folders, rated), options.get("language"), unit, track, notes)
     left_out = list(_unknown(ratings, [folder.name for folder in folders]))
     doubts: list[Doubt] = []
     for folder in folders:
@@ -86,7 +89,26 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     if doubts:
         raise UnsureSpeakersError(doubts)
     made.notes += given.unused(made.labels)
-    return CorpusBuild(made.rows.tables(), tuple(made.notes), tuple(left_out), made.files, merged(made.speakers))
+    return CorpusBuild(
+        made.rows.tables(),
+        tuple(made.notes),
+        tuple(left_out),
+        made.files,
+        merged(made.speakers),
+        tuple(made.chosen),
+    )
+
+
+def _sound_track(options: Mapping[str, str]) -> int | None:
+    given = options.get("sound_track")
+    if given is None:
+        return None
+    if not (given.isascii() and given.isdecimal() and len(given) < 5):
+        raise InputError(
+            f"import media: option sound_track={given}: the number of a sound track is needed, from 0, for example "
+            "-o sound_track=1."
+        )
+    return int(given)
 
 
 def _session_folders(src: Path) -> list[Path]:
@@ -145,7 +167,9 @@ class _Made:
     heard: dict[str, set[str]]
     language: str | None
     unit: TimeUnit | None
+    sound_track: int | None
     notes: list[str]
+    chosen: list[str] = field(default_factory=list)
     rows: CorpusRows = field(default_factory=CorpusRows)
     files: dict[str, Path] = field(default_factory=dict)
     speakers: list[Speaker] = field(default_factory=list)
@@ -169,9 +193,9 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     made.labels |= {(session_id, piece.label) for piece in transcript.said if piece.label is not None}
     settled = settle(transcript.said, session_id, known)
     labels = {label: one.name for one in settled.speakers for label in (one.name, *one.labels)}
-    recordings = [probe(path) for path in files]
+    recordings = [probe(path, made.sound_track) for path in files]
     sides = read_channel_map(folder / CHANNEL_MAP, list(labels)) if mapped else {}
-    tracks, remarks = track_parts(recordings, list(labels), sides)
+    tracks, remarks, choices = track_parts(recordings, list(labels), sides)
     durations = [recording.duration_s for recording in recordings if recording.duration_s is not None]
     rows.session(session_id, "media", duration_s=max(durations, default=None), language=made.language)
     _add_utterances(rows, session_id, settled.cues)
@@ -196,6 +220,7 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     remarks += [*settled.remarks, *_not_files(folder), *_not_used(folder, SPREADSHEETS)]
     made.speakers += settled.speakers
     made.notes.extend(f"session {session_id}: {text}" for text in remarks)
+    made.chosen.extend(f"session {session_id}: {text}" for text in choices)
 
 
 def _scores(folder: Path, rated: list[Row]) -> list[Score]:
