@@ -59,7 +59,8 @@ def test_messages_of_nobody_and_parts_without_text_are_counted(tmp_path):
     assert texts(imported) == [("user", "look"), ("assistant", "a cat")]
     assert imported.notes == (
         "2 messages of the system, tools or functions were left out",
-        "2 messages without text (tool calls, pictures) were left out",
+        "2 messages without text were left out: tool calls 1, image_url 1",
+        "1 parts of messages are no speech and were left out: image_url 1",
     )
 
 
@@ -96,7 +97,7 @@ def test_bad_options(tmp_path, options, words):
 @pytest.mark.parametrize(
     ("chat", "words"),
     [
-        (OPENAI | {"score": "4"}, "score = '4': a finite number"),
+        (OPENAI | {"score": "four"}, "score = 'four': a finite number"),
         ({"score": 1}, 'no list "messages" or "conversations"'),
         ({"messages": ["hi"]}, 'message 1: an object with "role" and "content"'),
         ({"messages": [{"role": "boss", "content": "x"}]}, "message 1: role 'boss'; allowed: user, human"),
@@ -152,7 +153,10 @@ def test_array_items_that_are_no_objects(tmp_path):
 
 
 messages = st.lists(
-    st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": st.text(min_size=1)}), min_size=1
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["user", "assistant"]), "content": st.text(min_size=1).filter(str.strip)}
+    ),
+    min_size=1,
 )
 
 
@@ -161,7 +165,7 @@ messages = st.lists(
 def test_whatever_was_said_and_scored_comes_back(tmp_path_factory, chats):
     folder = tmp_path_factory.mktemp("chat")
     path = write(folder, *({"messages": said, "score": score} for said, score in chats))
-    import_to("chat", path, folder / "corpus", SCALE)
+    import_to("chat", path, folder / "corpus", SCALE if any(score is not None for _, score in chats) else {})
     for session, (said, score) in zip(Corpus.open(folder / "corpus").iter_sessions(), chats, strict=True):
         clean = [(m["role"], m["content"].encode("utf-8", "replace").decode()) for m in said]
         assert [(turn.speaker, turn.text) for turn in session.turns] == clean
