@@ -59,6 +59,7 @@ class _Log:
     counts: LeftOut = field(default_factory=LeftOut)
     told: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    odd: str = ""
     scored: int = 0
     """Chats with a score, whether it can be read or not."""
     unrated: int = 0
@@ -90,10 +91,10 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     else:
         for path, items, is_table in files:
             _import_file(log, path, items, is_table=is_table)
-    if log.scale is not None and not log.scored and options.get("score") != NONE:
+    if log.scale is not None and log.ids and not log.scored and options.get("score") != NONE:
         keys = listed(sorted(map(shortened, log.keys)), MOST_KEYS) or "none"
         raise InputError(
-            f'{src}: a scale is given, and no chat has a score. Found the keys: {keys}. Wanted: "score". '
+            f'{src}: a scale is given, and no chat has a score. Found the keys: {keys}. Wanted: "score".{log.odd} '
             f"Say which key holds it: -o score=KEY, or -o score={NONE} to import unrated chats."
         )
     return CorpusBuild(log.rows.tables(), log.notes(), tuple(log.left_out))
@@ -237,6 +238,7 @@ def _keys_of_objects(finder: KeyFinder, keys: Keys) -> str | None:
 def _tell_keys(log: _Log, path: Path, finder: KeyFinder, keys: Keys, *, is_table: bool) -> None:
     mapped = {what: key for what, key in keys.of.items() if what != key and (is_table or key not in SHAPES)}
     log.told += keys.notes
+    log.odd = log.odd or keys.odd
     if mapped:
         pairs = ", ".join(f"{what} from {key!r}" for what, key in mapped.items())
         log.told.append(f"{path.name}: read {pairs} (an option says otherwise: -o {next(iter(mapped))}=KEY)")

@@ -50,6 +50,8 @@ class Keys:
 
     of: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    odd: str = ""
+    """What is called like a score and holds none."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class KeyFinder:
         unsure = likely or (others if wanted else [])
         if not unsure:
             odd = f"{listed(others, MOST_KEYS)} may be scores and were not read: -o score=KEY says which is"
-            return Keys(notes=[odd] if others else [])
+            return Keys(notes=[odd] if others else [], odd=self._odd())
         chosen = choose(f"{self.place}: which key holds the score that the user gave?", unsure)
         if chosen is None:
             raise InputError(
@@ -120,6 +122,13 @@ class KeyFinder:
 
     def _holds(self, key: str, fits: Callable[[Any], bool]) -> bool:
         return any(fits(find(row, key)) for row in self.rows)
+
+    def _odd(self) -> str:
+        named = [
+            key for key in dict.fromkeys(path for row in self.rows for path in _paths(row)) if _words(key) & SCORE_WORDS
+        ]
+        found = [(key, values[0]) for key in named if (values := self.values(key))]
+        return "".join(f" {key!r} holds no scores (such as {shown(value)})." for key, value in found[:1])
 
     def _score_like(self) -> tuple[list[str], list[str]]:
         """Keys named and filled as the user's scores are, and others that are scores of something."""

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from apportion.corpus.files.jsontext import kind_of, shown
@@ -50,6 +51,7 @@ class LeftOut:
 
     nobody: int = 0
     reasoning: int = 0
+    blank: int = 0
     silent: Counter[str] = field(default_factory=Counter)
     parts: Counter[str] = field(default_factory=Counter)
 
@@ -63,6 +65,7 @@ class LeftOut:
                 " and ".join(sorted(message.apart)) or ("reasoning alone" if message.reasoning else "empty")
             ] += 1
         else:
+            self.blank += not message.text.strip()
             self.parts.update(message.apart)
 
     def notes(self) -> tuple[str, ...]:
@@ -72,6 +75,8 @@ class LeftOut:
             notes.append(f"{self.nobody:,} messages of the system, tools or functions were left out")
         if self.silent:
             notes.append(f"{self.silent.total():,} messages without text were left out: {_counts(self.silent)}")
+        if self.blank:
+            notes.append(f"{self.blank:,} messages are blank: they are turns in which nothing was said")
         if self.parts:
             notes.append(
                 f"{self.parts.total():,} parts of messages are no speech and were left out: {_counts(self.parts)}"
@@ -102,6 +107,15 @@ class MessageReader:
                 f'no message has "{shape[1]}". Found the keys: {keys}. Say which holds the text: -o text=KEY.'
             )
         self._check_target(messages, shape)
+        for message, after in pairwise(read):
+            if (
+                message.speaker == TARGET
+                and after.speaker is None
+                and message.text is not None
+                and not message.text.strip()
+            ):
+                message.text = None  # It called the tool that answers next.
+                message.apart["before a tool's answer"] += 1
         return read
 
     def _message(self, position: int, message: Any, shape: tuple[str, str]) -> Message:
@@ -118,7 +132,12 @@ class MessageReader:
                 f"message {position}: role {shown(role)}; allowed: {allowed}. "
                 "Say who rates and who is rated: -o rater=NAME -o target=NAME."
             )
-        return self._said(speaker, message.get("data") if "data" in message else message, shape)
+        return self._said(speaker, self._unwrapped(message, shape), shape)
+
+    def _unwrapped(self, message: Mapping[str, Any], shape: tuple[str, str]) -> Any:
+        """The message itself, which LangChain puts under "data"."""
+        is_wrapped = isinstance(message.get("data"), dict) and not any(key in message for key in self._keys(shape))
+        return message["data"] if is_wrapped else message
 
     def _role(self, message: Any, shape: tuple[str, str]) -> Any:
         if not isinstance(message, dict):
@@ -171,7 +190,9 @@ class MessageReader:
             said.reasoning |= thoughts > 0
         if any(message.get(key) for key in CALLS):
             said.apart["tool calls"] += 1
-        said.text = text if text.strip() else None
+        # Somebody who answers nothing has had a turn; who thinks or calls a tool goes on.
+        is_blank_turn = isinstance(content, str) and not said.apart and not said.reasoning
+        said.text = text if text.strip() or is_blank_turn else None
         return said
 
 

@@ -130,6 +130,8 @@ def is_score(value: Any) -> bool:
         return True
     if isinstance(text, str) and (_SO_MANY_STARS.fullmatch(text) or (text and _STARS.fullmatch(text))):
         return True
+    if isinstance(text, str) and re.fullmatch(r"\d+,\d+", text):
+        return True  # Meant as one, and refused where it is read.
     try:
         number(text, "", texts=True)
     except UnitError:

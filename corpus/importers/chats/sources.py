@@ -45,7 +45,7 @@ def chat_files(src: Path) -> list[Path]:
     """
     if src.is_dir():
         below = [folder for folder in sorted(src.iterdir()) if folder.is_dir() and folder.name in TRACE_FOLDERS]
-        files = [path for folder in below for path in sorted(folder.rglob("*")) if path.is_file() and _is_json(path)]
+        files = [path for folder in below for path in sorted(folder.rglob("*")) if _is_data(path)]
         if files:
             return files
     return source_files(src, (*JSON[:2], *TEXT_TABLES, *ARROW_TABLES, JSON[2]))
@@ -99,8 +99,13 @@ def _is_chat(value: Any) -> bool:
     )
 
 
-def _is_json(path: Path) -> bool:
-    return path.name.lower().removesuffix(COMPRESSED).endswith((*JSON, *TEXT_TABLES, *ARROW_TABLES))
+def _is_data(path: Path) -> bool:
+    """Whether a file of an export holds anything: of an hour without calls, an empty one is written."""
+    return (
+        path.is_file()
+        and path.stat().st_size > 0
+        and path.name.lower().removesuffix(COMPRESSED).endswith((*JSON, *TEXT_TABLES, *ARROW_TABLES))
+    )
 
 
 def _begins(path: Path) -> bytes:

@@ -233,6 +233,8 @@ def _cell(value: Any) -> str:
 
 
 def _text(value: Any) -> Any:
+    if isinstance(value, str) and not value.strip():
+        return None
     return value if value is None or isinstance(value, str | list | dict) else _cell(value)
 
 

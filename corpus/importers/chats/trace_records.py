@@ -269,16 +269,17 @@ def _messages(value: Any, role: str, keys: tuple[str, ...]) -> list[dict[str, An
         return [message for one in value for message in _messages(one, role, keys)]
     if not isinstance(value, dict):
         return []
-    kwargs = value.get("kwargs") if "lc" in value else value.get("data") if value.get("type") in LANGCHAIN else None
+    kind = value.get("type") if isinstance(value.get("type"), str) else None
+    kwargs = value.get("kwargs") if "lc" in value else value.get("data") if kind in LANGCHAIN else None
     if isinstance(kwargs, dict):
-        name = value["id"][-1] if isinstance(value.get("id"), list) and value["id"] else value.get("type")
+        name = value["id"][-1] if isinstance(value.get("id"), list) and value["id"] else kind
         return [{**kwargs, "role": LANGCHAIN.get(str(name), str(name).removesuffix("Message").lower())}]
     if "message.role" in value:
         return [{"role": value["message.role"], "content": value.get("message.content")}]
     if "role" in value or "parts" in value:
         return [{"role": role, **value}]
-    if value.get("type") in LANGCHAIN:
-        return [{**value, "role": LANGCHAIN[value["type"]]}]
+    if kind in LANGCHAIN:
+        return [{**value, "role": LANGCHAIN[kind]}]
     inner = next((value[key] for key in keys if value.get(key)), None)
     return [] if inner is None else _messages(inner, role, keys)
 

@@ -131,7 +131,18 @@ MESSAGES = [
         holds(SAID, 4),
     ),
     row(
-        "a turn of blanks", "told", chats(chat(ASK, answer(content=" \n"), ANSWER)), "left out: empty 1", holds(SAID, 4)
+        "an empty turn before what a tool said",
+        "told",
+        chats(chat(ASK, answer(content=""), {"role": "tool", "content": "6"}, ANSWER)),
+        "before a tool's answer 1",
+        holds(SAID, 4),
+    ),
+    row(
+        "a turn of blanks",
+        "told",
+        chats(chat(ASK, answer(content="  "), ANSWER)),
+        "1 messages are blank",
+        holds([SAID[0], ("assistant", "  "), SAID[1]], 4),
     ),
     row(
         "unknown parts are named",
@@ -335,7 +346,7 @@ SCALES = [
         ("of another scale", "1..5", ("3 of 4",), "counts to 4, the scale to 5"),
         ("a decimal comma", "1..5", ("3,5",), "score = '3,5': a finite number"),
         ("a scale that is none", "5..1", (3,), "allowed: thumbs"),
-        ("a word", "thumbs", ("maybe",), "no thumb"),
+        ("a word", "thumbs", ("maybe",), "holds no scores .such as .maybe"),
     )
 ]
 TABLES = [
