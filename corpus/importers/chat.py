@@ -20,8 +20,8 @@ from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, K
 from apportion.corpus.importers.chats.messages import RATER, SHAPES, TARGET, LeftOut, MessageReader
 from apportion.corpus.importers.chats.scales import SCALES, Scale, check_values, is_blank, scale_option, suggestion
 from apportion.corpus.importers.chats.sources import chat_files, read_items
-from apportion.corpus.importers.chats.tables import OF_CHATS, chats_of, written_list
-from apportion.corpus.importers.chats.trace_records import tool_of
+from apportion.corpus.importers.chats.tables import OF_CHATS, are_turns, chats_of, written_list
+from apportion.corpus.importers.chats.trace_records import OTEL, tool_of
 from apportion.corpus.importers.chats.traces import chats_of_traces, is_traces
 from apportion.corpus.importers.reading.json_items import Item, first_fault
 from apportion.corpus.importers.reading.sources import check_options, numbered, stem
@@ -110,6 +110,8 @@ def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item]]
     chats, left_out, told = chats_of_traces(items, log.reader(), log.options.get("score"))
     log.left_out += left_out
     log.told += [f"these are traces of {tool}: a chat is a session, or a trace that is in none", *told]
+    if tool == OTEL and any(chat.scores for chat in chats):
+        log.told.append("who gave the scores is not said in such traces: they are taken for the user's")
     values = [score.value for chat in chats for score in chat.scores]
     _check_scale(log, str(src), values, has_own=False)
     for chat in chats:
@@ -119,26 +121,25 @@ def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item]]
 def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) -> None:
     log.keys |= {key for item in items for key in item.found}
     finder = KeyFinder(str(path), [item.found for item in items if not item.fault], log.options)
-    if not is_table:
-        _check_chats(path, items, log.options)
+    is_table = is_table or are_turns(finder)
+    objects = Keys()
+    listed_under = None if is_table else _keys_of_objects(path, items, finder, objects)
     keys = finder.score(wanted=log.scale is not None)
-    score, reader = keys.of.get("score"), log.reader()
+    score = keys.of.get("score")
     if is_table:
-        items, found = chats_of(path, items, finder, score)
-        keys.of |= found.of
-        keys.notes += found.notes
-        reader = log.reader(of_rows="text" in found.of)
-        lists: str | None = "messages"
-        id_: str | None = "id"
-        score_key = "score" if score else None
+        items, objects = chats_of(path, items, finder, score)
+        reader = log.reader(of_rows="text" in objects.of)
+        where = _Keys("messages", "id", score and "score", score, reader, is_table=True)
     else:
-        lists, id_, score_key = _keys_of_objects(finder, keys), keys.of.get("id"), score
+        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader())
+    keys.of |= objects.of
+    keys.notes += objects.notes
     _tell_keys(log, path, finder, keys, is_table=is_table)
-    found_scores = [item.found for item in items if score_key and not is_blank(find(item.found, score_key))]
-    has_own = any(row.get("low") is not None and row.get("high") is not None for row in found_scores)
-    _check_scale(log, str(path), [find(row, score_key or "") for row in found_scores], has_own=has_own)
+    scored = [item.found for item in items if not is_blank(where.value(item.found))]
+    has_own = any(row.get("low") is not None and row.get("high") is not None for row in scored)
+    _check_scale(log, str(path), [where.value(row) for row in scored], has_own=has_own)
     for position, item in enumerate(items, start=1):
-        _import_item(log, path, position, item, _Keys(lists, id_, score_key, score, reader, is_table=is_table))
+        _import_item(log, path, position, item, where)
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,11 @@ class _Keys:
     score: str | None
     score_name: str | None
     reader: MessageReader
-    is_table: bool
+    is_table: bool = False
+
+    def value(self, row: Mapping[str, Any]) -> Any:
+        """The score of a chat, None where it has none."""
+        return None if self.score is None else find(row, self.score)
 
 
 def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) -> None:
@@ -161,13 +166,13 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
         given = None if keys.id is None else find(row, keys.id)
         if given not in (None, ""):
             session_id = identifier(given, "id")
-        value = None if keys.score is None else find(row, keys.score)
+        value = keys.value(row)
         scores = [] if is_blank(value) else [Score(_name(log, row, keys), value)]
         messages, shape = _messages(row, keys.lists)
         chat = Chat(place, session_id, keys.reader.read(messages, shape), scores)
         scale = log.scale or (_own_scale(row) if scores else None)
     except UnitError as error:
-        log.scored += keys.score is not None and not is_blank(find(item.found, keys.score))
+        log.scored += not is_blank(keys.value(item.found))
         log.left_out.append(SkippedSession(session_id, f"{place}: {error}"))
         return
     _add(log, chat, place, f"chat/{stem(path)}", session_id, scale)
@@ -213,30 +218,28 @@ def _annotated(values: Sequence[tuple[Score, float]]) -> Iterator[tuple[Score, f
         yield score, value, who if same[key] > 1 else score.by
 
 
-def _check_chats(path: Path, items: list[Item], options: Mapping[str, str]) -> None:
-    names = (options["messages"],) if "messages" in options else LISTS
-    if not any(isinstance(find(item.found, name), list) or name in item.found for item in items for name in names):
-        keys = sorted({key for item in items for key in item.found})
-        raise InputError(
-            f'{path}: no chat in it: each object needs "messages" (OpenAI) or "conversations" (ShareGPT), '
-            f"or -o messages=KEY. Found the keys: {listed(keys, MOST_KEYS) or 'none'}.{first_fault(items)}"
-        )
-
-
-def _keys_of_objects(finder: KeyFinder, keys: Keys) -> str | None:
-    """The key of the messages where it is none of ours; the id's is put into ``keys``."""
+def _keys_of_objects(path: Path, items: list[Item], finder: KeyFinder, keys: Keys) -> str | None:
+    """The key of the messages where it is none of ours; it and the id's are put into ``keys``."""
     id_ = finder.named("id", ("id",)) or finder.named("id", IDS, all_differ)
     if id_ is not None:
         keys.of["id"] = id_
-    ours = "messages" not in finder.options and any(shape in row for row in finder.rows for shape in SHAPES)
-    lists = None if ours else finder.named("messages", LISTS)
-    if lists is not None:
-        keys.of["messages"] = lists
+    if "messages" not in finder.options and any(shape in row for row in finder.rows for shape in SHAPES):
+        return None
+    lists = finder.named("messages", LISTS) or finder.lists()
+    if lists is None:
+        raise InputError(
+            f'{path}: no chat in it: each object needs "messages" (OpenAI) or "conversations" (ShareGPT), '
+            f"or -o messages=KEY. Found the keys: {listed(sorted(finder.present()), MOST_KEYS) or 'none'}."
+            f"{first_fault(items)}"
+        )
+    keys.of["messages"] = lists
     return lists
 
 
 def _tell_keys(log: _Log, path: Path, finder: KeyFinder, keys: Keys, *, is_table: bool) -> None:
-    mapped = {what: key for what, key in keys.of.items() if what != key and (is_table or key not in SHAPES)}
+    mapped = {
+        what: key for what, key in keys.of.items() if what not in (key, "score") and (is_table or key not in SHAPES)
+    }
     log.told += keys.notes
     log.odd = log.odd or keys.odd
     if mapped:

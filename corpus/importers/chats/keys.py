@@ -31,16 +31,8 @@ IDS = (
     *("id", "uuid", "session", "conversation", "chat", "dialogue", "thread"),
 )
 LISTS = (
-    "messages",
-    "conversations",
-    "conversation",
-    "chat",
-    "dialogue",
-    "dialog",
-    "turns",
-    "history",
-    "transcript",
-    "thread",
+    *("messages", "conversations", "conversation", "chat", "dialogue", "dialog", "turns", "history", "transcript"),
+    *("thread", "contents"),
 )
 
 
@@ -107,6 +99,11 @@ class KeyFinder:
         plain = {_plain(key): key for key in reversed(self.present())}
         return next((plain[n] for n in map(_plain, names) if n in plain and fits(self.values(plain[n]))), None)
 
+    def lists(self) -> str | None:
+        """The key of the messages where no name tells it: the only one that holds lists of objects."""
+        found = [key for key in self.present() if _are_objects(self.values(key))]
+        return found[0] if len(found) == 1 else None
+
     def values(self, key: str) -> list[Any]:
         """What is there under ``key``."""
         return [value for row in self.rows if not is_blank(value := find(row, key))]
@@ -155,6 +152,10 @@ def find(row: Mapping[str, Any], key: str) -> Any:
     outer, dot, inner = key.partition(".")
     found = row.get(outer) if dot else None
     return find(found, inner) if isinstance(found, Mapping) else None
+
+
+def _are_objects(values: list[Any]) -> bool:
+    return bool(values) and all(isinstance(one, list) and one and isinstance(one[0], dict) for one in values)
 
 
 def all_differ(values: list[Any]) -> bool:

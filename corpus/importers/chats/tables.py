@@ -32,7 +32,7 @@ NUMBERED = (
     "step",
 )
 ORDER = (*NUMBERED, "timestamp", "created_at", "sent_at", "datetime", "time", "date")
-TEXTS = (*WHAT, "response", "utterance_text", "message_text")
+TEXTS = ("content", "text", "message", "utterance", "body", "utterance_text", "message_text", *WHAT)
 SPEAKERS_COLUMNS = (*WHO, "speaker_role", "sender_type", "author_role", "participant")
 OF_CHATS = ("score", "low", "high")
 
@@ -90,17 +90,25 @@ def _batches(file: Any) -> Iterator[pa.RecordBatch]:
         yield from pa.ipc.open_stream(file)
 
 
+def are_turns(finder: KeyFinder) -> bool:
+    """Whether the objects of a file are turns one by one, as the rows of a table are."""
+    if finder.options.get("messages") or finder.named("messages", LISTS) or finder.lists():
+        return False
+    return None not in (finder.named("speaker", SPEAKERS_COLUMNS), finder.named("text", TEXTS, _are_words))
+
+
 def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None) -> tuple[list[Item], Keys]:
     """The rows of a table as chats with our own keys; ``score`` is the column of scores.
 
     Raises ``InputError``: columns that are needed are not there, or whose chat a row belongs to is not said.
     """
-    rows = [_Row(item.place, item.found) for item in items]
+    rows = [_Row(item.place, item.found) for item in items if not item.fault]
+    broken = [item for item in items if item.fault]
     lists = finder.named("messages", LISTS, _are_lists)
     if lists is not None:
         id_ = finder.named("id", IDS, all_differ)
         return [_chat_of_row(row, lists, id_, score) for row in rows], Keys({"messages": lists, **_some(id=id_)})
-    text = finder.need("text", "what was said", finder.named("text", TEXTS))
+    text = finder.need("text", "what was said", finder.named("text", TEXTS, _are_words))
     speaker = finder.need("speaker", "who said it", finder.named("speaker", SPEAKERS_COLUMNS))
     id_ = finder.need("id", "which chat a row belongs to", finder.named("id", IDS, lambda found: not all_differ(found)))
     keys = Keys({"id": id_, "speaker": speaker, "text": text})
@@ -111,7 +119,7 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
             raise InputError(f"{path}, {row.place}, column {id_}: empty, so nobody knows whose turn it is. Fill it in.")
         by_chat.setdefault(_cell(find(row.cells, id_)), []).append(row)
     turns = _Turns(speaker, text, order)
-    chats = [turns.chat(name, of_chat, score) for name, of_chat in by_chat.items()]
+    chats = [turns.chat(name, of_chat, score) for name, of_chat in by_chat.items()] + broken
     if order is not None:
         keys.of["order"] = order
     keys.notes += turns.notes()
@@ -171,7 +179,7 @@ class _Turns:
             )
         if self.unordered:
             many = f"{len(self.unordered):,} chats ({listed(self.unordered)})"
-            notes.append(f"{self.order!r} is not filled in {many}, so their rows stay in the order of the file")
+            notes.append(f"{self.order!r} says no order in {many}, so their rows stay in that of the file")
         if self.twice:
             notes.append(f"{self.twice:,} rows repeat another of the same {self.order!r}, speaker and text: left out")
         return notes
@@ -203,6 +211,11 @@ def written_list(cell: str) -> Any:
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             raise UnitError(f"not valid JSON ({fault.reason}). Correct that cell.") from None
         return value
+
+
+def _are_words(values: list[Any]) -> bool:
+    """Whether the values are what people say: a column "message" or "value" may hold numbers."""
+    return sum(isinstance(value, str) and moment(value) is None for value in values) * 2 > len(values)
 
 
 def _are_lists(values: list[Any]) -> bool:

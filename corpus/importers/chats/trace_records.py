@@ -311,4 +311,4 @@ def _id(value: Any) -> str | None:
 
 
 def _plain(key: str) -> str:
-    return key.replace("_", "").lower()
+    return re.sub(r"[\W_]", "", key).lower()

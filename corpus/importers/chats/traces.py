@@ -26,6 +26,7 @@ class _Told:
     """What is told of the traces."""
 
     inner: int = 0
+    repeated: int = 0
     silent: int = 0
     edited: list[str] = field(default_factory=list)
     lost: int = 0
@@ -35,6 +36,8 @@ class _Told:
         notes = []
         if self.inner:
             notes.append(f"{self.inner:,} calls inside other calls of their trace, or before its last, were left out")
+        if self.repeated:
+            notes.append(f"{self.repeated:,} messages repeat what was said before them: taken once")
         if self.silent:
             notes.append(f"{self.silent:,} traces hold no words of a user and an answer: left out")
         if self.edited:
@@ -135,6 +138,8 @@ def _chat(session: str, traces: list[list[Call]], reader: MessageReader, told: _
         before, said = said, _merged(said, exchange)
         if said is exchange and before:
             told.edited.append(session)
+        else:
+            told.repeated += len(before) + len(exchange) - len(said)
         answered[trace[0].trace] = len(_spoken(said)) - 1
     if not said:
         raise UnitError("no call in it holds words of a user and an answer.")
@@ -194,7 +199,8 @@ def _merged(said: list[Message], exchange: list[Message]) -> list[Message]:
 
 def _overlap(old: list[tuple[str | None, str]], new: list[tuple[str | None, str]]) -> int:
     """How many of the first of ``new`` are the last of ``old``."""
-    return next((many for many in range(min(len(old), len(new)), 0, -1) if old[-many:] == new[:many]), 0)
+    lengths = range(min(len(old), len(new)), 0, -1)
+    return next((many for many in lengths if old[-many] == new[0] and old[-many:] == new[:many]), 0)
 
 
 def _after(messages: list[Message], spoken: int) -> list[Message]:

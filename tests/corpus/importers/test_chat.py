@@ -1,5 +1,7 @@
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -150,6 +152,37 @@ def test_a_row_without_the_scale_that_others_have(tmp_path):
 def test_array_items_that_are_no_objects(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps([OPENAI, 3]))
     assert import_corpus(tmp_path / "a.json", SCALE).left_out[0].message.startswith("a.json, item 2")
+
+
+def test_a_terminal_chooses_between_scores(tmp_path, monkeypatch):
+    monkeypatch.setattr("apportion.corpus.importers.chats.keys.choose", lambda question, answers: answers[1])
+    chat = {"messages": OPENAI["messages"], "csat": 2, "rating": 5}
+    imported = import_corpus(write(tmp_path, chat), SCALE)
+    assert [(row["name"], row["score"]) for row in ratings(imported)] == [("rating", 5.0)]
+    assert "as you chose: -o score=rating" in imported.notes[0]
+
+
+def arrow(path, table, *, stream):
+    opened = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with pa.OSFile(str(path), "wb") as file, opened(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_tables_as_datasets_and_feather_write_them(tmp_path, stream):
+    arrow(tmp_path / "a.arrow", pa.table({"messages": [OPENAI["messages"]], "score": [4]}), stream=stream)
+    imported = import_corpus(tmp_path / "a.arrow", SCALE)
+    assert texts(imported) == [("user", "hi"), ("assistant", "hello")] and ratings(imported)[0]["score"] == 4
+
+
+def test_a_small_file_of_many_rows_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("apportion.corpus.importers.chats.tables.MOST_ROWS", 1)
+    table = pa.table({"messages": [OPENAI["messages"]] * 2, "score": [4, 4]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    arrow(tmp_path / "a.arrow", table, stream=True)
+    for name, words in (("a.parquet", "2 rows, more than 1"), ("a.arrow", "more than 1 rows")):
+        with pytest.raises(InputError, match=words):
+            import_corpus(tmp_path / name, SCALE)
 
 
 messages = st.lists(

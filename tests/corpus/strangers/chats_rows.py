@@ -346,10 +346,17 @@ SCALES = [
         ("of another scale", "1..5", ("3 of 4",), "counts to 4, the scale to 5"),
         ("a decimal comma", "1..5", ("3,5",), "score = '3,5': a finite number"),
         ("a scale that is none", "5..1", (3,), "allowed: thumbs"),
-        ("a word", "thumbs", ("maybe",), "holds no scores .such as .maybe"),
+        ("no words", "thumbs", ("maybe",), "holds no scores .such as .maybe"),
     )
 ]
 TABLES = [
+    row(
+        "JSON Lines, an object a turn",
+        "told",
+        chats(*({"conversation_id": "k", **message, "csat": 4} for message in (ASK, ANSWER))),
+        "id from 'conversation_id'",
+        holds(SAID, 4, id_="k"),
+    ),
     row(
         "a row a turn",
         "told",
@@ -662,4 +669,116 @@ TRACES = [
         holds(SAID, id_="s9"),
     ),
 ]
-ROWS = [*MESSAGES, *KEYS, *SCALES, *TABLES, *TRACES]
+REFUSED = [
+    row(fault, "refused", chats(*found, options=options), says)
+    for fault, found, options, says in (
+        ("a thumb that is none", [chat(score="maybe")], ("scale=thumbs",), "score = 'maybe': no thumb"),
+        ("a scale twice", [chat()], (*SCALE, "scale=nps"), "give one of the two"),
+        ("messages that are no list", [unscored(said="Hi")], ("messages=said",), "not valid JSON"),
+        ("messages that are a number", [unscored(said=3)], ("messages=said",), "said = 3: a list of messages"),
+        ("a trace without words", [run("r1", {}, {})], (), "no call in it holds words"),
+        (
+            "a trace without such a score",
+            [run("r1", {"messages": [ASK]}, "Six.")],
+            ("score=csat",),
+            "no score of this name",
+        ),
+        (
+            "traces without a scale",
+            [run("r1", {"messages": [ASK]}, "Six.", feedback_stats={"csat": {"avg": 4}})],
+            (),
+            "no scale",
+        ),
+        (
+            "a trace of strange roles",
+            [run("r1", {"messages": [{"role": "boss", "content": "x"}]}, "y")],
+            (),
+            "role 'boss'",
+        ),
+    )
+]
+MORE_TRACES = [
+    row(
+        "Langfuse: an answer that was edited",
+        "told",
+        langfuse(
+            observation("t1", [ASK], ANSWER),
+            observation("t2", [ASK, {"role": "assistant", "content": "Until five."}, *HISTORY[2:]], "Closed."),
+            options=(),
+        ),
+        "1 chats .s1. were edited",
+        holds([SAID[0], ("assistant", "Until five."), *MORE]),
+    ),
+    row(
+        "Langfuse: one trace as the page saves it",
+        "told",
+        file(
+            "trace.json",
+            json.dumps(
+                {
+                    "trace": {"id": "t1", "sessionId": "s5", "input": [ASK], "output": ANSWER},
+                    "observations": [{"id": "o", "traceId": "t1", "type": "SPAN", "input": "x", "output": "y"}],
+                    "scores": [{"id": "r", "traceId": "t1", "name": "csat", "value": 2, "source": "API"}],
+                },
+                indent=1,
+            ),
+            *SCALE,
+        ),
+        "traces of Langfuse",
+        holds(SAID, 2, id_="s5"),
+    ),
+    row(
+        "Langfuse: two people who scored",
+        "told",
+        langfuse(
+            observation("t1", [ASK], ANSWER),
+            scores=[csat(4, session_id="s1", author_user_id="ann"), csat(2, session_id="s1", author_user_id="bob")],
+        ),
+        "traces",
+        holds(SAID, 3),
+    ),
+    row(
+        "Langfuse: a score in words",
+        "told",
+        langfuse(
+            observation("t1", [ASK], ANSWER),
+            scores=[csat(None, session_id="s1", string_value="thumbs_up")],
+            options=("scale=thumbs",),
+        ),
+        "traces",
+        holds(SAID, 1),
+    ),
+    row(
+        "LangSmith: runs in a run",
+        "told",
+        chats(
+            run(
+                "r1",
+                {"messages": [ASK]},
+                {"messages": [ASK, ANSWER]},
+                child_runs=[{"id": "c1", "run_type": "llm", "inputs": {"messages": [ASK]}, "outputs": "Hm."}],
+            ),
+            {"run_id": "r1", "key": "csat", "score": 4, "session_id": "project"},
+        ),
+        "1 calls inside other calls",
+        holds(SAID, 4),
+    ),
+    row(
+        "LangSmith: Parquet",
+        "told",
+        parquet(
+            {
+                "id": ["r1"],
+                "trace_id": ["r1"],
+                "run_type": ["chain"],
+                "inputs": [json.dumps({"messages": [ASK]})],
+                "outputs": [json.dumps({"output": "Until six."})],
+                "extra": [json.dumps({"metadata": {"conversation_id": "k2"}})],
+            },
+            options=(),
+        ),
+        "traces of LangSmith",
+        holds(SAID, id_="k2"),
+    ),
+]
+ROWS = [*MESSAGES, *KEYS, *SCALES, *TABLES, *TRACES, *MORE_TRACES, *REFUSED]
