@@ -16,7 +16,7 @@ from typing import Any
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
 from apportion.corpus.importers.chats.chat import Chat, Score
-from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, Keys, all_differ, find
+from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, Keys, all_differ, find, score_keys
 from apportion.corpus.importers.chats.messages import RATER, SHAPES, TARGET, LeftOut, MessageReader
 from apportion.corpus.importers.chats.scales import SCALES, Scale, check_values, is_blank, scale_option, suggestion
 from apportion.corpus.importers.chats.sources import chat_files, read_items
@@ -59,6 +59,7 @@ class _Log:
     counts: LeftOut = field(default_factory=LeftOut)
     told: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    scores_of_messages: Counter[str] = field(default_factory=Counter)
     odd: str = ""
     scored: int = 0
     """Chats with a score, whether it can be read or not."""
@@ -70,6 +71,8 @@ class _Log:
 
     def notes(self) -> tuple[str, ...]:
         notes = [*self.told, *self.counts.notes()]
+        for key, many in self.scores_of_messages.items():
+            notes.append(f"{many:,} messages hold {key!r}, which may be a score of the turn: it was not read")
         if self.unrated and self.scored:
             notes.append(f"{self.unrated:,} of {self.unrated + self.scored:,} chats have no score: they are unrated")
         return tuple(notes)
@@ -113,7 +116,7 @@ def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item]]
     if tool == OTEL and any(chat.scores for chat in chats):
         log.told.append("who gave the scores is not said in such traces: they are taken for the user's")
     values = [score.value for chat in chats for score in chat.scores]
-    _check_scale(log, str(src), values, has_own=False)
+    _check_scale(log, str(src), values)
     for chat in chats:
         _add(log, chat, chat.place, f"chat/{tool.lower()}", chat.id or "", log.scale)
 
@@ -124,7 +127,7 @@ def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) ->
     is_table = is_table or are_turns(finder)
     objects = Keys()
     listed_under = None if is_table else _keys_of_objects(path, items, finder, objects)
-    keys = finder.score(wanted=log.scale is not None)
+    keys = finder.score(log.scale)
     score = keys.of.get("score")
     if is_table:
         items, objects = chats_of(path, items, finder, score)
@@ -137,7 +140,7 @@ def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) ->
     _tell_keys(log, path, finder, keys, is_table=is_table)
     scored = [item.found for item in items if not is_blank(where.value(item.found))]
     has_own = any(row.get("low") is not None and row.get("high") is not None for row in scored)
-    _check_scale(log, str(path), [where.value(row) for row in scored], has_own=has_own)
+    _check_scale(log, str(path), [where.value(row) for row in scored], score, has_own=has_own)
     for position, item in enumerate(items, start=1):
         _import_item(log, path, position, item, where)
 
@@ -169,6 +172,8 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
         value = keys.value(row)
         scores = [] if is_blank(value) else [Score(_name(log, row, keys), value)]
         messages, shape = _messages(row, keys.lists)
+        for message in messages:
+            log.scores_of_messages.update(score_keys(message) if isinstance(message, dict) else ())
         chat = Chat(place, session_id, keys.reader.read(messages, shape), scores)
         scale = log.scale or (_own_scale(row) if scores else None)
     except UnitError as error:
@@ -252,13 +257,14 @@ def _tell_keys(log: _Log, path: Path, finder: KeyFinder, keys: Keys, *, is_table
         log.told.append(f"{path.name}: keys that were not read: {listed(unread, MOST_KEYS)}")
 
 
-def _check_scale(log: _Log, place: str, values: list[Any], *, has_own: bool) -> None:
+def _check_scale(log: _Log, place: str, values: list[Any], key: str | None = None, *, has_own: bool = False) -> None:
     if not values:
         return
+    which = f" of {key!r}" if key not in (None, "score") else ""
     if log.scale is None and not has_own:
         raise InputError(
-            f"{place}: the scores have no scale. {suggestion(values)} Give its ends for all: -o low=1 -o high=5, "
-            f'or -o scale={SCALES}, or "low" and "high" in every row.'
+            f"{place}: the scores{which} have no scale. {suggestion(values)} Give its ends for all: -o low=1 "
+            f'-o high=5, or -o scale={SCALES}, or "low" and "high" in every row.'
         )
     wrong = None if log.scale is None else check_values(log.scale, values)
     if wrong:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apportion.corpus.files.jsontext import shown
-from apportion.corpus.importers.chats.scales import is_blank, is_score
+from apportion.corpus.importers.chats.scales import Scale, is_blank, is_score
 from apportion.corpus.importers.reading.asking import choose
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
@@ -17,6 +17,7 @@ from apportion.foundation.truncate import listed, shortened
 NONE = "none"
 """The value of an option which says that no key holds it."""
 MOST_KEYS = 12
+QUESTION = "which key holds the score that the user gave?"
 SCORE_WORDS = {
     *("score", "scores", "rating", "ratings", "rate", "csat", "ces", "nps", "stars", "star", "thumbs", "thumb"),
     *("satisfaction", "feedback", "grade", "vote", "likert"),
@@ -67,8 +68,8 @@ class KeyFinder:
         hint = did_you_mean(key, present, "choose one of them.")
         raise InputError(f"{self.place}: option {what}={key}: no such key; {hint} {self._found()}")
 
-    def score(self, *, wanted: bool) -> Keys:
-        """The key of the scores; none where no key seems to hold any, or nobody says that there are some (``wanted``).
+    def score(self, scale: Scale | None) -> Keys:
+        """The key of the scores; none where no key seems to hold any. A ``scale`` says that there are some.
 
         Raises ``InputError``: several seem to, and nobody can be asked.
         """
@@ -79,25 +80,50 @@ class KeyFinder:
         if len(likely) == 1:
             example = self.values(likely[0])[0]
             return Keys({"score": likely[0]}, [f"the scores were read from {likely[0]!r} (such as {shown(example)})"])
-        unsure = likely or (others if wanted else [])
-        if not unsure:
-            odd = f"{listed(others, MOST_KEYS)} may be scores and were not read: -o score=KEY says which is"
-            return Keys(notes=[odd] if others else [], odd=self._odd())
-        chosen = choose(f"{self.place}: which key holds the score that the user gave?", unsure)
-        if chosen is None:
+        unsure = likely or (others if scale else [])
+        on_scale = self._on_scale(scale) if scale and not unsure else []
+        chosen = choose(f"{self.place}: {QUESTION}", unsure or on_scale) if unsure or on_scale else None
+        if chosen is not None:
+            return Keys({"score": chosen}, [f"the scores were read from {chosen!r}, as you chose: -o score={chosen}"])
+        if unsure:
             raise InputError(
                 f"{self.place}: which key holds the score is not sure: {listed(unsure, MOST_KEYS)}. {self._found()} "
                 f'Wanted: "score". Say which it is: -o score={unsure[0]}, or -o score={NONE}.'
             )
-        return Keys({"score": chosen}, [f"the scores were read from {chosen!r}, as you chose: -o score={chosen}"])
+        told = f"{listed(others, MOST_KEYS)} may be scores and were not read: -o score=KEY says which is"
+        return Keys(notes=[told] if others else [], odd=self._odd(on_scale))
 
     def named(self, what: str, names: Iterable[str], fits: Callable[[list[Any]], bool] = bool) -> str | None:
         """The key of an option, or the first of ``names`` whose values ``fits``; case and ``_`` do not count."""
         given = self.given(what)
         if given is not None:
             return None if given == NONE else given
+        return next(iter(self._fitting(names, fits)), None)
+
+    def grouping(self, names: Iterable[str], meaning: str) -> str:
+        """The key whose values say which rows belong together.
+
+        Raises ``InputError``: there is none, or there are several that say different things, and nobody can be asked.
+        """
+        if "id" in self.options:
+            return self.need("id", meaning, self.named("id", ()))
+        likely = self._fitting(names, lambda values: not all_differ(values))
+        groups = {tuple(_first_seen([find(row, key) for row in self.rows])): key for key in reversed(likely)}
+        if len(groups) < 2:
+            return self.need("id", meaning, next(iter(likely), None))
+        unsure = sorted(groups.values())
+        chosen = choose(f"{self.place}: which key says {meaning}?", unsure)
+        if chosen is None:
+            raise InputError(
+                f"{self.place}: {meaning} is not sure: {listed(unsure, MOST_KEYS)} say different things. "
+                f"Say which is meant: -o id={unsure[0]}."
+            )
+        return chosen
+
+    def _fitting(self, names: Iterable[str], fits: Callable[[list[Any]], bool]) -> list[str]:
+        """The keys that are called like one of ``names`` and whose values ``fits``."""
         plain = {_plain(key): key for key in reversed(self.present())}
-        return next((plain[n] for n in map(_plain, names) if n in plain and fits(self.values(plain[n]))), None)
+        return [plain[name] for name in map(_plain, names) if name in plain and fits(self.values(plain[name]))]
 
     def lists(self) -> str | None:
         """The key of the messages where no name tells it: the only one that holds lists of objects."""
@@ -110,6 +136,7 @@ class KeyFinder:
 
     def need(self, what: str, meaning: str, key: str | None) -> str:
         """``key``, or an error that names the keys found, the one wanted, and the option that maps one to the other."""
+        key = key or choose(f"{self.place}: which key holds {what!r} ({meaning})?", self.present())
         if key is not None:
             return key
         raise InputError(f"{self.place}: no key {what!r} ({meaning}). {self._found()} Say which it is: -o {what}=KEY.")
@@ -120,7 +147,16 @@ class KeyFinder:
     def _holds(self, key: str, fits: Callable[[Any], bool]) -> bool:
         return any(fits(find(row, key)) for row in self.rows)
 
-    def _odd(self) -> str:
+    def _on_scale(self, scale: Scale) -> list[str]:
+        """Keys that may hold scores by what is there alone: values on the scale, of which some are the same."""
+        found = {key: self.values(key) for key in dict.fromkeys(path for row in self.rows for path in _paths(row))}
+        return [
+            key for key, values in found.items() if values and not all_differ(values) and all(map(scale.holds, values))
+        ]
+
+    def _odd(self, on_scale: list[str]) -> str:
+        if on_scale:
+            return f" On the scale lies what is in {listed(on_scale, MOST_KEYS)}."
         named = [
             key for key in dict.fromkeys(path for row in self.rows for path in _paths(row)) if _words(key) & SCORE_WORDS
         ]
@@ -154,8 +190,19 @@ def find(row: Mapping[str, Any], key: str) -> Any:
     return find(found, inner) if isinstance(found, Mapping) else None
 
 
+def _first_seen(values: list[Any]) -> list[int]:
+    """For each value, where it stands first: the same for two keys that put the same rows together."""
+    first: dict[str, int] = {}
+    return [first.setdefault(str(value), position) for position, value in enumerate(values)]
+
+
 def _are_objects(values: list[Any]) -> bool:
     return bool(values) and all(isinstance(one, list) and one and isinstance(one[0], dict) for one in values)
+
+
+def score_keys(row: Mapping[str, Any]) -> list[str]:
+    """The keys of an object that are called like a score, and hold one."""
+    return [key for key, value in row.items() if not is_blank(value) and _words(key) & SCORE_WORDS and is_score(value)]
 
 
 def all_differ(values: list[Any]) -> bool:

@@ -86,6 +86,13 @@ class Scale:
             return float(found[1])
         return number(text, place, texts=True)
 
+    def holds(self, value: Any) -> bool:
+        """Whether ``value`` is a score that lies on this scale."""
+        try:
+            return self.low <= self.score(value) <= self.high
+        except UnitError:
+            return False
+
 
 def scale_option(kind: str, options: Mapping[str, str]) -> Scale | None:
     """The scale of all scores that the options ``scale``, or ``low`` and ``high``, say; None where they say none.

@@ -20,6 +20,7 @@ FOREIGN = {
     b"PK\x03\x04": "a spreadsheet or a zip archive. Save the sheet as CSV, or unpack it",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet. Save the sheet as CSV",
     b"%PDF": "a PDF. Export the chats as JSON or CSV",
+    b"WEBVTT": "a transcript. `apportion import media` reads it, in a folder of its session",
     b"SQLite": "a database. Export the table as CSV",
     b"\x80\x04": "a pickle, which may run anything and is never opened. Write it with to_json or to_parquet",
     b"\x80\x05": "a pickle, which may run anything and is never opened. Write it with to_json or to_parquet",

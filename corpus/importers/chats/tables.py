@@ -110,7 +110,7 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
         return [_chat_of_row(row, lists, id_, score) for row in rows], Keys({"messages": lists, **_some(id=id_)})
     text = finder.need("text", "what was said", finder.named("text", TEXTS, _are_words))
     speaker = finder.need("speaker", "who said it", finder.named("speaker", SPEAKERS_COLUMNS))
-    id_ = finder.need("id", "which chat a row belongs to", finder.named("id", IDS, lambda found: not all_differ(found)))
+    id_ = finder.grouping(IDS, "which chat a row belongs to")
     keys = Keys({"id": id_, "speaker": speaker, "text": text})
     order = finder.named("order", ORDER)
     by_chat: dict[str, list[_Row]] = {}

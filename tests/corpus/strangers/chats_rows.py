@@ -271,6 +271,19 @@ MESSAGES = [
 ]
 KEYS = [
     row(
+        "a score of a name that nobody knows",
+        "refused",
+        chats(unscored(verdict=2), unscored(verdict=5), unscored(verdict=2)),
+        "no chat has a score.*On the scale lies what is in verdict",
+    ),
+    row(
+        "a thumb on a message",
+        "told",
+        chats(chat(ASK, ANSWER | {"rating": 1})),
+        "1 messages hold 'rating', which may be a score of the turn",
+        holds(SAID, 4),
+    ),
+    row(
         "csat and session_id",
         "told",
         chats(unscored(session_id="s7", csat=2)),
@@ -315,7 +328,12 @@ KEYS = [
         "",
         lambda corpus: next(iter(corpus.iter_sessions())).ratings[0].name == "csat",
     ),
-    row("scores without a scale", "refused", chats(unscored(csat=2), unscored(csat=5), options=()), "lie from 2 to 5"),
+    row(
+        "scores without a scale",
+        "refused",
+        chats(unscored(csat=2), unscored(csat=5), options=()),
+        "the scores of .csat. have no scale. They lie from 2 to 5",
+    ),
 ]
 SCALES = [
     row(
@@ -350,6 +368,18 @@ SCALES = [
     )
 ]
 TABLES = [
+    row(
+        "two columns that may be the chat's",
+        "refused",
+        table(
+            "session_id conversation_id role text",
+            ("s", 1, "user", "Hi"),
+            ("s", 1, "bot", "Ho"),
+            ("s", 2, "user", "Hi"),
+        ),
+        "not sure: conversation_id, session_id say different things.*-o id=conversation_id",
+    ),
+    row("a transcript", "refused", file("c.vtt", "WEBVTT\n\n00:00.000 --> 00:01.000\nHi"), "import media"),
     row(
         "JSON Lines, an object a turn",
         "told",
