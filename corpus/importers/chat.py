@@ -60,10 +60,15 @@ class _Log:
     told: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     scores_of_messages: Counter[str] = field(default_factory=Counter)
+    stems: Counter[str] = field(default_factory=Counter)
     odd: str = ""
     scored: int = 0
     """Chats with a score, whether it can be read or not."""
     unrated: int = 0
+
+    def prefix(self, path: Path) -> str:
+        """What the ids of a file's chats begin with: splits of a data set have files of the same names."""
+        return stem(path) if self.stems[stem(path)] < 2 else f"{path.parent.name}-{stem(path)}"
 
     def reader(self, *, of_rows: bool = False) -> MessageReader:
         keys = (None, None) if of_rows else (self.options.get("speaker"), self.options.get("text"))
@@ -89,6 +94,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     check_options("chat", options, OPTIONS)
     log = _Log(options, scale_option("chat", options))
     files = [(path, *read_items(path)) for path in chat_files(src)]
+    log.stems.update(stem(path) for path, _, _ in files)
     if any(is_traces(items) for _, items, _ in files):
         _import_traces(log, src, [(path, items) for path, items, _ in files])
     else:
@@ -162,7 +168,7 @@ class _Keys:
 
 
 def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) -> None:
-    session_id = numbered(stem(path), position)
+    session_id = numbered(log.prefix(path), position)
     place = f"{path.name}, {item.place}"
     try:
         row = item.value()
@@ -180,7 +186,7 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
         log.scored += not is_blank(keys.value(item.found))
         log.left_out.append(SkippedSession(session_id, f"{place}: {error}"))
         return
-    _add(log, chat, place, f"chat/{stem(path)}", session_id, scale)
+    _add(log, chat, place, f"chat/{log.prefix(path)}", session_id, scale)
 
 
 def _add(log: _Log, chat: Chat, place: str, source: str, session_id: str, scale: Scale | None) -> None:

@@ -25,6 +25,8 @@ FOREIGN = {
     b"\x80\x04": "a pickle, which may run anything and is never opened. Write it with to_json or to_parquet",
     b"\x80\x05": "a pickle, which may run anything and is never opened. Write it with to_json or to_parquet",
 }
+SAVED_DATASET = ("state.json", "dataset_dict.json")
+"""Beside the Arrow files of a data set that `datasets` saved; its splits are folders below."""
 LISTS_OF_CHATS = (
     "data",
     "chats",
@@ -49,6 +51,8 @@ def chat_files(src: Path) -> list[Path]:
         files = [path for folder in below for path in sorted(folder.rglob("*")) if _is_data(path)]
         if files:
             return files
+        if any((src / name).is_file() for name in SAVED_DATASET):
+            return sorted(src.glob("**/data-*.arrow")) or source_files(src, ARROW_TABLES)
     return source_files(src, (*JSON[:2], *TEXT_TABLES, *ARROW_TABLES, JSON[2]))
 
 
@@ -84,6 +88,12 @@ def _one_document(path: Path) -> list[Item]:
 
 def _inner_list(item: Item) -> list[Item]:
     """The chats that one object holds as a list, or the object itself."""
+    columns = list(item.found.values())
+    if columns and all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns):
+        # What pandas writes by default: a column a key, in it the rows by their number.
+        rows = [{key: column[row] for key, column in item.found.items()} for row in columns[0] if row.isdecimal()]
+        if rows:
+            return [Item(f"row {number}", row) for number, row in enumerate(rows, start=1)]
     for key in LISTS_OF_CHATS:
         values = item.found.get(key)
         if isinstance(values, list) and values and all(_is_chat(value) for value in values):

@@ -70,6 +70,23 @@ def parquet(columns: dict[str, list[Any]], options: Sequence[str] = SCALE) -> Wr
     return write
 
 
+def dataset(columns: dict[str, list[Any]]) -> Write:
+    """A folder as `datasets` saves a data set of two splits."""
+
+    def write(folder: Path) -> list[str]:
+        (folder / "dataset_dict.json").write_text('{"splits": ["test", "train"]}')
+        table = pa.table(columns)
+        for split in ("test", "train"):
+            (folder / split).mkdir()
+            (folder / split / "state.json").write_text("{}")
+            path = folder / split / "data-00000-of-00001.arrow"
+            with pa.OSFile(str(path), "wb") as out, pa.ipc.new_stream(out, table.schema) as stream:
+                stream.write_table(table)
+        return ["chat", str(folder), *told(*SCALE)]
+
+    return write
+
+
 def holds(said: Sequence[Said] = SAID, *scores: float, id_: str | None = None) -> Callable[[Corpus], bool]:
     """The first session says this, and has these scores."""
 
@@ -368,6 +385,20 @@ SCALES = [
     )
 ]
 TABLES = [
+    row(
+        "columns, as pandas writes JSON",
+        "recovered",
+        file("df.json", json.dumps({"messages": {"0": [ASK, ANSWER]}, "score": {"0": 4}}), *SCALE),
+        "",
+        holds(SAID, 4),
+    ),
+    row(
+        "a data set that was saved",
+        "told",
+        dataset({"messages": [[ASK, ANSWER]], "csat": [3]}),
+        "csat",
+        lambda corpus: [id_.partition("-")[0] for id_ in corpus.session_ids()] == ["test", "train"],
+    ),
     row(
         "two columns that may be the chat's",
         "refused",
