@@ -15,9 +15,8 @@ from typing import Any
 
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
-from apportion.corpus.importers.chats.chat import Chat, Score
 from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, Keys, all_differ, find, score_keys
-from apportion.corpus.importers.chats.messages import RATER, SHAPES, TARGET, LeftOut, MessageReader
+from apportion.corpus.importers.chats.messages import RATER, SHAPES, TARGET, Chat, LeftOut, MessageReader, Score
 from apportion.corpus.importers.chats.scales import SCALES, Scale, check_values, is_blank, scale_option, suggestion
 from apportion.corpus.importers.chats.sources import chat_files, read_items
 from apportion.corpus.importers.chats.tables import OF_CHATS, are_turns, chats_of, written_list
@@ -95,7 +94,9 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     log = _Log(options, scale_option("chat", options))
     files = [(path, *read_items(path)) for path in chat_files(src)]
     log.stems.update(stem(path) for path, _, _ in files)
-    if any(is_traces(items) for _, items, _ in files):
+    if any(
+        is_traces(strange) for _, items, _ in files if (strange := [one for one in items if not _is_ours(one.found)])
+    ):
         _import_traces(log, src, [(path, items) for path, items, _ in files])
     else:
         for path, items, is_table in files:
@@ -130,7 +131,7 @@ def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item]]
 def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) -> None:
     log.keys |= {key for item in items for key in item.found}
     finder = KeyFinder(str(path), [item.found for item in items if not item.fault], log.options)
-    is_table = is_table or are_turns(finder)
+    is_table = is_table or (not any(map(_is_ours, finder.rows)) and are_turns(finder))
     objects = Keys()
     listed_under = None if is_table else _keys_of_objects(path, items, finder, objects)
     keys = finder.score(log.scale)
@@ -229,12 +230,16 @@ def _annotated(values: Sequence[tuple[Score, float]]) -> Iterator[tuple[Score, f
         yield score, value, who if same[key] > 1 else score.by
 
 
+def _is_ours(row: Mapping[str, Any]) -> bool:
+    return any(shape in row for shape in SHAPES)
+
+
 def _keys_of_objects(path: Path, items: list[Item], finder: KeyFinder, keys: Keys) -> str | None:
     """The key of the messages where it is none of ours; it and the id's are put into ``keys``."""
     id_ = finder.named("id", ("id",)) or finder.named("id", IDS, all_differ)
     if id_ is not None:
         keys.of["id"] = id_
-    if "messages" not in finder.options and any(shape in row for row in finder.rows for shape in SHAPES):
+    if "messages" not in finder.options and any(map(_is_ours, finder.rows)):
         return None
     lists = finder.named("messages", LISTS) or finder.lists()
     if lists is None:

@@ -45,6 +45,27 @@ class Message:
     reasoning: bool = False
 
 
+@dataclass(frozen=True)
+class Score:
+    """A score as it was written, of the whole chat, or of one ``turn``; ``by``: who gave it, where that is told."""
+
+    name: str
+    value: Any
+    by: str | None = None
+    by_model: bool = False
+    turn: int | None = None
+
+
+@dataclass(frozen=True)
+class Chat:
+    """``place`` in its file, an ``id`` where it has one, what was said, and what was thought of it."""
+
+    place: str
+    id: str | None
+    said: list[Message]
+    scores: list[Score] = field(default_factory=list)
+
+
 @dataclass
 class LeftOut:
     """What of the messages became no turn, counted."""

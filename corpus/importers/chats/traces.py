@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from apportion.corpus.builder import SkippedSession
-from apportion.corpus.importers.chats.chat import Chat, Score
 from apportion.corpus.importers.chats.keys import NONE
-from apportion.corpus.importers.chats.messages import RATER, TARGET, Message, MessageReader
+from apportion.corpus.importers.chats.messages import RATER, TARGET, Chat, Message, MessageReader, Score
 from apportion.corpus.importers.chats.trace_records import Call, Feedback, records_of, tool_of
 from apportion.corpus.importers.reading.asking import choose
 from apportion.corpus.importers.reading.json_items import Item
@@ -51,8 +50,8 @@ class _Told:
 
 
 def is_traces(items: Iterable[Item]) -> bool:
-    """Whether the objects of a file were exported by an observability tool: the first that are none of ours are."""
-    return any(tool_of(item.found) for item in items if "messages" not in item.found)
+    """Whether an observability tool exported one of these objects."""
+    return any(tool_of(item.found) for item in items)
 
 
 def chats_of_traces(
