@@ -28,16 +28,8 @@ FOREIGN = {
 SAVED_DATASET = ("state.json", "dataset_dict.json")
 """Beside the Arrow files of a data set that `datasets` saved; its splits are folders below."""
 LISTS_OF_CHATS = (
-    "data",
-    "chats",
-    "conversations",
-    "sessions",
-    "dialogues",
-    "items",
-    "records",
-    "rows",
-    "results",
-    "train",
+    *("data", "chats", "conversations", "sessions", "dialogues"),
+    *("items", "records", "rows", "results", "train"),
 )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ from apportion.foundation.truncate import listed
 TEXT_TABLES = (".csv", ".tsv")
 ARROW_TABLES = (".parquet", ".arrow")
 MOST_ROWS = 2_000_000
+MOST_OF_A_CELL = 1 << 20
+"""Letters of a Python list that are read: reading one takes a hundred times its size."""
 MOST_BYTES = 1 << 29
 """How much a Parquet or Arrow file may hold: a small file can hold many times its own size."""
 NUMBERED = (
@@ -63,13 +67,20 @@ def _arrow_rows(path: Path) -> list[dict[str, Any]]:
         with pa.OSFile(str(path)) as file:
             for batch in _batches(file):
                 batch.validate(full=True)
+                names = batch.schema.names
+                if len(set(names)) < len(names):
+                    twice = next(name for name in names if names.count(name) > 1)
+                    raise InputError(f"{path}: column {twice!r} is there twice. Keep one.")
                 held += batch.nbytes
                 if len(rows) + batch.num_rows > MOST_ROWS or held > MOST_BYTES:
                     raise InputError(
                         f"{path}: more than {MOST_ROWS:,} rows or {MOST_BYTES >> 20} MiB. Split it into several files."
                     )
-                rows += batch.to_pylist()
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+                rows += [
+                    {key: float(value) if isinstance(value, Decimal) else value for key, value in row.items()}
+                    for row in batch.to_pylist()
+                ]
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         cause = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{path}: not a readable table ({cause}). Write it again.") from None
     return rows
@@ -207,10 +218,9 @@ def written_list(cell: str) -> Any:
         return parse(cell)
     except JsonError as fault:
         try:
-            value = ast.literal_eval(cell.strip())
+            return parse(json.dumps(ast.literal_eval(cell.strip()[:MOST_OF_A_CELL])))
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             raise UnitError(f"not valid JSON ({fault.reason}). Correct that cell.") from None
-        return value
 
 
 def _are_words(values: list[Any]) -> bool:

@@ -51,7 +51,7 @@ class Call:
     parent: str | None
     trace: str
     session: str | None
-    start: float
+    start: float | None
     asked: list[dict[str, Any]]
     answered: list[dict[str, Any]]
     also: str | None = None
@@ -253,7 +253,7 @@ def _call(
     also: str | None = None,
 ) -> Call:
     id_ = _id(own.get("id")) or ""
-    start = moment(own.get("starttime", own.get("timestamp"))) or 0.0
+    start = moment(own.get("starttime", own.get("timestamp")))
     asked, answered = _messages(said[0], "user", ASKED), _messages(said[1], "assistant", ANSWERED)
     return Call(place, id_, parent, _id(trace) or id_, _id(session), start, asked, answered, also)
 

@@ -28,6 +28,7 @@ class _Told:
     repeated: int = 0
     silent: int = 0
     edited: list[str] = field(default_factory=list)
+    timeless: list[str] = field(default_factory=list)
     lost: int = 0
     others: Counter[str] = field(default_factory=Counter)
 
@@ -41,6 +42,9 @@ class _Told:
             notes.append(f"{self.silent:,} traces hold no words of a user and an answer: left out")
         if self.edited:
             notes.append(f"{len(self.edited):,} chats ({listed(self.edited)}) were edited: the later version was kept")
+        if self.timeless:
+            who = f"{len(self.timeless):,} chats ({listed(self.timeless)})"
+            notes.append(f"calls in {who} do not say when they began: they stay in the order of the files")
         if self.lost:
             notes.append(f"{self.lost:,} scores are about nothing that is in these files: left out")
         if self.others:
@@ -71,7 +75,7 @@ def chats_of_traces(
     feedback = _chosen(_first_hand(scores), wanted, told)
     session_of = _sessions(calls)
     chats, turn_of, trace_of = [], {}, {}
-    for session, traces in _by_session(calls, session_of).items():
+    for session, traces in _by_session(calls, session_of, told).items():
         try:
             chat, turns = _chat(session, traces, reader, told)
         except UnitError as error:
@@ -114,15 +118,26 @@ def _sessions(calls: list[Call]) -> dict[str, str]:
     return session_of
 
 
-def _by_session(calls: list[Call], session_of: Mapping[str, str]) -> dict[str, list[list[Call]]]:
+def _by_session(calls: list[Call], session_of: Mapping[str, str], told: _Told) -> dict[str, list[list[Call]]]:
     """The traces of each session, in their order."""
     traces: dict[str, list[Call]] = defaultdict(list)
     for call in calls:
         traces[call.trace].append(call)
     sessions: dict[str, list[list[Call]]] = defaultdict(list)
-    for trace in sorted(traces.values(), key=lambda of_trace: min(call.start for call in of_trace)):
-        sessions[session_of[trace[0].trace]].append(sorted(trace, key=lambda call: call.start))
+    for trace in traces.values():
+        sessions[session_of[trace[0].trace]].append(trace)
+    for session, of_session in sessions.items():
+        if any(call.start is None for trace in of_session for call in trace):
+            told.timeless += [session] * (len(of_session) > 1)
+            continue
+        for trace in of_session:
+            trace.sort(key=_start)
+        of_session.sort(key=lambda trace: _start(trace[0]))
     return sessions
+
+
+def _start(call: Call) -> float:
+    return call.start or 0.0
 
 
 def _chat(session: str, traces: list[list[Call]], reader: MessageReader, told: _Told) -> tuple[Chat, dict[str, int]]:

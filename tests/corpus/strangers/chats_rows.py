@@ -62,9 +62,10 @@ def table(header: str, *rows: Sequence[object], name: str = "chats.csv", options
     return file(name, gzip.compress(content) if name.endswith(".gz") else content, *options)
 
 
-def parquet(columns: dict[str, list[Any]], options: Sequence[str] = SCALE) -> Write:
+def parquet(columns: dict[str, list[Any]] | list[tuple[str, list[Any]]], options: Sequence[str] = SCALE) -> Write:
     def write(folder: Path) -> list[str]:
-        pq.write_table(pa.table(columns), folder / "chats.parquet")
+        names, values = zip(*(columns.items() if isinstance(columns, dict) else columns), strict=True)
+        pq.write_table(pa.table(list(map(pa.array, values)), names=list(names)), folder / "chats.parquet")
         return ["chat", str(folder / "chats.parquet"), *told(*options)]
 
     return write
@@ -385,6 +386,13 @@ SCALES = [
     )
 ]
 TABLES = [
+    row("a column twice in Parquet", "refused", parquet([("id", [1]), ("id", [2])]), "column 'id' is there twice"),
+    row(
+        "a cell of Python that is no list",
+        "refused",
+        table("session_id messages rating", ("s1", "[{1, 2}]", 4)),
+        "column messages: not valid JSON",
+    ),
     row(
         "columns, as pandas writes JSON",
         "recovered",
@@ -759,6 +767,13 @@ REFUSED = [
     )
 ]
 MORE_TRACES = [
+    row(
+        "Langfuse: no times",
+        "told",
+        langfuse(observation("t1", [ASK], ANSWER, start_time=None), observation("t2", HISTORY, "Closed."), options=()),
+        "do not say when they began",
+        holds(SAID + MORE),
+    ),
     row(
         "Langfuse: an answer that was edited",
         "told",
