@@ -57,7 +57,7 @@ def import_command(
 
     \b
     KIND is one of
-      chat      JSONL of {messages, score}, OpenAI or ShareGPT shape
+      chat      chats with a score: JSON (OpenAI, ShareGPT), tables, traces of Langfuse, LangSmith, OpenTelemetry
       media     a folder a session: recordings, a transcript, ratings.csv
       candor    CANDOR: video calls, two ratings each
       uss       User Satisfaction Simulation (SGD.txt, ReDial.txt, ...)
