@@ -32,13 +32,15 @@ class CorpusBuild:
 
     ``tables``: by name, as `CorpusRows.tables` gives them; schemas: `apportion.corpus.schema.CORPUS_TABLES`. ``notes``:
     what was dropped or merged, with counts. ``left_out``: broken sessions. ``files``: by the path in the media table,
-    the file that is to be brought there.
+    the file that is to be brought there. ``usual_language``: of sessions whose rows say none, unless their words are
+    another's (`apportion.corpus.languages.settling`).
     """
 
     tables: Mapping[str, pa.Table]
     notes: tuple[str, ...] = ()
     left_out: tuple[SkippedSession, ...] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
+    usual_language: str | None = None
 
 
 class CorpusRows:

@@ -1,8 +1,8 @@
 """Chat logs with a score: JSON Lines or a JSON array, in OpenAI's shape or ShareGPT's.
 
 ``{"messages": [{"role", "content"}, ...], "score": 4}`` or ``{"conversations": [{"from", "value"}, ...], "score": 4}``,
-optionally with ``id``, ``name``, ``low``, ``high``. The user rates the assistant. Messages of the system, of tools and
-functions are nobody's utterance: they are left out and counted.
+optionally with ``id``, ``name``, ``low``, ``high``, ``language``. The user rates the assistant. Messages of the system,
+of tools and functions are nobody's utterance: they are left out and counted.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
 from apportion.corpus.importers.reading.json_items import Item, first_fault, json_items
 from apportion.corpus.importers.reading.sources import check_options, numbered, scale_options, source_files, stem
+from apportion.corpus.languages.names import said_language
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed
 
@@ -106,7 +107,7 @@ def _session(log: _Log, session_id: str, chat: Mapping[str, Any], source: str) -
     rating = _rating(chat, log.scale)
     name = log.name or _name(chat)
     log.ids.add(session_id)
-    log.rows.session(session_id, f"chat/{source}")
+    log.rows.session(session_id, f"chat/{source}", language=said_language(chat))
     for turn, (speaker, text) in enumerate(spoken):
         log.rows.utterance(session_id, turn, speaker, text)
     if rating is not None:
