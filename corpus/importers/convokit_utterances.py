@@ -171,6 +171,7 @@ def in_order(spoken: Sequence[Utterance]) -> Ordered:
         UNSTAMPED: sum(stamp is None for stamp in stamps) if any(stamp is not None for stamp in stamps) else 0,
         ODD_STAMP: sum(utterance.is_stamped_oddly for utterance in spoken),
         EARLY: sum(_is_early(stamps[at], parent, stamps) for at, parent in enumerate(parents)),
+        MOVED: sum(at != number for number, at in enumerate(placed)),
         NOT_THERE: sum(id_ is not None and id_ not in ids for id_ in said),
         TWICE: len(ids) - len(set(ids)),
         CIRCLE: circles,

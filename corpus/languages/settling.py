@@ -91,7 +91,7 @@ def _filled(found: Mapping[str, str | None], usual: str | None) -> dict[str, str
 
 def _told(found: Mapping[str, str | None], usual: str | None) -> list[str]:
     """Nothing where all is as it usually is."""
-    if set(found.values()) <= {usual}:
+    if not found or (usual is not None and set(found.values()) == {usual}):
         return []
     return [f"language, by the words: {languages_listed(found.values())}; -o language=CODE says it for all sessions"]
 
