@@ -160,7 +160,8 @@ def in_order(spoken: Sequence[Utterance]) -> Ordered:
     """
     ids = [utterance.id("id") for utterance in spoken]
     said = [utterance.id("reply_to", "reply-to") for utterance in spoken]
-    place = {} if len(set(ids)) < len(ids) else {id_: at for at, id_ in enumerate(ids)}
+    there = set(ids)
+    place = {} if len(there) < len(ids) else {id_: at for at, id_ in enumerate(ids)}
     parents = [None if id_ is None else place.get(id_) for id_ in said]
     order, circles = _by_reply(parents)
     stamps = [utterance.timestamp for utterance in spoken]
@@ -172,8 +173,8 @@ def in_order(spoken: Sequence[Utterance]) -> Ordered:
         ODD_STAMP: sum(utterance.is_stamped_oddly for utterance in spoken),
         EARLY: sum(_is_early(stamps[at], parent, stamps) for at, parent in enumerate(parents)),
         MOVED: sum(at != number for number, at in enumerate(placed)),
-        NOT_THERE: sum(id_ is not None and id_ not in ids for id_ in said),
-        TWICE: len(ids) - len(set(ids)),
+        NOT_THERE: sum(id_ is not None and id_ not in there for id_ in said),
+        TWICE: len(ids) - len(there),
         CIRCLE: circles,
     })  # fmt: skip
     return Ordered(tuple(spoken[at] for at in placed), +odd)

@@ -45,10 +45,11 @@ def with_languages(made: CorpusBuild, given: str | None = None) -> CorpusBuild:
 
 
 def languages_found(sessions: Mapping[str, Session]) -> dict[str, Session]:
-    """The sessions, those of which no language is said with the one that their words tell."""
-    silent = {name: [t.text for t in one.turns] for name, one in sessions.items() if one.language is None}
+    """The sessions, those of which no language is said with the one that their words tell, if they do."""
+    said, _ = _as_said(list(sessions), [one.language for one in sessions.values()])
+    silent = {name: [turn.text for turn in one.turns] for name, one in sessions.items() if name not in said}
     found = _filled({name: spoken_in(texts) for name, texts in silent.items()}, None)
-    return {name: replace(one, language=found[name]) if found.get(name) else one for name, one in sessions.items()}
+    return {name: replace(one, language=found[name]) if name in found else one for name, one in sessions.items()}
 
 
 def _as_said(ids: Sequence[str], column: Sequence[str | None]) -> tuple[dict[str, str], list[str]]:

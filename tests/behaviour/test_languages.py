@@ -22,6 +22,9 @@ methods = ["uniform", "sentiment"]
 """
 
 
+METHODS = ("uniform", "sentiment")
+
+
 def imported(folder, *languages):
     (folder / "in").mkdir()
     arguments = ("import", "chat", write_chats(folder / "in", *languages), folder / "corpus")
@@ -47,15 +50,15 @@ def test_english_rules_are_refused_by_name_and_the_others_work(language, tmp_pat
     assert not any("English" in told for told in checked(corpus, "uniform"))
 
 
+@pytest.mark.slow
 def test_of_a_corpus_in_several_languages_english_alone_is_judged_and_the_rest_is_told(tmp_path, monkeypatch):
-    imported(tmp_path, "en", *NAMES)
+    corpus = imported(tmp_path, "en", *NAMES)
+    assert any("'sentiment' understands English alone" in told for told in checked(corpus, *METHODS))
     done = in_process(monkeypatch, "run", config(tmp_path, TEXT))
     assert done.returncode == 0, done.stderr
     assert "'sentiment' understands English alone and says nothing of 80 sessions" in done.stderr
     assert all(name in done.stderr for name in NAMES.values())
     rewards = pq.read_table(tmp_path / "run" / "rewards.parquet").to_pylist()
-    by_method = {
-        name: {row["session_id"] for row in rewards if row["method"] == name} for name in ("uniform", "sentiment")
-    }
-    assert by_method["sentiment"] == {f"en-{number:02d}" for number in range(20)} and len(by_method["uniform"]) == 100
+    judged = {method: {row["session_id"] for row in rewards if row["method"] == method} for method in METHODS}
+    assert judged["sentiment"] == {f"en-{number:02d}" for number in range(20)} and len(judged["uniform"]) == 100
     assert "understands English alone" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

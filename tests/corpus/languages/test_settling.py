@@ -50,7 +50,7 @@ def test_of_a_large_known_corpus_all_are_looked_at_once_one_of_another_language_
 
 
 def test_a_loaded_session_keeps_the_language_that_it_has():
-    said = {"a": ("fr", "de"), "b": (None, "de"), "c": (None, "en")}
+    said = {"a": ("fr", "de"), "b": (None, "de"), "c": ("??", "en")}
     sessions = {
         id_: Session(id_, tuple(Turn(i, "u", t) for i, t in enumerate(dialogue(of, 1))), language=language)
         for id_, (language, of) in said.items()
