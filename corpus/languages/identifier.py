@@ -34,7 +34,7 @@ def spoken_in(texts: Sequence[str]) -> str | None:
     >>> spoken_in(["Fährt heute noch ein Zug nach Bonn?", "Ja, um neun Uhr abends."]), spoken_in(["ok"])
     ('de', None)
     """
-    said = [text for text in texts if any(map(str.isalpha, text))]
+    said = [text for text in texts if text and any(map(str.isalpha, text))]  # A broken corpus has nulls.
     every = 2 * max(1, len(said) // (2 * PAIRS))
     letters: Counter[str] = Counter()
     for text in (text[:OF_A_TURN] for at in range(0, len(said), every) for text in said[at : at + 2]):
