@@ -15,7 +15,7 @@ from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
 from apportion.foundation.truncate import counted
 
-WRONG = "If that is not their language, correct the column `language` of `sessions`, or import with -o language=CODE."
+WRONG = "If that is not their language, correct the column `language` of the table `sessions`."
 
 
 def understood(method: Method, settings: DecomposeSettings) -> frozenset[str] | None:

@@ -68,20 +68,20 @@ def in_words(language: str | None) -> str:
 def read_language(value: object) -> str | None:
     """What somebody wrote as a language, as the column holds it; None for nothing.
 
-    >>> read_language("German"), read_language("en_US"), read_language("de+en")
-    ('de', 'en-us', 'de+en')
+    >>> read_language("German"), read_language("pt-BR"), read_language("de+en")
+    ('de', 'pt-BR', 'de+en')
 
     Raises UnitError: It names no language.
     """
     if value is None or value == "":
         return None
-    parts = [part.strip().lower() for part in value.split(TOGETHER)] if isinstance(value, str) else []
-    if not parts or not all(part in _BY_NAME or _CODE.fullmatch(part) for part in parts):
+    parts = [part.strip() for part in value.split(TOGETHER)] if isinstance(value, str) else []
+    if not parts or not all(part.lower() in _BY_NAME or _CODE.fullmatch(part.lower()) for part in parts):
         raise UnitError(
             f"language {shortened(str(value))!r}: no language. Give a code such as en, de or pt-BR, an English name, "
             "or de+en where two are spoken."
         )
-    return TOGETHER.join(dict.fromkeys(_BY_NAME.get(part, part.replace("_", "-")) for part in parts))
+    return TOGETHER.join(dict.fromkeys(_BY_NAME.get(part.lower(), part) for part in parts))
 
 
 def said_language(values: Mapping[str, Any]) -> str | None:
