@@ -45,6 +45,9 @@ def language_notes(settings: DecomposeSettings, sessions: Mapping[str, Session],
         for called, languages in _signals(METHODS[name], settings)
         if (out := [name for name in rated if not understands(languages, rated[name].language)])
     ]
+    unsure = [name for name, session in rated.items() if session.language is None]
+    if told and unsure:
+        told.append(f"{counted(unsure, 'session')} too short to tell the language: taken for one that is understood")
     reading = [name for name in settings.methods if _reads_cues(METHODS[name])]
     if reading:
         told.append(

@@ -112,6 +112,9 @@ def test_a_run_tells_what_each_method_leaves_out(methods, told):
     settings = DecomposeSettings(methods=tuple(methods))
     notes = language_notes(settings, SESSIONS, "s")
     assert len(notes) == len(told) and all(map(str.__contains__, notes, told))
+    unsure = {**SESSIONS, "short": replace(spoken("en"), session_id="short", language=None)}
+    short = [note for note in language_notes(settings, unsure, "s") if "1 session (short) too short to tell" in note]
+    assert len(short) == any("understands" in one for one in told)
     english = {name: one for name, one in SESSIONS.items() if one.language == "en"}
     assert language_notes(settings, english, "s") == ()
     check_understood([METHODS[name] for name in methods], settings, SESSIONS, "s")
