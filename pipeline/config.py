@@ -29,6 +29,8 @@ PRESET_NAMES: tuple[str, ...] = get_args(PresetName)
 """The presets of a whole configuration; a section may have more of its own."""
 AUDITED_SESSIONS = 20
 """Sessions that `apportion run --only audit` takes where the configuration has no number."""
+MOST_BYTES = 1 << 20
+"""Of a configuration: its longest has some thousand."""
 
 
 class RunSettings(Settings):
@@ -263,6 +265,8 @@ def load_config(path: str | Path, preset: str | None = None, checked: Collection
     path = Path(path)
     check_path(path)
     try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path}: {path.stat().st_size:,} bytes; a configuration has at most {MOST_BYTES:,}.")
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Make one with `apportion init CORPUS --output {path}`.") from None

@@ -10,6 +10,7 @@ from typing import Any
 import av
 
 from apportion.corpus.files.header_clock import header_clock
+from apportion.corpus.files.picture_size import DECODER_OPTIONS, check_pictures
 from apportion.foundation.errors import UnitError
 
 FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,mpegts,mpeg,ogg,wav,w64,aiff,au,caf,mp3,aac,ac3,flac,amr"
@@ -151,12 +152,20 @@ def open_recording(root: Path, path: str, tolerance_s: float) -> Iterator[Record
 
 def _container(place: Path, path: str) -> Any:
     try:
-        return av.open(str(place), options={"format_whitelist": FORMATS, "protocol_whitelist": "file"})
+        container = av.open(
+            str(place), options={"format_whitelist": FORMATS, "protocol_whitelist": "file"} | DECODER_OPTIONS
+        )
     except (av.FFmpegError, OSError, ValueError) as error:
         raise UnitError(
             f"{path}: cannot be opened as a recording ({reason(error)}). The file may be cut short, damaged, or in an "
             "unknown format; common ones are mp4, mov, mkv, webm, wav, flac, mp3. Copy it again or convert it."
         ) from error
+    try:
+        check_pictures(container, path)
+    except UnitError:
+        container.close()
+        raise
+    return container
 
 
 def _check_size(place: Path, path: str, head: bytes, tolerance_s: float) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apportion.corpus.files.header_clock import header_clock
+from apportion.corpus.files.picture_size import DECODER_OPTIONS, check_pictures
 from apportion.corpus.files.textfile import read_json
 from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import UnitError
@@ -68,7 +69,8 @@ def probe(path: Path) -> Recording:
         raise UnitError(f"{path.name}: the file has zero bytes. Copy or export the recording again.")
     try:
         # A playlist in disguise must not make this machine fetch anything.
-        with av.open(str(path), options={"protocol_whitelist": "file"}) as container:
+        with av.open(str(path), options={"protocol_whitelist": "file"} | DECODER_OPTIONS) as container:
+            check_pictures(container, path.name)
             cover = av.stream.Disposition.attached_pic
             # A stream of a codec that nobody knows has no context, and can be neither heard nor seen.
             video = [s for s in container.streams.video if s.codec_context and not s.disposition & cover]
