@@ -33,6 +33,11 @@ MOST_BYTES = 1 << 20
 """Of a configuration: its longest has some thousand."""
 
 
+def usable_cores() -> int:
+    """Cores that this process may use; all of the machine's where the system does not say (macOS)."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class RunSettings(Settings):
     """How the work is carried out; of these only ``threads`` changes results (by bits) and enters a key."""
 
@@ -150,7 +155,7 @@ class Config(Settings):
     @property
     def workers(self) -> int:
         """Worker processes: as configured, or one a core that this process may use."""
-        return self.run.workers or len(os.sched_getaffinity(0))
+        return self.run.workers or usable_cores()
 
     @property
     def fingerprint(self) -> str:
