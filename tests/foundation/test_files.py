@@ -10,14 +10,17 @@ import pytest
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import (
+    at_home,
     canonical_json,
     check_file,
     check_path,
     digest,
     file_digest,
+    found_from,
     is_temporary,
     locked,
     make_folder,
+    model_digest,
     place_file,
     place_folder,
     remembered_digest,
