@@ -131,8 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(
             f"error: Prefect's server did not start within {os.environ[STARTUP]} s ({cause[:300]}). Run the same "
-            f"command again, with a larger {STARTUP} where the machine is busy, or start one with `prefect server start` and "
-            "name it in PREFECT_API_URL.",
+            f"command again, with a larger {STARTUP} where the machine is busy, or start one with `prefect server "
+            "start` and name it in PREFECT_API_URL.",
             file=sys.stderr,
         )
         return 1

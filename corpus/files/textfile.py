@@ -14,7 +14,10 @@ from apportion.foundation.errors import InputError
 
 BOM = "\ufeff"
 GZIP_MAGIC = b"\x1f\x8b"
-ARCHIVES = {b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z"}
+ARCHIVES = {
+    b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz",
+    b"7z\xbc\xaf": "7z", GZIP_MAGIC: "second gzip",
+}  # fmt: skip
 """How files begin that hold another one and are not unpacked here."""
 MOST_BYTES = 512 << 20
 """Of one file, unpacked."""

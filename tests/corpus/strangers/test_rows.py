@@ -10,7 +10,7 @@ from apportion.corpus.corpus import Corpus
 from tests.apportion.called import called
 from tests.corpus.strangers.row import Row
 
-FILES = sorted(path.stem for path in Path(__file__).parent.glob("*_rows.py"))
+FILES = sorted(path.stem for path in Path(__file__).parent.glob("*_rows.py") if path.stem != "test_rows")
 ROWS: list[Row] = [row for name in FILES for row in import_module(f"tests.corpus.strangers.{name}").ROWS]
 
 
