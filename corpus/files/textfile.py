@@ -70,7 +70,7 @@ def _unpacked(path: Path, file: IO[bytes]) -> bytes:
         raise InputError(f"{path}: damaged or truncated gzip file ({error}). Download or copy it again.") from None
 
 
-def _checked(path: Path, file: IO[bytes]) -> Iterator[bytes]:
+def _checked(path: Path, file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     """A file's pieces; an InputError once they, or one line in them, are too many."""
     done = line = 0
     while piece := file.read(_PIECE):
