@@ -82,12 +82,12 @@ AGREE = "yes"
 UNKNOWN = "No annotator of this study has this link. Look whether it is whole, to its last letter."
 TOP = "document"
 """What browsers call a page that takes a whole tab."""
-SOMEBODY_ELSE = {
-    "title": "Another annotator's link",
-    "text": "In this browser somebody has begun by another link. Open this one only if it is yours: your answers are "
-    "then saved under it.",
-}
-FROM_ELSEWHERE = {"title": "Open your link", "text": "A page of another site has opened this link."}
+SOMEBODY_ELSE = (
+    "Another annotator's link",
+    "In this browser somebody has begun by another link. Open this one only if it is yours: your answers are then "
+    "saved under it.",
+)
+FROM_ELSEWHERE = "Open your link", "A page of another site has opened this link."
 TOO_MANY = "Many people have begun in the last minutes. Please open the link again in a quarter of an hour."
 
 
@@ -104,10 +104,11 @@ def own_link(token: str, request: Request, serving: ServingHere) -> Response:
     followed = request.headers.get("sec-fetch-site") != "cross-site" or request.headers.get("sec-fetch-dest") == TOP
     if (visitor is None or visitor.token == token) and followed:
         return _as_annotator(serving, token)
+    title, text = FROM_ELSEWHERE if visitor is None else SOMEBODY_ELSE
     return shown(
         request, "a/x", "somebody_else.html", action=f"a/{token}", known=visitor is not None,
         token=form_token(visitor.token if visitor else token),
-        **(SOMEBODY_ELSE if visitor is not None else FROM_ELSEWHERE),
+        title=title, text=text,
     )  # fmt: skip
 
 
