@@ -84,6 +84,8 @@ def path_fault(path: str, root: Path) -> tuple[str, str] | None:
         full = (root / path).resolve()
         if Path(path).is_absolute() or not full.is_relative_to(root):
             return "leaves the corpus folder", "Copy or hard-link the file into the corpus and give its relative path."
+        if full.is_symlink():  # From Python 3.13 on, resolving leaves links in a circle as they are.
+            return "cannot be looked at (its links go round in a circle)", "Correct the path."
         if full.exists() and not full.is_file():
             return "is no file", "Name the recording itself, not a folder or a pipe."
         if not full.is_file():

@@ -111,7 +111,8 @@ def test_parquet_and_jsonl_give_the_same_corpus_back(tmp_path_factory, drawn):
     corpus.write(folder / "p")
     Corpus.open(folder / "p").write(folder / "j", kind="jsonl")
     back = Corpus.open(folder / "j")
-    assert list(back.iter_sessions()) == list(corpus.iter_sessions())
+    # As text: from Python 3.13 on, equal dataclasses with a NaN in them differ.
+    assert repr(list(back.iter_sessions())) == repr(list(corpus.iter_sessions()))
     back.write(folder / "again")
     for path in (folder / "p").iterdir():
         assert path.read_bytes() == (folder / "again" / path.name).read_bytes()

@@ -38,7 +38,7 @@ def server() -> Iterator[None]:
 def task_runs(server: None, tmp_path_factory: pytest.TempPathFactory) -> list[TaskRun]:
     """What the server knows of a run of the real stages, two shards each."""
     calls = WrittenDown(tmp_path_factory.mktemp("structure") / "journal")
-    state = build_flow(STAGES, calls, ThreadPoolTaskRunner(4))("c.toml", 2, return_state=True)
+    state = build_flow(tuple(STAGES.values()), calls, ThreadPoolTaskRunner(4))("c.toml", 2, return_state=True)
     with get_client(sync_client=True) as client:
         this_run = FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
         for _ in range(PATIENCE):
