@@ -34,7 +34,8 @@ class CorpusBuild:
     ``tables``: by name, as `CorpusRows.tables` gives them; schemas: `apportion.corpus.schema.CORPUS_TABLES`. ``notes``:
     what was dropped or merged, with counts. ``left_out``: broken sessions. ``files``: by the path in the media table,
     the file that is to be brought there. ``chosen``: what had to be chosen among recordings; looking at the corpus and
-    measuring it say so again.
+    measuring it say so again. ``usual_language``: of sessions whose rows say none, unless their words are another's
+    (`apportion.corpus.languages.settling`).
     """
 
     tables: Mapping[str, pa.Table]
@@ -43,6 +44,7 @@ class CorpusBuild:
     files: Mapping[str, Path] = field(default_factory=dict)
     speakers: tuple[Speaker, ...] = ()
     chosen: tuple[str, ...] = ()
+    usual_language: str | None = None
 
 
 class CorpusRows:

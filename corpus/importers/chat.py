@@ -1,8 +1,9 @@
 """Chat logs with a score: JSON Lines, JSON, tables, and the traces of observability tools.
 
 ``{"messages": [{"role", "content"}, ...], "score": 4}`` or ``{"conversations": [{"from", "value"}, ...], "score": 4}``,
-optionally with ``id``, ``name``, ``low``, ``high``. The user rates the assistant. Messages of the system, of tools and
-functions are nobody's utterance: they are left out and counted. Other keys are mapped by options, or by what they seem.
+optionally with ``id``, ``name``, ``low``, ``high``, ``language``. The user rates the assistant. Messages of the system,
+of tools and functions are nobody's utterance: they are left out and counted. Other keys are mapped by options, or by
+what they seem.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from apportion.corpus.importers.chats.trace_records import OTEL, tool_of
 from apportion.corpus.importers.chats.traces import chats_of_traces, is_traces
 from apportion.corpus.importers.reading.json_items import Item, first_fault
 from apportion.corpus.importers.reading.sources import check_options, numbered, stem
+from apportion.corpus.languages.names import said_language
 from apportion.corpus.session import ENVIRONMENT
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed, shortened
@@ -43,7 +45,7 @@ OPTIONS = {
     "target": "the role of who is rated (default: assistant, gpt, agent, ...)",
 }
 MOST_KEYS = 12
-OURS = ("id", "score", "low", "high", "name", *SHAPES)
+OURS = ("id", "score", "low", "high", "name", "language", "lang", *SHAPES)
 
 
 @dataclass
@@ -181,7 +183,7 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
         messages, shape = _messages(row, keys.lists)
         for message in messages:
             log.scores_of_messages.update(score_keys(message) if isinstance(message, dict) else ())
-        chat = Chat(place, session_id, keys.reader.read(messages, shape), scores)
+        chat = Chat(place, session_id, keys.reader.read(messages, shape), scores, said_language(row))
         scale = log.scale or (_own_scale(row) if scores else None)
     except UnitError as error:
         log.scored += not is_blank(keys.value(item.found))
@@ -202,7 +204,7 @@ def _add(log: _Log, chat: Chat, place: str, source: str, session_id: str, scale:
         log.left_out.append(SkippedSession(session_id, f"{place}: {error}"))
         return
     log.ids.add(session_id)
-    log.rows.session(session_id, source)
+    log.rows.session(session_id, source, language=chat.language)
     for message in chat.said:
         log.counts.add(message)
     spoken = [(one.speaker, one.text) for one in chat.said if one.speaker is not None and one.text is not None]

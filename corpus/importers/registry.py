@@ -9,9 +9,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from apportion.corpus.builder import CorpusBuild
+from apportion.corpus.importers.reading.sources import LANGUAGE, SHARED_OPTIONS
+from apportion.corpus.languages.names import read_language
+from apportion.corpus.languages.settling import with_languages
 from apportion.corpus.writer import ImportReport, check_free, place
 from apportion.foundation.did_you_mean import did_you_mean
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import check_path
 
 Importer = Callable[[Path, Mapping[str, str]], CorpusBuild]
@@ -40,15 +43,25 @@ def import_to(
     importer = find_importer(kind)
     for path in (src, out):
         check_path(path)
-    record = {"kind": kind, "source": os.path.realpath(src), "options": options}
+    record = {"kind": kind, "source": os.path.realpath(src), "options": dict(options)}
     if not overwrite:
         check_free(out, record, src)
+    language = _language(kind, options.get(LANGUAGE))
+    if LANGUAGE not in _own_options(importer):
+        options.pop(LANGUAGE, None)
     imported = importer(src, options)
     if imported.tables["sessions"].num_rows == 0:
         # All of them: no folder is there to keep what is not said.
         causes = "\n".join(f"left out: {item}" for item in imported.left_out)
         raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
-    return place(kind, out, imported, record)
+    return place(kind, out, with_languages(imported, language), record)
+
+
+def _language(kind: str, language: str | None) -> str | None:
+    try:
+        return read_language(language)
+    except UnitError as error:
+        raise InputError(f"import {kind}: option {LANGUAGE}={language}: {error}") from None
 
 
 def find_importer(kind: str) -> Importer:
@@ -69,9 +82,14 @@ def find_importer(kind: str) -> Importer:
 
 
 def options_of(kind: str) -> Mapping[str, str]:
-    """The options that the importer ``kind`` takes, with what each means: ``OPTIONS`` of its module, if it has one.
+    """The options that the importer ``kind`` takes, with what each means: ``OPTIONS`` of its module, and all others'.
 
     Raises ``InputError``: there is no such importer.
     """
-    options: Mapping[str, str] = getattr(import_module(find_importer(kind).__module__), "OPTIONS", {})
+    own = _own_options(find_importer(kind))
+    return {**own, **{name: said for name, said in SHARED_OPTIONS.items() if name not in own}}
+
+
+def _own_options(importer: Importer) -> Mapping[str, str]:
+    options: Mapping[str, str] = getattr(import_module(importer.__module__), "OPTIONS", {})
     return options

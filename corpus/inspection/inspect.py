@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from apportion.corpus.annotators import is_computed
 from apportion.corpus.checks.scores import outside_scale
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.languages.settling import languages_found
 from apportion.corpus.mean_std import mean, spread, total
 from apportion.corpus.power import weak_ratings
 from apportion.corpus.recordings.told import look, told_before
@@ -160,7 +161,7 @@ def inspect(corpus: Corpus) -> Inspection:
         speakers=len(set(corpus.utterances.column("speaker").to_pylist())),
         duration_s=total(durations) if durations else None,
         sources=_counted(session.source for session in sessions),
-        languages=_counted(session.language for session in sessions),
+        languages=_counted(one.language for one in languages_found({one.session_id: one for one in sessions}).values()),
         turn_quantiles=_five_numbers([len(session.turns) for session in sessions]),
         ratings=_ratings(corpus),
         labels=_labels(corpus),

@@ -58,12 +58,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Chat:
-    """``place`` in its file, an ``id`` where it has one, what was said, and what was thought of it."""
+    """``place`` in its file, an ``id`` where it has one, what was said, what was thought of it, in which language."""
 
     place: str
     id: str | None
     said: list[Message]
     scores: list[Score] = field(default_factory=list)
+    language: str | None = None
 
 
 @dataclass

@@ -38,7 +38,7 @@ NUMBERED = (
 ORDER = (*NUMBERED, "timestamp", "created_at", "sent_at", "datetime", "time", "date")
 TEXTS = ("content", "text", "message", "utterance", "body", "utterance_text", "message_text", *WHAT)
 SPEAKERS_COLUMNS = (*WHO, "speaker_role", "sender_type", "author_role", "participant")
-OF_CHATS = ("score", "low", "high")
+OF_CHATS = ("score", "low", "high", "language", "lang")
 
 
 @dataclass(frozen=True)

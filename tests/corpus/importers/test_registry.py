@@ -50,7 +50,7 @@ def test_an_importer_is_its_file_and_one_row(source, tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(KINDS, "toy", "toy_importer")
-    assert options_of("toy") == {"scale": "of the scores"}
+    assert list(options_of("toy")) == ["scale", "language"]
     assert import_to("toy", source, tmp_path / "corpus").rows["utterances"] == 1
     assert Corpus.open(tmp_path / "corpus").session_ids() == ["s"]
 
