@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.files.picture_size import DECODER_OPTIONS, check_pictures
 from apportion.foundation.errors import UnitError
 
 FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,mpegts,mpeg,ogg,wav,w64,aiff,au,caf,mp3,aac,ac3,flac,amr"
@@ -21,7 +22,7 @@ NEAR_MAGIC = 2**13
 def open_container(place: Path, name: str) -> Any:
     """PyAV's container of the file ``place``, which messages call ``name``.
 
-    Raises ``UnitError``: empty, damaged, or no known container.
+    Raises ``UnitError``: empty, damaged, no known container, or pictures too large to read.
     """
     import av
 
@@ -29,13 +30,21 @@ def open_container(place: Path, name: str) -> Any:
         if place.stat().st_size == 0:
             raise UnitError(f"{name}: the file has zero bytes. Copy or export the recording again.")
         # A playlist in disguise must not make this machine fetch anything.
-        return av.open(str(place), options={"format_whitelist": FORMATS, "protocol_whitelist": "file"})
+        container = av.open(
+            str(place), options={"format_whitelist": FORMATS, "protocol_whitelist": "file"} | DECODER_OPTIONS
+        )
     except (av.FFmpegError, OSError, ValueError) as error:
         raise UnitError(
             f"{name}: cannot be opened as a recording ({reason(error)}). The file may be cut short, damaged, or in an "
             "unknown format; common ones are mp4, mov, mkv, webm, wav, flac, mp3. Copy or export it again, or convert "
             "it."
         ) from error
+    try:
+        check_pictures(container, name)
+    except UnitError:
+        container.close()
+        raise
+    return container
 
 
 def reason(error: Exception) -> str:

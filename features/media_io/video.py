@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from apportion.corpus.files.picture_size import DECODER_OPTIONS
 from apportion.features.media_io.media import Recording
 from apportion.features.media_io.orientation import PLAIN, Orientation, orientation, pixel_aspect
 from apportion.features.sampling_clock import Clock, interval
@@ -103,7 +104,7 @@ def read_pictures(recording: Recording, stream: Any, rate_hz: float, thrifty: bo
     """
     stream.codec_context.thread_count = 1
     if thrifty:
-        stream.codec_context.options = {"skip_loop_filter": "all"}
+        stream.codec_context.options = {**DECODER_OPTIONS, "skip_loop_filter": "all"}
     spared = FrameSkipper(rate_hz, recording.origin_s) if thrifty and can_spare(recording, stream) else None
     clock = Clock(rate_hz)
     aspect = pixel_aspect(stream)

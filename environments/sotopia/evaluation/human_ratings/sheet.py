@@ -79,9 +79,6 @@ def asked_line(dimension: str) -> str:
     return f"{dimension} {ASKED[dimension].title}, {low:g} to {high:g} ({ASKED[dimension].ends})"
 
 
-assert tuple(ASKED) == DIMENSIONS
-
-
 PARTLY = (
     "(Nobody knew the goal or the secret of another; of a profile one knows what the relationship lets one know, which "
     "may be nothing.)"
