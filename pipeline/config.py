@@ -162,6 +162,12 @@ class Config(Settings):
         plain = {name: v.given if isinstance(v, Section) else v for name, v in held.items()}
         return canonical_json({n: v.plain() if isinstance(v, Settings) else repr(v) for n, v in plain.items()})
 
+    def check_given(self) -> None:
+        """Raise InputError where a section that was given cannot be used, so that nothing is measured in vain."""
+        held = (self.__dict__[name] for name in SECTIONS)
+        for section in (one for one in held if isinstance(one, Section) and one.is_given):
+            section.settings  # noqa: B018
+
     def changed(self, section: str, **changes: Any) -> Config:
         """A copy with these values in a section, e.g. ``align`` or ``decompose.llm``; they are not checked again."""
         outer, _, name = section.rpartition(".")

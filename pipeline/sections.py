@@ -58,6 +58,11 @@ class Section:
             name, *_, source = self.given
             raise cannot_be_used(error, source, within=(name,)) from None
 
+    @property
+    def is_given(self) -> bool:
+        """Whether anything stands in it."""
+        return bool(self.given[1])
+
     def check(self) -> None:
         """Raise ValidationError where a value is not allowed."""
         self.__dict__["settings"] = self._read()

@@ -63,8 +63,12 @@ def run_command(
     Options go before the configuration's keys. `--only` takes split, features, verbalize, embed, select-sessions,
     decompose, audit, train-reward, evaluate, align or report.
     """
-    # What a single stage does not read is not checked: a film is measured whatever [align] says.
-    loaded = load_config(config, preset) if only is None else load_config(config, preset, checked=())
+    if only is None:
+        loaded = load_config(config, preset)
+    else:
+        # A section without a word has nothing wrong in it, and its package need not be imported for one stage.
+        loaded = load_config(config, preset, checked=())
+        loaded.check_given()
     source = f"{config}{preset_given(preset)}"
     if only is None:
         loaded, options["given"] = aligned_as_asked(loaded, options)

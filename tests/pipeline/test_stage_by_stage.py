@@ -103,6 +103,8 @@ def test_a_section_that_nothing_asks_for_is_not_read_and_one_that_is_wrong_is_to
     assert config.decompose.methods == ("uniform",)
     with pytest.raises(InputError, match=r"(?s)a.toml.*align.steps = -1.*did you mean") as late:
         config.align  # noqa: B018
+    with pytest.raises(InputError, match=r"align.steps = -1"):
+        load_config(path, checked=()).check_given()
     with pytest.raises(InputError) as early:
         load_config(path)
     assert str(early.value) == str(late.value)
