@@ -143,7 +143,8 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
                 sizes = shard_sizes(config, name, shards)
                 progress.begin(name, sum(sizes))
                 for index, size in enumerate(sizes):
-                    running[executor.submit(run_shard_in_worker, config, name, index, shards)] = (name, index, size)
+                    future = _submit(executor, config, name, index, shards)
+                    running[future] = (name, index, size)
                     left[name] += 1
                 if not sizes:
                     finished.add(name)
@@ -168,6 +169,17 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
         for future in running:
             future.cancel()
     return RunResult(tuple(outcomes))
+
+
+def _submit(executor: Executor, config: Config, stage: str, shard: int, shards: int) -> Future[list[Outcome]]:
+    """Give one shard away; BrokenProcessPool also where the pool breaks while it starts one more process."""
+    try:
+        return executor.submit(run_shard_in_worker, config, stage, shard, shards)
+    except (OSError, ValueError) as error:
+        # The thread that clears a broken pool away has closed the pipes that the new process was about to be given.
+        if getattr(executor, "_broken", False):
+            raise BrokenProcessPool(str(error)) from error
+        raise
 
 
 def waited_for(plan: Plan, name: str, names: Sequence[str]) -> set[str]:

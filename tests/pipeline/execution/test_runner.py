@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -151,6 +151,21 @@ def test_a_worker_that_is_killed_again_ends_the_run(tmp_path):
         pytest.raises(UnitError, match=r"was killed \(SIGKILL\) .* more memory. .* Run the same command again"),
     ):
         run_stages(chosen, ["rewards"], progress)
+
+
+@pytest.mark.parametrize("broken", [True, False])
+def test_a_pool_that_breaks_while_it_starts_a_process_has_lost_a_worker(tmp_path, broken):
+    class Breaking(Executor):
+        _broken = broken
+
+        def submit(self, *work):
+            raise OSError("handle is closed")
+
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    chosen = load_config(config(tmp_path, TEXT.format("run")))
+    lost = pytest.raises(WorkerLostError if broken else OSError)
+    with Breaking() as executor, StageProgress(quiet=True) as progress, lost:
+        run_stages(chosen, ["rewards"], progress, executor)
 
 
 def test_how_a_worker_ended_is_known_though_another_thread_notes_it_first():
