@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
 from apportion.corpus.power import weak_ratings
+from apportion.corpus.recordings.told import NOTHING, REPORT, Told, look
+from apportion.corpus.speakers.settled import Speaker, speaker_lines
 from apportion.corpus.validate import ValidationIssue, validate
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
@@ -24,13 +26,14 @@ from apportion.foundation.truncate import some
 
 RECORD = "import.json"
 """Says in the corpus folder where it came from, so that the same import may be run again and no other."""
-REPORT = "import_report.json"
-"""Says there what became of it: every session that was left out, and why."""
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import brought: rows by table, notes, sessions left out, faults and warnings of the new corpus."""
+    """What an import brought: rows by table, notes, sessions left out, faults and warnings of the new corpus.
+
+    ``recordings``: who is recorded how, and what was chosen of them.
+    """
 
     kind: str
     out: Path
@@ -39,6 +42,8 @@ class ImportReport:
     left_out: tuple[SkippedSession, ...]
     problems: tuple[ValidationIssue, ...]
     warnings: tuple[str, ...]
+    speakers: tuple[Speaker, ...] = ()
+    recordings: Told = NOTHING
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -50,14 +55,20 @@ class ImportReport:
             "left_out": [{"session_id": item.session_id, "message": item.message} for item in self.left_out],
             "problems": [str(problem) for problem in self.problems],
             "warnings": list(self.warnings),
+            **({"speakers": [asdict(one) for one in self.speakers]} if self.speakers else {}),
+            "recordings": self.recordings.to_json(),
         }
 
     def __str__(self) -> str:
         counts = ", ".join(f"{many:,} {name.replace('_', ' ')}" for name, many in self.rows.items() if many)
-        lines = [f"{self.out}: {counts}", *(f"note: {note}" for note in self.notes)]
         where = f"all are in {self.out / REPORT}"
+        who = speaker_lines(self.speakers, where) if self.speakers else []
+        lines = [f"{self.out}: {counts}", *who, *(f"note: {note}" for note in self.notes)]
+        lines += some("recorded", list(map(str, self.recordings.people)), where=where)
+        lines += some("chosen", self.recordings.chosen, where=where)
         for what, found in (("left out", self.left_out), ("problem", self.problems)):
             lines += some(what, list(map(str, found)), where=where) if found else []
+        lines += some("warning", self.recordings.warnings, where=where)
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
 
 
@@ -201,4 +212,6 @@ def _report(kind: str, out: Path, corpus: Corpus, made: CorpusBuild) -> ImportRe
         made.left_out,
         tuple(problem for problem in problems if problem.severity == "error"),
         (*warnings, *weak_ratings(corpus, problems)),
+        made.speakers,
+        look(corpus, made.chosen),
     )

@@ -49,7 +49,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
                 labels.discard()
                 left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
     notes = (f"{skipped:,} answers of the survey are missing and were skipped",) if skipped else ()
-    return CorpusBuild(rows.tables(), (*notes, *labels.notes(SUPPORTER)), tuple(left_out))
+    told = (*notes, *labels.notes(SUPPORTER))
+    return CorpusBuild(rows.tables(), told, tuple(left_out), usual_language="en")
 
 
 def _dialogues(path: Path) -> list[Item]:
@@ -74,7 +75,7 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, di
         feedback = [number(value, FEEDBACK, texts=True) if value else None for value in stars]
     except SHAPE_ERRORS as error:
         raise not_in_shape("ESConv", error) from None
-    rows.session(session_id, "esconv", language="en")
+    rows.session(session_id, "esconv")
     target_turn = None
     for turn, ((speaker, text), value) in enumerate(zip(spoken, feedback, strict=True)):
         rows.utterance(session_id, turn, speaker, text)

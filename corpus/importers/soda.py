@@ -46,7 +46,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
         sessions.append(_sessions(ids.filter(good)))
         utterances.append(_utterances(ids.filter(good), texts.filter(good), speakers.filter(good)))
     tables = {"sessions": pa.concat_tables(sessions), "utterances": pa.concat_tables(utterances)}
-    return CorpusBuild(tables, ("SODA has no scores: no ratings were imported",), tuple(left_out))
+    notes = ("SODA has no scores: no ratings were imported",)
+    return CorpusBuild(tables, notes, tuple(left_out), usual_language="en")
 
 
 def _whole(texts: pa.Array, speakers: pa.Array) -> pa.Array:
@@ -60,7 +61,7 @@ def _whole(texts: pa.Array, speakers: pa.Array) -> pa.Array:
 
 def _sessions(ids: pa.Array) -> pa.Table:
     many = len(ids)
-    columns = [ids, pa.repeat("soda", many), pa.nulls(many, pa.float64()), pa.repeat("en", many)]
+    columns = [ids, pa.repeat("soda", many), pa.nulls(many, pa.float64()), pa.nulls(many, pa.string())]
     return pa.table(columns, schema=SESSIONS.arrow)
 
 

@@ -126,7 +126,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     for id_ in source.answers:
         if id_ not in source.tree.conversations and id_ not in source.lines:
             tally.add("rated in the survey for all, but not here", _shown(id_))
-    return CorpusBuild(rows.tables(), (*_remarks(source, wanted), *tally.notes()), tuple(left_out), files)
+    notes = (*_remarks(source, wanted), *tally.notes())
+    return CorpusBuild(rows.tables(), notes, tuple(left_out), files, usual_language=LANGUAGE)
 
 
 def _shown(id_: str) -> str:
@@ -236,7 +237,7 @@ def _add(
     duration_s: float | None,
     wanted: CandorOptions,
 ) -> None:
-    rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s, language=LANGUAGE)
+    rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s)
     for turn, cue in session.spoken.turns:
         rows.utterance(session.id, turn, cue.speaker, cue.text, cue.start_s, cue.end_s)
     question = wanted.question
