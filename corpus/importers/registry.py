@@ -8,13 +8,14 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from apportion.corpus.account import opened
 from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.importers.reading.sources import LANGUAGE, SHARED_OPTIONS
 from apportion.corpus.languages.names import read_language
 from apportion.corpus.languages.settling import with_languages
 from apportion.corpus.writer import ImportReport, check_free, place
 from apportion.foundation.did_you_mean import did_you_mean
-from apportion.foundation.errors import ApportionError, InputError, UnitError
+from apportion.foundation.errors import ApportionError, InputError, UnitError, errors_called
 from apportion.foundation.files import check_path
 from apportion.foundation.registry import load_brought
 
@@ -50,12 +51,15 @@ def import_to(
     language = _language(kind, options.get(LANGUAGE))
     if LANGUAGE not in _own_options(importer):
         options.pop(LANGUAGE, None)
-    imported = importer(src, options) if kind in KINDS else _brought(kind, importer, src, options)
+    with opened() as account:
+        imported = importer(src, options) if kind in KINDS else _brought(kind, importer, src, options)
     if imported.tables["sessions"].num_rows == 0:
         # All of them: no folder is there to keep what is not said.
         causes = "\n".join(f"left out: {item}" for item in imported.left_out)
         raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
-    return place(kind, out, with_languages(imported, language), record)
+    with errors_called(f"import {kind}"):
+        lines = account.settled(imported)
+    return place(kind, out, with_languages(imported, language), record, lines)
 
 
 def _language(kind: str, language: str | None) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from apportion.corpus.account import AccountLine, account_lines, account_of
 from apportion.corpus.annotators import is_computed
 from apportion.corpus.checks.scores import outside_scale
 from apportion.corpus.corpus import Corpus
@@ -141,10 +142,11 @@ class Inspection:
     odd: tuple[Anomaly, ...]
     recorded: tuple[str, ...] = ()
     chosen: tuple[str, ...] = ()
+    account: tuple[AccountLine, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The inspection as plain JSON values."""
-        return asdict(self)
+        return {**asdict(self), "account": {line.what: line.to_json() for line in self.account}}
 
 
 def inspect(corpus: Corpus) -> Inspection:
@@ -176,6 +178,7 @@ def inspect(corpus: Corpus) -> Inspection:
         odd=tuple(_oddities(sessions)),
         recorded=tuple(map(str, told.people)),
         chosen=told.chosen,
+        account=account_of(corpus.root),
     )
 
 
@@ -311,6 +314,7 @@ def render(inspection: Inspection, where: str = "") -> str:
         + ("" if label.mean is None else f", mean {label.mean:.2f}")
         for label in i.labels
     ]
+    lines += [""] * bool(i.account) + account_lines(i.account)
     lines += [""] * bool(i.recorded)
     lines += some("recorded", i.recorded, where=where) + some("chosen", i.chosen, where=where)
     findings = [
