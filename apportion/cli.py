@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Sequence
 
@@ -14,7 +13,6 @@ from apportion.foundation.lazy import LazyMapping, named
 from apportion.hints import hint_for
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
-LESS_MEMORY = "Split the input, lower run.workers, or use a machine with more of it; what is finished is kept."
 GOES_ON = "What is finished is kept: run the same command again to go on."
 
 
@@ -61,9 +59,6 @@ cli.sections = {"Commands": [name for name in COMMANDS if name not in FURTHER], 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; exit code 2 for usage and unusable input, 1 for failed work, 130 for Ctrl-C."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # What the encoding of a pipe cannot hold (cp1252 on Windows) is escaped, as Python does for stderr.
-        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(args=arguments, prog_name="apportion", standalone_mode=False)
     except click.exceptions.Abort as stop:
@@ -74,8 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ApportionError as error:
         code = EXIT_USAGE if isinstance(error, InputError) else EXIT_FAILED
         _end(f"error: {error}{hint_for(error, _options(arguments))}", code)
-    except MemoryError:
-        _end(f"error: memory ran out. {LESS_MEMORY}", EXIT_FAILED)
     except BrokenPipeError:
         # The reader of our output (head, less) has what it wanted.
         sys.stdout = None

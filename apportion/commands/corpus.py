@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from apportion.commands.shared.options import json_option
-from apportion.commands.shared.places import beside, tell_corpus, write
+from apportion.commands.shared.places import tell_corpus
 from apportion.commands.shared.scenario_files import SCENARIO_KINDS, import_scenarios
-
-if TYPE_CHECKING:
-    from apportion.corpus.speakers.doubt import UnsureSpeakersError
 
 KIND = "apportion.import.kind"
 
@@ -57,7 +52,7 @@ def import_command(
 
     \b
     KIND is one of
-      chat      chats with a score: JSON (OpenAI, ShareGPT), tables, traces of Langfuse, LangSmith, OpenTelemetry
+      chat      JSONL of {messages, score}, OpenAI or ShareGPT shape
       media     a folder a session: recordings, a transcript, ratings.csv
       candor    CANDOR: video calls, two ratings each
       uss       User Satisfaction Simulation (SGD.txt, ReDial.txt, ...)
@@ -71,37 +66,12 @@ def import_command(
       amazonhistoryprice  products with prices, as a file of bargains (no corpus) to be played
     """
     from apportion.corpus.importers import import_to
-    from apportion.corpus.speakers.doubt import UnsureSpeakersError
 
     if kind in SCENARIO_KINDS:
         import_scenarios(source, out, _pairs(options), overwrite, as_json)
         return
-    pairs = _pairs(options)
-    try:
-        report = import_to(kind, source, out, pairs, overwrite=overwrite)
-    except UnsureSpeakersError as unsure:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise
-        pairs["speakers"] = str(_ask_speakers(unsure, pairs.get("speakers"), out))
-        report = import_to(kind, source, out, pairs, overwrite=overwrite)
+    report = import_to(kind, source, out, _pairs(options), overwrite=overwrite)
     tell_corpus(report, out, as_json)
-
-
-def _ask_speakers(unsure: UnsureSpeakersError, given: str | None, out: Path) -> Path:
-    """Ask whose each label is; the answers go into a file beside the corpus, with what ``given`` says already."""
-    from apportion.corpus.speakers.names import clean_name, name_key
-    from apportion.corpus.speakers.speakers_file import SpeakersFile, read_speakers
-
-    answers = read_speakers(Path(given)) if given else SpeakersFile()
-    click.echo("Who speaks? A name, or - where the label is text of whoever spoke before.", err=True)
-    for doubt in unsure.doubts:
-        asked = f"{doubt.session_id}, {doubt.place}: {clean_name(doubt.written)}\n  speaker"
-        name = click.prompt(asked, default=doubt.label, err=True)
-        answers.names[clean_name(doubt.session_id), name_key(doubt.label)] = "" if name == "-" else clean_name(name)
-    path = beside(out, "speakers.csv")
-    write(path, "-o speakers", answers.to_csv())
-    click.echo(f"your answers are in {path}; next time: -o speakers={path}", err=True)
-    return path
 
 
 @click.command("inspect")

@@ -10,10 +10,8 @@ import pyarrow.compute as pc
 from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
-from apportion.corpus.languages.names import read_language
 from apportion.corpus.schema import SESSIONS, UTTERANCES
 from apportion.corpus.session import ENVIRONMENT
-from apportion.foundation.errors import UnitError
 
 SLACK_S = 1.0
 """How far a transcript may run past the recording: players and transcribers round differently."""
@@ -40,20 +38,6 @@ def check_sessions(corpus: Corpus) -> Iterator[ValidationIssue]:
             "at least one utterance a session",
             "Add its transcript, or leave the session out.",
         )
-    yield from _no_languages(table.column("language"))
-
-
-def _no_languages(column: pa.ChunkedArray) -> Iterator[ValidationIssue]:
-    """Values of the column that name no language, each once: such sessions go by their words."""
-    for value in column.unique().to_pylist():
-        try:
-            read_language(value)
-        except UnitError as error:
-            count = pc.sum(pc.equal(column, value)).as_py()
-            yield ValidationIssue(
-                "sessions", None, "language", None, f"{value!r} in {count:,} sessions",
-                "an ISO 639 code such as en", f"They are told by their words. {error}", "warning",
-            )  # fmt: skip
 
 
 def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:

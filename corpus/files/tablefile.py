@@ -18,12 +18,6 @@ from apportion.foundation.errors import InputError
 
 Format = Literal["parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = ("parquet", "jsonl")
-MOST_ROWS_A_BYTE, FREE_ROWS = 1, 1_000_000
-"""Rows of a Parquet file for one byte of it, once there are more than ``FREE_ROWS``: a row with words takes tens."""
-MOST_RATIO, FREE_BYTES = 100, 64 << 20
-"""Bytes in memory for one byte of a Parquet file, once they are more than ``FREE_BYTES``."""
-_ROWS = 512
-"""That are unpacked at a time: what one word of a dictionary fills is seen before it is all there."""
 
 
 def find_table(folder: Path, name: str) -> Path | None:
@@ -52,45 +46,20 @@ def read_parquet(path: Path, columns: Callable[[list[str]], list[str]], again: s
 
     ``path``: the file. ``columns``: from the names of the columns that are there to those to read, or an error of its
     own. ``again``: what to do about a file that is damaged, for the error. Raises ``InputError``: a file that cannot be
-    read, is damaged in any way, or holds far more than its size can.
+    read, or is damaged in any way.
     """
     try:
         # Arrow's own file, never a Python one: a thread of Arrow's that lets go of a Python object while the
         # interpreter ends kills the process. And a damaged file stays a plain error, without dataset machinery.
         with pa.OSFile(str(path)) as file:
             parquet = pq.ParquetFile(file)
-            table = _unpacked(parquet, columns(parquet.schema_arrow.names), path)
+            table = parquet.read(columns=columns(parquet.schema_arrow.names))
         table.validate(full=True)
     except PermissionError:
         raise InputError(f"{path}: no permission to read it. Check its owner and mode.") from None
     except (pa.ArrowException, OSError, ValueError) as error:  # The last: names that are not UTF-8.
         raise InputError(f"{path}: not a readable Parquet file ({_first_line(error)}). {again}") from None
     return table
-
-
-def _unpacked(parquet: pq.ParquetFile, columns: list[str], path: Path) -> pa.Table:
-    rows, size = parquet.metadata.num_rows, path.stat().st_size
-    groups = [parquet.metadata.row_group(number) for number in range(parquet.metadata.num_row_groups)]
-    said = sum(group.total_byte_size for group in groups)
-    if rows > max(FREE_ROWS, MOST_ROWS_A_BYTE * size):
-        raise InputError(f"{path}: {rows:,} rows in {size:,} bytes. {_NO_TABLE}")
-    _check_ratio(path, said, size)
-    if rows <= _ROWS:
-        return parquet.read(columns=columns)
-    batches, done = [], 0
-    for batch in parquet.iter_batches(_ROWS, columns=columns):
-        done += batch.nbytes
-        _check_ratio(path, done, size)
-        batches.append(batch)
-    return pa.Table.from_batches(batches)
-
-
-def _check_ratio(path: Path, unpacked: int, size: int) -> None:
-    if unpacked > max(FREE_BYTES, MOST_RATIO * size):
-        raise InputError(f"{path}: more than {unpacked:,} bytes unpacked from {size:,}. {_NO_TABLE}")
-
-
-_NO_TABLE = "No conversations lie so close; look what it holds, and write it again."
 
 
 def _read_parquet(path: Path, schema: TableSchema) -> pa.Table:

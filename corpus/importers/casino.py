@@ -64,7 +64,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
                 ids.add(session_id)
             except UnitError as error:
                 left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
-    return CorpusBuild(rows.tables(), (LICENCE,), tuple(left_out), usual_language="en")
+    return CorpusBuild(rows.tables(), (LICENCE,), tuple(left_out))
 
 
 def _choice(options: Mapping[str, str]) -> _Choice:
@@ -105,7 +105,7 @@ def _session(rows: CorpusRows, session_id: str, part: str, dialogue: Mapping[str
         raise not_in_shape("CaSiNo", error) from None
     said = [(who, words) for who, text, deal in log if (words := _words(text, deal, choice)) is not None]
     speakers = {who for who, _ in said}
-    rows.session(session_id, f"casino/{part}")
+    rows.session(session_id, f"casino/{part}", language="en")
     for turn, (who, words) in enumerate(said):
         rows.utterance(session_id, turn, who, words)
     rows.background(session_id, "rules", RULES)

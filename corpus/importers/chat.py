@@ -1,324 +1,166 @@
-"""Chat logs with a score: JSON Lines, JSON, tables, and the traces of observability tools.
+"""Chat logs with a score: JSON Lines or a JSON array, in OpenAI's shape or ShareGPT's.
 
 ``{"messages": [{"role", "content"}, ...], "score": 4}`` or ``{"conversations": [{"from", "value"}, ...], "score": 4}``,
-optionally with ``id``, ``name``, ``low``, ``high``, ``language``. The user rates the assistant. Messages of the system,
-of tools and functions are nobody's utterance: they are left out and counted. Other keys are mapped by options, or by
-what they seem.
+optionally with ``id``, ``name``, ``low``, ``high``. The user rates the assistant. Messages of the system, of tools and
+functions are nobody's utterance: they are left out and counted.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
-from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, Keys, all_differ, find, score_keys
-from apportion.corpus.importers.chats.messages import RATER, SHAPES, TARGET, Chat, LeftOut, MessageReader, Score
-from apportion.corpus.importers.chats.scales import SCALES, Scale, check_values, is_blank, scale_option, suggestion
-from apportion.corpus.importers.chats.sources import chat_files, read_items
-from apportion.corpus.importers.chats.tables import OF_CHATS, are_turns, chats_of, written_list
-from apportion.corpus.importers.chats.trace_records import OTEL, tool_of
-from apportion.corpus.importers.chats.traces import chats_of_traces, is_traces
-from apportion.corpus.importers.reading.json_items import Item, first_fault
-from apportion.corpus.importers.reading.sources import check_options, numbered, stem
-from apportion.corpus.languages.names import said_language
-from apportion.corpus.session import ENVIRONMENT
+from apportion.corpus.importers.reading.json_items import Item, first_fault, json_items
+from apportion.corpus.importers.reading.sources import check_options, numbered, scale_options, source_files, stem
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.truncate import listed, shortened
+from apportion.foundation.truncate import listed
 
+RATER, TARGET = "user", "assistant"
+SPEAKERS = {"user": RATER, "human": RATER, "assistant": TARGET, "gpt": TARGET}
+NOBODY = ("system", "developer", "tool", "function", "function_call", "observation")
+SHAPES = {"messages": ("role", "content"), "conversations": ("from", "value")}
 OPTIONS = {
     "low": "the low end of the scale of all scores, where the rows do not say it",
     "high": "the high end of the scale",
-    "scale": f"what the scores are, instead of low and high: {SCALES}",
-    "name": "what the score is called (default: the row's name, else the key of the score)",
-    "score": f"the key of the score, outer.inner for one inside another; of traces, its name; {NONE}: there is none",
-    "id": "the key that tells one chat from another",
-    "messages": "the key of the list of messages",
-    "text": "the key of what was said, in a message or a row",
-    "speaker": "the key of who said it",
-    "order": "the column by which the rows of a chat are sorted",
-    "rater": "the role of who rates (default: user, human, customer, ...)",
-    "target": "the role of who is rated (default: assistant, gpt, agent, ...)",
+    "name": "what the score is called (default: the row's name, else score)",
 }
 MOST_KEYS = 12
-OURS = ("id", "score", "low", "high", "name", "language", "lang", *SHAPES)
+Scale = tuple[float, float]
 
 
 @dataclass
 class _Log:
-    """The settings of one import and what it collects on its way."""
+    """The settings of one import and what it counts on its way."""
 
-    options: Mapping[str, str]
+    name: str
     scale: Scale | None
     rows: CorpusRows = field(default_factory=CorpusRows)
     ids: set[str] = field(default_factory=set)
-    left_out: list[SkippedSession] = field(default_factory=list)
-    counts: LeftOut = field(default_factory=LeftOut)
-    told: list[str] = field(default_factory=list)
-    keys: set[str] = field(default_factory=set)
-    scores_of_messages: Counter[str] = field(default_factory=Counter)
-    stems: Counter[str] = field(default_factory=Counter)
-    odd: str = ""
-    scored: int = 0
-    """Chats with a score, whether it can be read or not."""
-    unrated: int = 0
-
-    def prefix(self, path: Path) -> str:
-        """What the ids of a file's chats begin with: splits of a data set have files of the same names."""
-        return stem(path) if self.stems[stem(path)] < 2 else f"{path.parent.name}-{stem(path)}"
-
-    def reader(self, *, of_rows: bool = False) -> MessageReader:
-        keys = (None, None) if of_rows else (self.options.get("speaker"), self.options.get("text"))
-        return MessageReader(*keys, self.options.get("rater"), self.options.get("target"))
+    not_spoken: int = 0
+    without_text: int = 0
 
     def notes(self) -> tuple[str, ...]:
-        notes = [*self.told, *self.counts.notes()]
-        for key, many in self.scores_of_messages.items():
-            notes.append(f"{many:,} messages hold {key!r}, which may be a score of the turn: it was not read")
-        if self.unrated and self.scored:
-            notes.append(f"{self.unrated:,} of {self.unrated + self.scored:,} chats have no score: they are unrated")
+        notes = []
+        if self.not_spoken:
+            notes.append(f"{self.not_spoken:,} messages of the system, tools or functions were left out")
+        if self.without_text:
+            notes.append(f"{self.without_text:,} messages without text (tool calls, pictures) were left out")
         return tuple(notes)
 
 
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Sessions of ``user`` and ``assistant``, with one rating where the row has a ``score``.
 
-    ``src``: a file, or a folder of them: ``*.jsonl``, ``*.json``, ``*.csv``, ``*.tsv`` (plain or gzip), ``*.parquet``,
-    ``*.arrow``, or what Langfuse, LangSmith or OpenTelemetry export. ``options``: `OPTIONS`. Raises ``InputError``: a
-    file that cannot be read or holds no chats; keys that are not sure; scores without a scale anywhere; a scale where
-    there is no score.
+    ``src``: a file (plain or gzip), or a folder of ``*.jsonl`` and ``*.json`` files. ``options``: ``low``, ``high``:
+    the ends of the scale, where the rows do not say them; ``name``: what the score is called (default: the row's
+    ``name``, else "score"). Raises ``InputError``: a file that cannot be read or holds no chats; scores without a scale
+    anywhere.
     """
     check_options("chat", options, OPTIONS)
-    log = _Log(options, scale_option("chat", options))
-    files = [(path, *read_items(path)) for path in chat_files(src)]
-    log.stems.update(stem(path) for path, _, _ in files)
-    if any(
-        is_traces(strange) for _, items, _ in files if (strange := [one for one in items if not _is_ours(one.found)])
-    ):
-        _import_traces(log, src, [(path, items) for path, items, _ in files])
-    else:
-        for path, items, is_table in files:
-            _import_file(log, path, items, is_table=is_table)
-    if log.scale is not None and log.ids and not log.scored and options.get("score") != NONE:
-        keys = listed(sorted(map(shortened, log.keys)), MOST_KEYS) or "none"
+    log = _Log(options.get("name", ""), scale_options("chat", options))
+    left_out = []
+    for path in source_files(src, (".jsonl", ".json")):
+        chats = _chats(path)
+        _check_scale(path, chats, log.scale)
+        for position, item in enumerate(chats, start=1):
+            session_id = numbered(stem(path), position)
+            try:
+                chat = item.value()
+                if chat.get("id") not in (None, ""):
+                    session_id = identifier(chat["id"], "id")
+                _session(log, session_id, chat, stem(path))
+            except UnitError as error:
+                left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
+    return CorpusBuild(log.rows.tables(), log.notes(), tuple(left_out))
+
+
+def _chats(path: Path) -> list[Item]:
+    chats = json_items(path)
+    if not any(shape in chat.found for chat in chats for shape in SHAPES):
+        keys = sorted({key for chat in chats for key in chat.found})
         raise InputError(
-            f'{src}: a scale is given, and no chat has a score. Found the keys: {keys}. Wanted: "score".{log.odd} '
-            f"Say which key holds it: -o score=KEY, or -o score={NONE} to import unrated chats."
+            f'{path}: no chat in it: each object needs "messages" (OpenAI) or "conversations" (ShareGPT). '
+            f"Found the keys: {listed(keys, MOST_KEYS) or 'none'}.{first_fault(chats)}"
         )
-    return CorpusBuild(log.rows.tables(), log.notes(), tuple(log.left_out))
+    return chats
 
 
-def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item]]]) -> None:
-    items = [Item(f"{path.name}, {one.place}", one.found, one.fault) for path, found in files for one in found]
-    log.keys |= {key for item in items for key in item.found}
-    tool = next(tool for item in items if (tool := tool_of(item.found)))
-    strange = sum(not item.fault and tool_of(item.found) is None for item in items)
-    if strange:
-        log.told.append(f"{strange:,} objects are neither a call nor a score of {tool}: left out")
-    chats, left_out, told = chats_of_traces(items, log.reader(), log.options.get("score"))
-    log.left_out += left_out
-    log.told += [f"these are traces of {tool}: a chat is a session, or a trace that is in none", *told]
-    if tool == OTEL and any(chat.scores for chat in chats):
-        log.told.append("who gave the scores is not said in such traces: they are taken for the user's")
-    values = [score.value for chat in chats for score in chat.scores]
-    _check_scale(log, str(src), values)
-    for chat in chats:
-        _add(log, chat, chat.place, f"chat/{tool.lower()}", chat.id or "", log.scale)
+def _check_scale(path: Path, chats: list[Item], scale: Scale | None) -> None:
+    scored = [chat.found for chat in chats if chat.found.get("score") is not None]
+    if scored and scale is None and not any("low" in chat and "high" in chat for chat in scored):
+        raise InputError(
+            f"{path}: the scores have no scale. Give its ends for all: -o low=1 -o high=5, "
+            'or "low" and "high" in every row.'
+        )
 
 
-def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) -> None:
-    log.keys |= {key for item in items for key in item.found}
-    finder = KeyFinder(str(path), [item.found for item in items if not item.fault], log.options)
-    is_table = is_table or (not any(map(_is_ours, finder.rows)) and are_turns(finder))
-    objects = Keys()
-    listed_under = None if is_table else _keys_of_objects(path, items, finder, objects)
-    keys = finder.score(log.scale)
-    score = keys.of.get("score")
-    if is_table:
-        items, objects = chats_of(path, items, finder, score)
-        reader = log.reader(of_rows="text" in objects.of)
-        where = _Keys("messages", "id", score and "score", score, reader, is_table=True)
-    else:
-        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader())
-    keys.of |= objects.of
-    keys.notes += objects.notes
-    _tell_keys(log, path, finder, keys, is_table=is_table)
-    scored = [item.found for item in items if not is_blank(where.value(item.found))]
-    has_own = any(row.get("low") is not None and row.get("high") is not None for row in scored)
-    _check_scale(log, str(path), [where.value(row) for row in scored], score, has_own=has_own)
-    for position, item in enumerate(items, start=1):
-        _import_item(log, path, position, item, where)
-
-
-@dataclass(frozen=True)
-class _Keys:
-    """Where the parts of a chat stand: ``score_name`` is what its key is called in the file."""
-
-    lists: str | None
-    id: str | None
-    score: str | None
-    score_name: str | None
-    reader: MessageReader
-    is_table: bool = False
-
-    def value(self, row: Mapping[str, Any]) -> Any:
-        """The score of a chat, None where it has none."""
-        return None if self.score is None else find(row, self.score)
-
-
-def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) -> None:
-    session_id = numbered(log.prefix(path), position)
-    place = f"{path.name}, {item.place}"
-    try:
-        row = item.value()
-        given = None if keys.id is None else find(row, keys.id)
-        if given not in (None, ""):
-            session_id = identifier(given, "id")
-        value = keys.value(row)
-        scores = [] if is_blank(value) else [Score(_name(log, row, keys), value)]
-        messages, shape = _messages(row, keys.lists)
-        for message in messages:
-            log.scores_of_messages.update(score_keys(message) if isinstance(message, dict) else ())
-        chat = Chat(place, session_id, keys.reader.read(messages, shape), scores, said_language(row))
-        scale = log.scale or (_own_scale(row) if scores else None)
-    except UnitError as error:
-        log.scored += not is_blank(keys.value(item.found))
-        log.left_out.append(SkippedSession(session_id, f"{place}: {error}"))
-        return
-    _add(log, chat, place, f"chat/{log.prefix(path)}", session_id, scale)
-
-
-def _add(log: _Log, chat: Chat, place: str, source: str, session_id: str, scale: Scale | None) -> None:
+def _session(log: _Log, session_id: str, chat: Mapping[str, Any], source: str) -> None:
     """Add one chat, all or nothing."""
-    log.scored += bool(chat.scores)
-    log.unrated += not chat.scores
-    try:
-        if session_id in log.ids:
-            raise UnitError(f"the id {session_id!r} is there already. Give each chat an id of its own, or none.")
-        values = [(score, scale.score(score.value)) for score in chat.scores] if scale else []
-    except UnitError as error:
-        log.left_out.append(SkippedSession(session_id, f"{place}: {error}"))
-        return
+    if session_id in log.ids:
+        raise UnitError(f"the id {session_id!r} is there already. Give each chat an id of its own, or none.")
+    spoken = _spoken(log, chat)
+    rating = _rating(chat, log.scale)
+    name = log.name or _name(chat)
     log.ids.add(session_id)
-    log.rows.session(session_id, source, language=chat.language)
-    for message in chat.said:
-        log.counts.add(message)
-    spoken = [(one.speaker, one.text) for one in chat.said if one.speaker is not None and one.text is not None]
+    log.rows.session(session_id, f"chat/{source}")
     for turn, (speaker, text) in enumerate(spoken):
         log.rows.utterance(session_id, turn, speaker, text)
-    for score, value, annotator in _annotated(values):
-        if scale is None:
-            continue
-        ends, name = (scale.low, scale.high), log.options.get("name") or score.name
-        if score.turn is not None:
-            log.rows.label(session_id, score.turn, name, value, ends, annotator)
-            continue
-        rater = ENVIRONMENT if score.by_model else RATER
-        log.rows.rating(session_id, (rater, TARGET), name, value, ends, annotator=annotator)
+    if rating is not None:
+        score, scale = rating
+        log.rows.rating(session_id, (RATER, TARGET), name, score, scale)
 
 
-def _annotated(values: Sequence[tuple[Score, float]]) -> Iterator[tuple[Score, float, str | None]]:
-    """Each score with who gave it; several of nobody in particular are numbered."""
-    same = Counter((score.name, score.turn, score.by, score.by_model) for score, _ in values)
-    seen: Counter[Any] = Counter()
-    for score, value in values:
-        key = (score.name, score.turn, score.by, score.by_model)
-        seen[key] += 1
-        who = f"{score.by}-{seen[key]}" if score.by else str(seen[key])
-        yield score, value, who if same[key] > 1 else score.by
-
-
-def _is_ours(row: Mapping[str, Any]) -> bool:
-    return any(shape in row for shape in SHAPES)
-
-
-def _keys_of_objects(path: Path, items: list[Item], finder: KeyFinder, keys: Keys) -> str | None:
-    """The key of the messages where it is none of ours; it and the id's are put into ``keys``."""
-    id_ = finder.named("id", ("id",)) or finder.named("id", IDS, all_differ)
-    if id_ is not None:
-        keys.of["id"] = id_
-    if "messages" not in finder.options and any(map(_is_ours, finder.rows)):
-        return None
-    lists = finder.named("messages", LISTS) or finder.lists()
-    if lists is None:
-        raise InputError(
-            f'{path}: no chat in it: each object needs "messages" (OpenAI) or "conversations" (ShareGPT), '
-            f"or -o messages=KEY. Found the keys: {listed(sorted(finder.present()), MOST_KEYS) or 'none'}."
-            f"{first_fault(items)}"
-        )
-    keys.of["messages"] = lists
-    return lists
-
-
-def _tell_keys(log: _Log, path: Path, finder: KeyFinder, keys: Keys, *, is_table: bool) -> None:
-    mapped = {
-        what: key for what, key in keys.of.items() if what not in (key, "score") and (is_table or key not in SHAPES)
-    }
-    log.told += keys.notes
-    log.odd = log.odd or keys.odd
-    if mapped:
-        pairs = ", ".join(f"{what} from {key!r}" for what, key in mapped.items())
-        log.told.append(f"{path.name}: read {pairs} (an option says otherwise: -o {next(iter(mapped))}=KEY)")
-    used = {key.partition(".")[0] for key in keys.of.values()} | set(keys.of.values())
-    used |= set(OF_CHATS if is_table else OURS)
-    unread = [shortened(key) for key in finder.present() if key not in used]
-    if unread:
-        log.told.append(f"{path.name}: keys that were not read: {listed(unread, MOST_KEYS)}")
-
-
-def _check_scale(log: _Log, place: str, values: list[Any], key: str | None = None, *, has_own: bool = False) -> None:
-    if not values:
-        return
-    which = f" of {key!r}" if key not in (None, "score") else ""
-    if log.scale is None and not has_own:
-        raise InputError(
-            f"{place}: the scores{which} have no scale. {suggestion(values)} Give its ends for all: -o low=1 "
-            f'-o high=5, or -o scale={SCALES}, or "low" and "high" in every row.'
-        )
-    wrong = None if log.scale is None else check_values(log.scale, values)
-    if wrong:
-        raise InputError(f"{place}: the scores are not {log.scale and log.scale.name}: {wrong}.")
-
-
-def _messages(row: Mapping[str, Any], lists: str | None) -> tuple[list[Any], tuple[str, str]]:
-    """The messages of a chat, and the names of speaker and text in their shape."""
-    if lists is not None:
-        found = find(row, lists)
-        found = written_list(found) if isinstance(found, str) else found
-        if not isinstance(found, list):
-            raise UnitError(f"{lists} = {shown(found)}: a list of messages is needed.")
-        return found, SHAPES.get(lists, SHAPES["messages"])
-    if any(isinstance(row.get(name), str) for name in SHAPES):
-        row = {
-            key: written_list(value) if key in SHAPES and isinstance(value, str) else value
-            for key, value in row.items()
-        }
-    present = [name for name in SHAPES if isinstance(row.get(name), list)]
-    if not present:
+def _spoken(log: _Log, chat: Mapping[str, Any]) -> list[tuple[str, str]]:
+    shape = next((name for name in SHAPES if isinstance(chat.get(name), list)), None)
+    if shape is None:
         raise UnitError('no list "messages" or "conversations".')
-    filled = [name for name in present if row[name]] or present
-    if len(filled) > 1:
-        read = [[(m.speaker, m.text) for m in MessageReader().read(row[name], SHAPES[name])] for name in filled]
-        if read[0] != read[1]:
-            raise UnitError(f"{' and '.join(filled)} say different things. Say which holds: -o messages={filled[0]}.")
-    return row[filled[0]], SHAPES[filled[0]]
+    who, what = SHAPES[shape]
+    spoken = []
+    for position, message in enumerate(chat[shape], start=1):
+        if not isinstance(message, dict) or who not in message:
+            raise UnitError(f'message {position}: an object with "{who}" and "{what}" is needed.')
+        role = message[who] if isinstance(message[who], str) else None
+        if role in NOBODY:
+            log.not_spoken += 1
+            continue
+        if role not in SPEAKERS:
+            raise UnitError(
+                f"message {position}: role {shown(message[who])}; allowed: {', '.join((*SPEAKERS, *NOBODY))}."
+            )
+        text = _text(message.get(what))
+        if text is None:
+            log.without_text += 1
+            continue
+        spoken.append((SPEAKERS[role], text))
+    return spoken
 
 
-def _own_scale(row: Mapping[str, Any]) -> Scale:
-    if row.get("low") is None or row.get("high") is None:
-        raise UnitError('its score has no scale. Add "low" and "high" to the row, or -o low=1 -o high=5 for all.')
-    return Scale(number(row["low"], "low", texts=True), number(row["high"], "high", texts=True))
+def _text(content: Any) -> str | None:
+    """The text of a message; a list of parts gives its text parts, a tool call or a picture alone gives None."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "\n".join(part for part in parts if isinstance(part, str)) or None
+    return content if isinstance(content, str) else None
 
 
-def _name(log: _Log, row: Mapping[str, Any], keys: _Keys) -> str:
-    """What the score is called: beside a key of another name, or in a table, ``name`` may be anybody's."""
-    if keys.score_name != "score":
-        return (keys.score_name or "score").rpartition(".")[2]
-    name = (None if keys.is_table else row.get("name")) or "score"
+def _rating(chat: Mapping[str, Any], scale: Scale | None) -> tuple[float, Scale] | None:
+    """The score and its scale, or None for a chat without a score."""
+    if chat.get("score") is None:
+        return None
+    score = number(chat["score"], "score")
+    if scale is None:
+        if chat.get("low") is None or chat.get("high") is None:
+            raise UnitError('its score has no scale. Add "low" and "high" to the row, or -o low=1 -o high=5 for all.')
+        scale = (number(chat["low"], "low"), number(chat["high"], "high"))
+    return score, scale
+
+
+def _name(chat: Mapping[str, Any]) -> str:
+    name = chat.get("name") or "score"
     if not isinstance(name, str):
         raise UnitError(f"name = {shown(name)}: a text is needed, got {kind_of(name)}.")
     return name

@@ -46,7 +46,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
         except UnitError as error:
             left_out.append(SkippedSession(session_id, f"{src.name}, item {position + 1}: {error}"))
     notes = (f"{skipped} ratings are {NOT_GIVEN} and were skipped",) if skipped else ()
-    return CorpusBuild(rows.tables(), notes, tuple(left_out), usual_language="en")
+    return CorpusBuild(rows.tables(), notes, tuple(left_out))
 
 
 def _session_id(dialog_id: Any) -> str:
@@ -67,7 +67,7 @@ def _session(rows: CorpusRows, session_id: str, dialog: Mapping[str, Any]) -> in
         values = [None if label is None else number(label, LABEL, texts=True) for label in labels]
     except SHAPE_ERRORS as error:
         raise not_in_shape("ConTurE", error) from None
-    rows.session(session_id, "conture")
+    rows.session(session_id, "conture", language="en")
     for i, ((user, chatbot), value) in enumerate(zip(turns, values, strict=True)):
         rows.utterance(session_id, 2 * i, RATER, user)
         rows.utterance(session_id, 2 * i + 1, TARGET, chatbot)

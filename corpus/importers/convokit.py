@@ -14,9 +14,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import is_number, kind_of, number, shown
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.convokit_utterances import Utterance, in_order, read_utterances
-from apportion.corpus.importers.reading.json_items import SkipCounter
 from apportion.corpus.importers.reading.sources import check_options, scale_options
-from apportion.corpus.languages.names import said_language
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed
 
@@ -62,21 +60,18 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     speakers = _entries(src, ("speakers.json", "users.json"))
     told = read_utterances(src)
     _check_key(src, wanted, conversations)
-    rows, skipped, odd = CorpusRows(), 0, SkipCounter()
+    rows, skipped = CorpusRows(), 0
     left_out = list(told.left_out)
     for id_, spoken in told.by_conversation.items():
         try:
             meta = _object(conversations.get(id_, {}), "its metadata in conversations.json")
-            ordered = in_order(spoken)
-            skipped += _session(rows, id_, ordered.spoken, meta, speakers, wanted)
-            for what, many in ordered.odd.items():
-                odd.add(what, id_, many)
+            skipped += _session(rows, id_, in_order(spoken), meta, speakers, wanted)
         except UnitError as error:
             left_out.append(SkippedSession(id_, str(error)))
     notes = [f"{skipped} answers are missing and were skipped"] if skipped else []
     if wanted.score is None:
         notes.append("no ratings were imported: say -o score=KEY -o low=1 -o high=5 for a key of the conversations")
-    return CorpusBuild(rows.tables(), (*notes, *odd.notes()), tuple(left_out))
+    return CorpusBuild(rows.tables(), tuple(notes), tuple(left_out))
 
 
 def _wanted(options: Mapping[str, str]) -> _Wanted:
@@ -130,7 +125,7 @@ def _session(
     present = list(dict.fromkeys(speaker for _, speaker, _, _ in turns))
     answers = [] if wanted.score is None else list(_answers(_find(meta, wanted.score), present, speakers, wanted))
     scores = [(pair, annotator, _score(value)) for pair, annotator, value in answers]
-    rows.session(id_, "convokit", language=said_language(meta))
+    rows.session(id_, "convokit")
     for turn, (utterance, speaker, text, meta_of_turn) in enumerate(turns):
         rows.utterance(id_, turn, speaker, text, *_times(utterance.timestamp, meta_of_turn.get("stop")))
         if wanted.label is not None and is_number(meta_of_turn.get(wanted.label)):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import number, shown
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
@@ -39,22 +38,22 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     ``InputError``: a file that cannot be read, or that holds no dialogues.
     """
     check_options("esconv", options, ())
-    rows, left_out = CorpusRows(), []
+    rows, left_out, skipped = CorpusRows(), [], 0
     labels = LabelsOfEarlierTurns(FEEDBACK, SCALE)
     for path in source_files(src, (".jsonl",)):
         for position, item in enumerate(_dialogues(path), start=1):
-            session_id, place = numbered(stem(path), position), f"{path.name}, {item.place}"
+            session_id = numbered(stem(path), position)
             try:
-                with account.session("dialogues", place):
-                    _session(rows, labels, session_id, item.value())
+                skipped += _session(rows, labels, session_id, item.value())
             except UnitError as error:
                 labels.discard()
-                left_out.append(SkippedSession(session_id, f"{place}: {error}"))
-    return CorpusBuild(rows.tables(), (), tuple(left_out), usual_language="en")
+                left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
+    notes = (f"{skipped:,} answers of the survey are missing and were skipped",) if skipped else ()
+    return CorpusBuild(rows.tables(), (*notes, *labels.notes(SUPPORTER)), tuple(left_out))
 
 
 def _dialogues(path: Path) -> list[Item]:
-    dialogues = json_items(path, "dialogues")
+    dialogues = json_items(path)
     if not any("dialog" in item.found for item in dialogues):
         raise InputError(
             f'{path}: not ESConv: no object has a "dialog". Use ESConv.json, FailedESConv.json or a split.'
@@ -63,9 +62,8 @@ def _dialogues(path: Path) -> list[Item]:
     return dialogues
 
 
-def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> None:
-    """Add one dialogue, all or nothing."""
-    read = account.current()
+def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> int:
+    """Add one dialogue, all or nothing; returns how many of the seeker's answers are missing."""
     try:
         spoken = [(_role(i, turn), _text(turn).strip()) for i, turn in enumerate(dialogue["dialog"], 1)]
         answers = (dialogue.get("survey_score") or {}).get(SEEKER) or {}
@@ -76,10 +74,7 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, di
         feedback = [number(value, FEEDBACK, texts=True) if value else None for value in stars]
     except SHAPE_ERRORS as error:
         raise not_in_shape("ESConv", error) from None
-    read.said("turns", [text for _, text in spoken])
-    read.read("scores", len(NAMES))
-    read.left_out("scores", "answers of the survey that are missing", len(NAMES) - len(scores))
-    rows.session(session_id, "esconv")
+    rows.session(session_id, "esconv", language="en")
     target_turn = None
     for turn, ((speaker, text), value) in enumerate(zip(spoken, feedback, strict=True)):
         rows.utterance(session_id, turn, speaker, text)
@@ -90,6 +85,7 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, di
     for name, score in scores.items():
         rows.rating(session_id, (SEEKER, SUPPORTER), name, score, SCALE, higher_is_better=NAMES[name])
     labels.flush(rows, session_id)
+    return len(NAMES) - len(scores)
 
 
 def _role(position: int, turn: Mapping[str, Any]) -> str:

@@ -46,8 +46,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
         sessions.append(_sessions(ids.filter(good)))
         utterances.append(_utterances(ids.filter(good), texts.filter(good), speakers.filter(good)))
     tables = {"sessions": pa.concat_tables(sessions), "utterances": pa.concat_tables(utterances)}
-    notes = ("SODA has no scores: no ratings were imported",)
-    return CorpusBuild(tables, notes, tuple(left_out), usual_language="en")
+    return CorpusBuild(tables, ("SODA has no scores: no ratings were imported",), tuple(left_out))
 
 
 def _whole(texts: pa.Array, speakers: pa.Array) -> pa.Array:
@@ -61,7 +60,7 @@ def _whole(texts: pa.Array, speakers: pa.Array) -> pa.Array:
 
 def _sessions(ids: pa.Array) -> pa.Table:
     many = len(ids)
-    columns = [ids, pa.repeat("soda", many), pa.nulls(many, pa.float64()), pa.nulls(many, pa.string())]
+    columns = [ids, pa.repeat("soda", many), pa.nulls(many, pa.float64()), pa.repeat("en", many)]
     return pa.table(columns, schema=SESSIONS.arrow)
 
 

@@ -74,7 +74,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
                 ids.add(session_id)
             except UnitError as error:
                 left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
-    return CorpusBuild(rows.tables(), (LICENCE, *tally.notes()), tuple(left_out), usual_language="en")
+    return CorpusBuild(rows.tables(), (LICENCE, *tally.notes()), tuple(left_out))
 
 
 def _released(item: Mapping[str, Any]) -> _Released:
@@ -159,7 +159,7 @@ def _session(rows: CorpusRows, session_id: str, episode: _Released, tally: SkipC
     if not episode.acts:
         raise UnitError("nobody does anything.")
     source = f"simulated: sotopia, agents {episode.agents}, judge {episode.judge}"
-    rows.session(session_id, source)
+    rows.session(session_id, source, language="en")
     for turn, (name, act) in enumerate(episode.acts):
         rows.utterance(session_id, turn, name, _words(act))
     public = shown_to(episode.scenario)

@@ -47,7 +47,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
             except UnitError as error:
                 labels.discard()
                 left_out.append(SkippedSession(session_id, f"{path.name}, {error}"))
-    return CorpusBuild(rows.tables(), labels.notes(TARGET), tuple(left_out), usual_language="en")
+    return CorpusBuild(rows.tables(), labels.notes(TARGET), tuple(left_out))
 
 
 def _blocks(text: str) -> Iterator[list[Line]]:
@@ -81,7 +81,7 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, li
         elif scores:
             labels.judge(target_turn, scores, annotators)
         spoken.append((role, text))
-    rows.session(session_id, f"uss/{source}", language=LANGUAGES.get(source))
+    rows.session(session_id, f"uss/{source}", language=LANGUAGES.get(source, "en"))
     for turn, (role, text) in enumerate(spoken):
         rows.utterance(session_id, turn, role, text)
     for i, score in enumerate(overall):

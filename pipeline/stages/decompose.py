@@ -8,7 +8,6 @@ from typing import Any
 
 from apportion.corpus.session import Session
 from apportion.decompose.influence.preflight import check_influence
-from apportion.decompose.languages import check_understood
 from apportion.decompose.method import (
     Attribution,
     CorpusMethod,
@@ -130,7 +129,6 @@ def _check_judging(before: BeforeRun) -> Iterator[str]:
     yield from _prompt_warnings(before)
     yield from check_asking(before)
     yield from check_simulators(before)
-    _check_languages(before)
     _check_faces(before)
     _check_voices(before)
     check_influence(before.config.decompose)
@@ -184,14 +182,7 @@ def _check_voices(before: BeforeRun) -> None:
         )
 
 
-def _check_languages(before: BeforeRun) -> None:
-    """Raise InputError where a method understands the language of no session."""
-    methods = dict.fromkeys(method_of(unit) for unit in before.units)
-    check_understood(methods, before.config.decompose, before.sessions, before.rating)
-
-
 def _check_fitting(before: BeforeRun) -> Iterator[str]:
-    _check_languages(before)
     _check_faces(before)
     yield from _prior_warnings(before)
     # What reads reactions has a backbone of its own.

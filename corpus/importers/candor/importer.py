@@ -126,8 +126,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     for id_ in source.answers:
         if id_ not in source.tree.conversations and id_ not in source.lines:
             tally.add("rated in the survey for all, but not here", _shown(id_))
-    notes = (*_remarks(source, wanted), *tally.notes())
-    return CorpusBuild(rows.tables(), notes, tuple(left_out), files, usual_language=LANGUAGE)
+    return CorpusBuild(rows.tables(), (*_remarks(source, wanted), *tally.notes()), tuple(left_out), files)
 
 
 def _shown(id_: str) -> str:
@@ -237,7 +236,7 @@ def _add(
     duration_s: float | None,
     wanted: CandorOptions,
 ) -> None:
-    rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s)
+    rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s, language=LANGUAGE)
     for turn, cue in session.spoken.turns:
         rows.utterance(session.id, turn, cue.speaker, cue.text, cue.start_s, cue.end_s)
     question = wanted.question

@@ -31,7 +31,6 @@ SCALES: Mapping[str, tuple[float, float]] = {
     "good_for_advice": HUNDRED,
 }
 """Columns whose scale is documented; every other one needs the options ``low`` and ``high``."""
-IDS = ("user_id", "partner_id", "convo_id")
 BEFORE = ("pre_affect", "pre_arousal")
 """Asked before the conversation began."""
 
@@ -114,7 +113,7 @@ def read_all_answers(path: Path, column: str) -> dict[str, list[Answer]]:
 
 
 def _answers(path: Path, name: str, column: str, *, needs_id: bool) -> dict[str | None, list[Answer]]:
-    table = read_table(path, name, (*IDS, column))
+    table = read_table(path, name)
     if not table.header and not needs_id:
         return {}
     user_at, cell_at, partner_at = table.position("user_id"), table.position(column), table.optional("partner_id")
@@ -137,7 +136,7 @@ def check_column(surveys: Sequence[Path], column: str) -> None:
     seen: dict[str, None] = {}
     for path in surveys:
         try:
-            header, _ = read_head(path, path.name, (*IDS, column))
+            header, _ = read_head(path, path.name)
         except UnitError:
             continue  # Told with its conversation.
         if column in header:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from apportion.corpus.files.csvfile import BLANK, Table, number, read_table
-from apportion.corpus.speakers.labels import Cue
+from apportion.corpus.importers.reading.transcripts import Cue
 from apportion.foundation.errors import InputError, UnitError
 
 KINDS = ("cliffhanger", "backbiter", "audiophile")
-COLUMNS = ("speaker", "start", "stop", "utterance", "backchannel")
 NUMBER_NEEDED = "a number of seconds"
 MIDDLE = re.compile(r"(?:middle)?([0-9]{1,6})")
 
@@ -50,7 +49,7 @@ def read_lines(path: Path, name: str) -> list[Line]:
 
     Raises ``UnitError``: a file that cannot be read, is empty, is not CSV, or lacks a column.
     """
-    return [line for _, line in _lines(read_table(path, name, COLUMNS), None)]
+    return [line for _, line in _lines(read_table(path, name), None)]
 
 
 def read_all_lines(path: Path) -> dict[str, list[Line]]:
@@ -60,7 +59,7 @@ def read_all_lines(path: Path) -> dict[str, list[Line]]:
     """
     by_conversation: dict[str, list[Line]] = {}
     try:
-        table = read_table(path, path.name, ("convo_id", *COLUMNS))
+        table = read_table(path, path.name)
         for id_, line in _lines(table, table.position("convo_id")):
             by_conversation.setdefault(id_, []).append(line)
     except UnitError as error:
@@ -69,7 +68,7 @@ def read_all_lines(path: Path) -> dict[str, list[Line]]:
 
 
 def _lines(table: Table, id_at: int | None) -> list[tuple[str, Line]]:
-    at = [table.position(column) for column in COLUMNS[:4]]
+    at = [table.position(column) for column in ("speaker", "start", "stop", "utterance")]
     reaction_at = table.optional("backchannel")
     lines = []
     for line, row in table.rows:

@@ -42,7 +42,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     left_out = [SkippedSession(numbered(f"dealornodeal-{one.part}-line", one.line), one.message) for one in damaged]
     counts = ", ".join(f"{len(of_part):,} {part}" for part, of_part in parts.items())
     notes = (LICENCE, f"rows, one as each of the two sees a dialogue: {counts}")
-    return CorpusBuild(rows.tables(), notes, tuple(left_out), usual_language="en")
+    return CorpusBuild(rows.tables(), notes, tuple(left_out))
 
 
 def dialogues(rows: list[Row]) -> list[Row]:
@@ -68,7 +68,7 @@ def other_side(row: Row) -> Row:
 def _session(rows: CorpusRows, session_id: str, part: str, row: Row) -> None:
     names = {True: FIRST, False: SECOND}
     said = [*row.said, (row.ended_by_you, ENDS)]
-    rows.session(session_id, f"dealornodeal/{part}")
+    rows.session(session_id, f"dealornodeal/{part}", language="en")
     for turn, (mine, text) in enumerate(said):
         rows.utterance(session_id, turn, names[mine], text)
     pool = ", ".join(f"{many} {item}{'s' * (many > 1)}" for many, item in zip(row.counts, ITEMS, strict=True))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apportion.corpus import account
 from apportion.corpus.files.jsontext import kind_of
 from apportion.corpus.files.textfile import BrokenLine, parse_json, parse_lines, read_text
 from apportion.foundation.errors import UnitError
@@ -63,18 +62,16 @@ class Item:
         return self.found
 
 
-def json_items(path: Path, what: str) -> list[Item]:
-    """Every line or item of a file, plain or gzip; blank lines are passed over. ``what`` the account calls them.
+def json_items(path: Path) -> list[Item]:
+    """Every line or item of a file, plain or gzip; blank lines are passed over.
 
     Raises ``InputError``: a file that cannot be read, is not UTF-8, or a JSON array that is not JSON (file, line and
     column).
     """
     text = read_text(path)
-    is_array = text.lstrip().startswith("[")
-    values = enumerate(parse_json(text, path), start=1) if is_array else parse_lines(text)
-    items = [_item(f"{'item' if is_array else 'line'} {number}", value) for number, value in values]
-    account.current().read(what, len(items))
-    return items
+    if text.lstrip().startswith("["):
+        return [_item(f"item {number}", value) for number, value in enumerate(parse_json(text, path), start=1)]
+    return [_item(f"line {line}", value) for line, value in parse_lines(text)]
 
 
 def _item(place: str, value: Any) -> Item:

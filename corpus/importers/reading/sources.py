@@ -11,11 +11,6 @@ from apportion.corpus.files.textfile import check_regular, not_a_file
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 
-LANGUAGE = "language"
-SHARED_OPTIONS: Mapping[str, str] = {
-    LANGUAGE: "the language of all sessions, such as en (default: as the data have it, else by the words)"
-}
-"""What every importer's corpus can be told, beside the importer's own options."""
 MOST = 10**9
 """The largest number of anything that an option may ask for."""
 
@@ -24,9 +19,9 @@ def check_options(kind: str, options: Mapping[str, str], allowed: Collection[str
     """Refuse an option that the importer ``kind`` does not know, with the nearest that it does."""
     for key in options:
         if key not in allowed:
-            known = dict.fromkeys((*allowed, *SHARED_OPTIONS))
-            hint = did_you_mean(key, known, "leave it out.")
-            raise InputError(f"import {kind}: unknown option {key!r}; {hint} Allowed: {', '.join(known)}.")
+            hint = did_you_mean(key, allowed, "leave it out.")
+            known = ", ".join(allowed) or "none"
+            raise InputError(f"import {kind}: unknown option {key!r}; {hint} Allowed: {known}.")
 
 
 def number_option(kind: str, options: Mapping[str, str], key: str) -> float | None:

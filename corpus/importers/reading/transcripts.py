@@ -2,63 +2,98 @@
 
 from __future__ import annotations
 
+import csv
+import html
+import io
 import math
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apportion.corpus.files.csvfile import parsed
 from apportion.corpus.files.textfile import read_bytes, read_json, read_text
-from apportion.corpus.importers.reading.captions import read_captions
-from apportion.corpus.importers.reading.time_unit import MILLISECONDS, TimeUnit, check_pace
-from apportion.corpus.importers.reading.transcript_table import read_cues
-from apportion.corpus.importers.reading.whisperx import segment_parts
-from apportion.corpus.speakers.labels import Said
-from apportion.corpus.speakers.names import clean_name
 from apportion.foundation.errors import UnitError
 
-CAPTIONS = (".vtt", ".srt")
-"""Formats in which a label may be no more than the beginning of a text."""
+SPEAKER_PREFIX = re.compile(r"^\s*([^:\n]{1,60}?)\s*:\s+(.*)$", re.DOTALL)
+VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>(.*?)(?=<v[.\s]|$)", re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-TABLES = (".csv", ".tsv")
-UNITLESS = (*TABLES, ".json")
-"""Endings of transcripts whose times are bare figures."""
+CSV_COLUMNS = {
+    "speaker": ("speaker",),
+    "start": ("start", "start_s"),
+    "end": ("stop", "end", "stop_s", "end_s"),
+    "text": ("utterance", "text"),
+}
+
+
+@dataclass(frozen=True)
+class Cue:
+    """What one speaker said from ``start_s`` to ``end_s`` (seconds on the session clock)."""
+
+    speaker: str
+    text: str
+    start_s: float
+    end_s: float
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """What was said, in the order of the file; ``unattributed`` counts pieces without a speaker that were left out."""
+    """The cues in the order of their starts; ``unattributed`` counts pieces without a speaker that were left out."""
 
-    said: tuple[Said, ...]
+    cues: tuple[Cue, ...]
     unattributed: int = 0
 
 
-def read_transcript(path: Path, unit: TimeUnit | None = None) -> Transcript:
+def read_transcript(path: Path) -> Transcript:
     """Read a transcript, its format told by the ending of its name (`READERS`).
 
-    ``unit``: of times that are bare figures (`UNITLESS`); None: seconds, unless columns are named otherwise.
-
-    Raises ``UnitError``: a cue with impossible times, times that are likely in another unit, a damaged file, nothing
-    said. ``InputError``: a file that cannot be read, is empty, or is not UTF-8 (file, line, byte).
+    Raises ``UnitError``: a cue without a speaker or with impossible times, a damaged file, no cue at all.
+    ``InputError``: a file that cannot be read, is empty, or is not UTF-8 (file, line, byte).
     """
-    ending = path.suffix.lower()
-    said, unattributed = _table(path, unit) if ending in TABLES else READERS[ending](path)
-    if unit == MILLISECONDS and ending in UNITLESS and ending not in TABLES:
-        said = [replace(piece, start_s=piece.start_s / 1000, end_s=piece.end_s / 1000) for piece in said]
-    if ending in UNITLESS:
-        check_pace(path.name, ((piece.text, piece.start_s, piece.end_s) for piece in said), unit)
-    if not any(piece.text or piece.written for piece in said):
+    cues, unattributed = READERS[path.suffix.lower()](path)
+    if not cues:
         raise UnitError(f"{path.name}: no speech of a known speaker in it. Check the export.")
-    return Transcript(tuple(said), unattributed)
+    return Transcript(tuple(sorted(cues, key=lambda cue: cue.start_s)), unattributed)
 
 
-def _captions(path: Path) -> tuple[list[Said], int]:
+def _captions(path: Path) -> tuple[list[Cue], int]:
     """WebVTT (voice tags ``<v Alice>``) and SRT; both may say "Alice: text" instead."""
-    return read_captions(path), 0
+    import webvtt
+
+    text = read_text(path)
+    kind = path.suffix.lower().removeprefix(".")
+    try:
+        captions = webvtt.from_buffer(io.StringIO(text), format=kind).captions
+    except (webvtt.errors.MalformedFileError, webvtt.errors.MalformedCaptionError) as error:
+        raise UnitError(f"{path.name}: not a readable {kind.upper()} file ({error}). Export it again.") from None
+    lost = sum("-->" in line for line in text.split("\n")) - len(captions)
+    if lost > 0:
+        # The library passes over cues that it cannot read; a hole in a transcript must not go unseen.
+        raise UnitError(f"{path.name}: {lost} cues have times that cannot be read; write them as 00:00:01.500.")
+    cues = []
+    for number, caption in enumerate(captions, start=1):
+        place = f"{path.name}, cue {number} ({caption.start})"
+        times = (_seconds(caption.start_time), _seconds(caption.end_time))
+        cues += [_cue(place, speaker, said, *times) for speaker, said in _voices(place, caption.raw_text)]
+    return cues, 0
 
 
-def _textgrid(path: Path) -> tuple[list[Said], int]:
+def _voices(place: str, raw: str) -> list[tuple[str, str]]:
+    """(speaker, text) of every voice in a cue, without tags and entities."""
+    voices = [match.groups() for match in VOICE.finditer(raw)] or [
+        match.groups() for match in [SPEAKER_PREFIX.match(TAG.sub("", raw))] if match
+    ]
+    if not voices:
+        raise UnitError(f'{place}: no speaker. Write "<v Alice>text" (WebVTT) or "Alice: text".')
+    return [(html.unescape(speaker), html.unescape(TAG.sub("", said))) for speaker, said in voices]
+
+
+def _seconds(stamp: Any) -> float:
+    return float(stamp.hours * 3600 + stamp.minutes * 60 + stamp.seconds + stamp.milliseconds / 1000)
+
+
+def _textgrid(path: Path) -> tuple[list[Cue], int]:
     """One interval tier a speaker, named after the speaker; empty intervals are silence."""
     from praatio import textgrid
 
@@ -79,57 +114,70 @@ def _textgrid(path: Path) -> tuple[list[Said], int]:
     return cues, 0
 
 
-def _whisperx(path: Path) -> tuple[list[Said], int]:
-    """WhisperX after diarisation: ``{"segments": [{"speaker", "start", "end", "text", "words"}, ...]}``."""
+def _whisperx(path: Path) -> tuple[list[Cue], int]:
+    """WhisperX after diarisation: ``{"segments": [{"speaker", "start", "end", "text"}, ...]}``."""
     document = read_json(path)
     segments = document.get("segments") if isinstance(document, dict) else None
     if not isinstance(segments, list):
         raise UnitError(f'{path.name}: no list "segments". Only WhisperX\'s JSON is read; or give a VTT, SRT or CSV.')
-    cues: list[Said] = []
-    unattributed = 0
+    cues, unattributed = [], 0
     for number, segment in enumerate(segments, start=1):
         place = f"{path.name}, segment {number}"
         if not isinstance(segment, dict):
             raise UnitError(f"{place}: an object is needed.")
-        for speaker, *rest in segment_parts(place, segment):
-            if speaker is None:
-                unattributed += 1
-            else:
-                cues.append(_cue(place, speaker, *rest))
-    if segments and not cues:
+        if segment.get("speaker") is None:
+            unattributed += 1
+            continue
+        cues.append(_cue(place, *(segment.get(key) for key in ("speaker", "text", "start", "end"))))
+    if unattributed == len(segments) and segments:
         raise UnitError(f"{path.name}: no segment has a speaker. Run WhisperX with --diarize.")
     return cues, unattributed
 
 
-def _table(path: Path, unit: TimeUnit | None = None) -> tuple[list[Said], int]:
-    """CSV or TSV with a header (`apportion.corpus.importers.reading.transcript_table`)."""
-    return [_cue(*cue) for cue in read_cues(path, unit)], 0
+def _table(path: Path) -> tuple[list[Cue], int]:
+    """CSV with a header: speaker, start (or start_s), stop (or end, end_s), utterance (or text)."""
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter="\t" if path.suffix == ".tsv" else ",")
+    header = [name.strip().lower() for name in reader.fieldnames or []]
+    reader.fieldnames = header
+    columns = {key: _csv_column(path, header, key, names) for key, names in CSV_COLUMNS.items()}
+    try:
+        return [_csv_cue(path, reader.line_num, row, columns) for row in reader], 0
+    except csv.Error as error:
+        raise UnitError(f"{path.name}, line {reader.line_num}: not readable CSV ({error}).") from None
 
 
-def _cue(place: str, speaker: Any, text: Any, start: Any, end: Any) -> Said:
-    """A checked piece whose speaker the format names; times may be numbers or their text."""
-    if not isinstance(speaker, str) or not clean_name(speaker) or not isinstance(text, str):
+def _csv_column(path: Path, header: list[str], key: str, names: tuple[str, ...]) -> str:
+    present = next((name for name in names if name in header), None)
+    if present is None:
+        raise UnitError(
+            f"{path.name}: no column for the {key}; allowed: {', '.join(names)}. Found: {', '.join(header) or 'none'}."
+        )
+    return present
+
+
+def _csv_cue(path: Path, line: int, row: Mapping[str, str | None], columns: Mapping[str, str]) -> Cue:
+    values = {key: row[name] for key, name in columns.items()}
+    return _cue(f"{path.name}, line {line}", values["speaker"], values["text"], values["start"], values["end"])
+
+
+def _cue(place: str, speaker: Any, text: Any, start: Any, end: Any) -> Cue:
+    """A checked cue; times may be numbers or their text."""
+    if not isinstance(speaker, str) or not speaker.strip() or not isinstance(text, str):
         raise UnitError(f"{place}: speaker {speaker!r} and text {text!r}; both must be texts, the speaker not empty.")
-    start_s, end_s = _figure(start), _figure(end)
+    try:
+        start_s, end_s = float(start), float(end)
+    except (TypeError, ValueError):
+        start_s = end_s = math.nan
     if not (math.isfinite(start_s) and math.isfinite(end_s)):
-        raise UnitError(f"{place}: start {start!r} and end {end!r}; numbers of seconds are needed, such as 1.5.")
+        raise UnitError(f"{place}: start {start!r} and end {end!r}; numbers of seconds are needed.")
     if end_s < start_s or start_s < 0:
         raise UnitError(f"{place}: from {start_s:g} s to {end_s:g} s; 0 <= start <= end is needed.")
-    said = " ".join(text.split())
-    return Said(place, said, start_s, end_s, clean_name(speaker), sure=True, written=said)
+    return Cue(speaker.strip(), " ".join(text.split()), start_s, end_s)
 
 
-def _figure(value: Any) -> float:
-    """A time as a number; NaN where it is none."""
-    found = parsed(value) if isinstance(value, str) else value
-    try:
-        return math.nan if found is None else float(found)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
-READERS: Mapping[str, Callable[[Path], tuple[list[Said], int]]] = {
-    **dict.fromkeys(CAPTIONS, _captions),
+READERS: Mapping[str, Callable[[Path], tuple[list[Cue], int]]] = {
+    ".vtt": _captions,
+    ".srt": _captions,
     ".textgrid": _textgrid,
     ".json": _whisperx,
     ".csv": _table,

@@ -22,6 +22,7 @@ from apportion.environments.deduction.werewolf.posterior import (
     weighted,
 )
 from apportion.environments.deduction.werewolf.rules import (
+    CHECK,
     CHECKED,
     GUARD,
     KILL,
@@ -71,7 +72,8 @@ class Claims:
             return draws.choice(seers or [seat for seat in aims if set(talk.suspected) & set(pack_of(facts))] or aims)
         if kind == GUARD:
             return draws.choice(seers or aims)
-        unseen = [seat for seat in aims if seat not in seen_by(facts)]  # A check.
+        assert kind == CHECK
+        unseen = [seat for seat in aims if seat not in seen_by(facts)]
         return draws.choice([seat for seat in unseen if seat in talk.suspected] or unseen or aims)
 
     def suspect(self, facts: PrivateInformation, talk: Talk, draws: Random) -> tuple[int, float]:
@@ -156,6 +158,7 @@ class BayesianAgent:
         chances = posterior(facts)
         if kind == GUARD:
             return _most(aims, chances @ table.seer, draws)
+        assert kind == CHECK
         wolf = chances @ table.wolf
         unseen = [seat for seat in aims if seat not in seen_by(facts)]
         return _most(unseen or aims, wolf * (1 - wolf), draws)

@@ -74,7 +74,7 @@ def test_what_is_called_like_a_file_and_is_none_is_told_and_not_opened(src, tmp_
     os.mkfifo(src / "extra.csv")
     (src / "s3").mkdir()
     os.mkfifo(src / "s3" / "talk.vtt")
-    report = import_to("media", src, tmp_path / "corpus", {"language": "en"})
+    report = import_to("media", src, tmp_path / "corpus")
     assert set(report.notes) == {
         "extra.csv is a pipe or a device, not a file: it is not used",
         "session s1: alice.mp4 is a folder, not a file: it is not used",

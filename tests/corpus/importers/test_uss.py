@@ -31,10 +31,9 @@ def rows(imported, table, *columns):
 def test_turns_ratings_and_labels(source):
     imported = import_corpus(source, {})
     assert rows(imported, "sessions", "session_id", "source", "language") == [
-        ("toy-0001", "uss/toy", None),
-        ("toy-0002", "uss/toy", None),
+        ("toy-0001", "uss/toy", "en"),
+        ("toy-0002", "uss/toy", "en"),
     ]
-    assert imported.usual_language == "en"
     assert rows(imported, "utterances", "session_id", "turn", "speaker", "text")[:2] == [
         ("toy-0001", 0, "USER", "Hi"),
         ("toy-0001", 1, "SYSTEM", "Where?"),

@@ -29,7 +29,7 @@ def test_a_recording_ends_when_its_time_stamps_end_whatever_the_container(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("data", "words"), [(b"", "zero bytes"), (b"not a video at all" * 99, "cannot be opened as a recording")]
+    ("data", "words"), [(b"", "zero bytes"), (b"not a video at all" * 99, "not a readable recording")]
 )
 def test_probe_of_something_else(tmp_path, data, words):
     (tmp_path / "a.mp4").write_bytes(data)
@@ -48,13 +48,13 @@ def test_probe_of_a_codec_that_nobody_knows(tmp_path):
 def test_probe_of_a_real_mp4_that_is_cut_short(tmp_path):
     data = shared("media/WDA_KatieHill_000.mp4").read_bytes()
     (tmp_path / "a.mp4").write_bytes(data[: len(data) // 2])
-    with pytest.raises(UnitError, match="cannot be opened as a recording"):
+    with pytest.raises(UnitError, match="not a readable recording"):
         probe(tmp_path / "a.mp4")
 
 
 def test_own_files_and_the_better_sound(tmp_path):
     files = [mp4(tmp_path / "alice.mp4", channels=1), wav(tmp_path / "ALICE.wav"), mp4(tmp_path / "Bob.mp4")]
-    found, notes, _ = track_parts([probe(path) for path in files], PEOPLE, {})
+    found, notes = track_parts([probe(path) for path in files], PEOPLE, {})
     assert set(found) == {
         TrackPart("Alice", "video", files[0]),
         TrackPart("Alice", "audio", files[1]),
@@ -65,7 +65,7 @@ def test_own_files_and_the_better_sound(tmp_path):
 
 def test_a_shared_stereo_side_by_side_file(tmp_path):
     path = mp4(tmp_path / "call.mp4", channels=2)
-    found, *_ = track_parts([probe(path)], PEOPLE, SIDES)
+    found, _ = track_parts([probe(path)], PEOPLE, SIDES)
     assert set(found) == {
         TrackPart("Alice", "video", path, "left"),
         TrackPart("Bob", "video", path, "right"),
@@ -76,12 +76,12 @@ def test_a_shared_stereo_side_by_side_file(tmp_path):
 
 def test_a_speakers_own_file_goes_before_the_shared_one(tmp_path):
     shared_file, own = mp4(tmp_path / "call.mp4", channels=2), wav(tmp_path / "bob.wav")
-    found, *_ = track_parts([probe(shared_file), probe(own)], PEOPLE, SIDES)
+    found, _ = track_parts([probe(shared_file), probe(own)], PEOPLE, SIDES)
     assert TrackPart("Bob", "audio", own) in found and TrackPart("Bob", "audio", shared_file, "R") not in found
 
 
 def test_shared_mono_sound_is_not_used_and_that_is_said(tmp_path):
-    found, notes, _ = track_parts([probe(mp4(tmp_path / "call.mp4", channels=1))], PEOPLE, SIDES)
+    found, notes = track_parts([probe(mp4(tmp_path / "call.mp4", channels=1))], PEOPLE, SIDES)
     assert {part.kind for part in found} == {"video"} and "one audio channel for all" in notes[0]
 
 

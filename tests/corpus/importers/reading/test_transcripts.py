@@ -5,9 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from praatio import textgrid
 
-from apportion.corpus.importers.reading.transcripts import read_transcript
-from apportion.corpus.speakers.labels import Cue
-from apportion.corpus.speakers.settle import Known, settle
+from apportion.corpus.importers.reading.transcripts import Cue, read_transcript
 from apportion.foundation.errors import InputError, UnitError
 
 VTT = """WEBVTT
@@ -38,11 +36,6 @@ def write(tmp_path, name, text):
     return tmp_path / name
 
 
-def turns(path, *known):
-    """What is read of it, where nothing but ``known`` names is known beside."""
-    return settle(read_transcript(path).said, known=Known(recorded=known)).cues
-
-
 def textgrid_at(path):
     grid = textgrid.Textgrid()
     for cue in EXPECTED:
@@ -63,28 +56,28 @@ def textgrid_at(path):
     ],
 )
 def test_every_format_says_the_same(tmp_path, name, text):
-    path = write(tmp_path, name, text)
-    assert turns(path, "Alice", "Bob Smith") == EXPECTED and read_transcript(path).unattributed == 0
+    transcript = read_transcript(write(tmp_path, name, text))
+    assert transcript.cues == EXPECTED and transcript.unattributed == 0
 
 
 def test_textgrids_as_praat_saves_them(tmp_path):
-    assert turns(textgrid_at(tmp_path / "t.TextGrid")) == EXPECTED
+    assert read_transcript(textgrid_at(tmp_path / "t.TextGrid")).cues == EXPECTED
     path = textgrid_at(tmp_path / "t.TextGrid")
     path.write_bytes(path.read_text(encoding="utf-8").encode("utf-16"))
-    assert turns(path) == EXPECTED
+    assert read_transcript(path).cues == EXPECTED
 
 
 def test_two_voices_or_a_name_in_one_cue(tmp_path):
     path = write(tmp_path, "t.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>one</v>\n<v B>two</v>\n")
-    assert turns(path) == (Cue("A", "one", 1.0, 2.0), Cue("B", "two", 1.0, 2.0))
+    assert read_transcript(path).cues == (Cue("A", "one", 1.0, 2.0), Cue("B", "two", 1.0, 2.0))
     path = write(tmp_path, "t.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nDr. X: it is 12:30\n")
-    assert turns(path, "Dr. X") == (Cue("Dr. X", "it is 12:30", 1.0, 2.0),)
+    assert read_transcript(path).cues == (Cue("Dr. X", "it is 12:30", 1.0, 2.0),)
 
 
 def test_whisperx_segments_without_a_speaker_are_counted(tmp_path):
     segments = [*json.loads(WHISPERX)["segments"], {"start": 4, "end": 5, "text": "hm"}]
-    path = write(tmp_path, "t.json", json.dumps({"segments": segments}))
-    assert turns(path) == EXPECTED and read_transcript(path).unattributed == 1
+    transcript = read_transcript(write(tmp_path, "t.json", json.dumps({"segments": segments})))
+    assert transcript.cues == EXPECTED and transcript.unattributed == 1
 
 
 TIMES = "WEBVTT\n\n00:01.000 --> 00:02.000\n"
@@ -114,7 +107,7 @@ TIMES = "WEBVTT\n\n00:01.000 --> 00:02.000\n"
 )
 def test_what_is_wrong_is_said(tmp_path, name, text, words):
     with pytest.raises(UnitError, match=words):
-        turns(write(tmp_path, name, text))
+        read_transcript(write(tmp_path, name, text))
 
 
 @pytest.mark.parametrize("name", ["t.vtt", "t.srt", "t.csv", "t.json", "t.TextGrid"])
@@ -149,7 +142,7 @@ def test_vtt_and_srt_keep_every_millisecond(tmp_path_factory, drawn):
             f"{i}\n{stamp(start, mark)} --> {stamp(start + long, mark)}\n{who}: {' '.join(said)}\n"
             for i, (who, said, start, long) in enumerate(drawn, start=1)
         ]
-        found = turns(write(folder, name, head + "\n".join(cues)), *(who for who, *_ in drawn))
+        found = read_transcript(write(folder, name, head + "\n".join(cues))).cues
         assert [(c.speaker, c.text) for c in found] == [(c.speaker, c.text) for c in expected]
         assert [t for c in found for t in (c.start_s, c.end_s)] == pytest.approx(
             [t for c in expected for t in (c.start_s, c.end_s)]
