@@ -173,7 +173,8 @@ class Account:
             raise UnitError(
                 f"the account does not add up: {_number(read)} {listed(whats, 4) or kind} read, {_number(left)} left "
                 f"out, {_number(joined)} joined, and {_number(there)} {kind} in the corpus. Nothing is written. It is "
-                "a fault of this importer: report it with the input."
+                "a fault of this importer: report it with the input. Its author tells `account.current()` what there "
+                "is (read, said, recording) and what becomes of it (left_out, joined, kept): docs/guides/extend.md."
             )
 
 
@@ -259,7 +260,10 @@ def _row(line: AccountLine, width: int) -> str:
         f"{_number(many)} {reason}" + f" ({listed(places, 1)})" * bool(places)
         for reason, (many, places) in line.left_out.items()
     ]
-    joined = [f"of those kept, {_number(many)} {how}" for how, many in line.joined.items()]
+    joined = [
+        f"of those kept, {_number(many)} {how}" if many > 0 else f"{_number(-many)} more {how}"
+        for how, many in line.joined.items()
+    ]
     told = "; ".join([*(reasons or ["0"]), *joined])
     return f"{line.what:<{width}} {_number(line.read):>11} {_number(line.kept):>11}  {told}"
 

@@ -9,7 +9,14 @@ from typing import Any
 from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import number, shown
-from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
+from apportion.corpus.importers.reading.json_items import (
+    SHAPE_ERRORS,
+    Item,
+    first_fault,
+    json_items,
+    not_in_shape,
+    texts_in,
+)
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
 from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.foundation.errors import InputError, UnitError
@@ -66,9 +73,12 @@ def _dialogues(path: Path) -> list[Item]:
 def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> None:
     """Add one dialogue, all or nothing."""
     read = account.current()
+    read.said("turns", texts_in(dialogue.get("dialog"), "text", "content"))
     try:
         spoken = [(_role(i, turn), _text(turn).strip()) for i, turn in enumerate(dialogue["dialog"], 1)]
-        answers = (dialogue.get("survey_score") or {}).get(SEEKER) or {}
+        survey = dialogue.get("survey_score") or {}
+        answers = survey.get(SEEKER) or {}
+        others = [name for side, given in survey.items() for name in given or () if side != SEEKER or name not in NAMES]
         scores = {
             name: number(answers[name], name, texts=True) for name in NAMES if answers.get(name) not in (None, "")
         }
@@ -76,9 +86,9 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, di
         feedback = [number(value, FEEDBACK, texts=True) if value else None for value in stars]
     except SHAPE_ERRORS as error:
         raise not_in_shape("ESConv", error) from None
-    read.said("turns", [text for _, text in spoken])
-    read.read("scores", len(NAMES))
+    read.read("scores", len(NAMES) + len(others))
     read.left_out("scores", "answers of the survey that are missing", len(NAMES) - len(scores))
+    read.left_out("scores", "answers to other questions, or of the supporter", len(others))
     rows.session(session_id, "esconv")
     target_turn = None
     for turn, ((speaker, text), value) in enumerate(zip(spoken, feedback, strict=True)):

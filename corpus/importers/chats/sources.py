@@ -60,7 +60,7 @@ def read_items(path: Path) -> tuple[list[Item], bool]:
     name = path.name.lower().removesuffix(COMPRESSED)
     if name.endswith((*TEXT_TABLES, *ARROW_TABLES)) or begins[:4] == b"PAR1":
         return read_rows(path), True
-    items = json_items(path)
+    items = json_items(path, "chats")
     if items and all(item.fault for item in items):
         return _one_document(path) or items, False
     if len(items) == 1:

@@ -84,6 +84,16 @@ def _item(place: str, value: Any) -> Item:
     return Item(place, {}, message)
 
 
+def texts_in(entries: Any, *keys: str) -> list[str]:
+    """The texts of a list's objects, each under the first of ``keys`` that it has: what is there, whatever the shape.
+
+    For the account, which counts before anything is checked.
+    """
+    objects = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    found = [next((entry[key] for key in keys if key in entry), None) for entry in objects]
+    return [text for text in found if isinstance(text, str)]
+
+
 def first_fault(items: list[Item]) -> str:
     """Where the first broken one is and why, for the error of a file in which nothing can be used; else nothing."""
     return next((f" {item.place}: {item.fault}" for item in items if item.fault), "")

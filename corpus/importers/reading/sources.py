@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.files.textfile import check_regular, not_a_file
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
@@ -69,8 +70,10 @@ def scale_options(kind: str, options: Mapping[str, str]) -> tuple[float, float] 
 COMPRESSED = ".gz"
 
 
-def source_files(src: Path, suffixes: tuple[str, ...]) -> list[Path]:
+def source_files(src: Path, suffixes: tuple[str, ...], stems: Collection[str] = ()) -> list[Path]:
     """``src`` itself, or the files in the folder ``src`` that end in one of ``suffixes`` (plain or gzip), sorted.
+
+    ``stems``: only files of these names count, where any are given.
 
     Raises ``InputError``: ``src`` is missing or a pipe, the folder has no such file or something else of such a name,
     or two files have the same name but for the ending.
@@ -81,7 +84,14 @@ def source_files(src: Path, suffixes: tuple[str, ...]) -> list[Path]:
     if src.is_file():
         return [src]
     endings = tuple(suffix + gz for suffix in suffixes for gz in ("", COMPRESSED))
-    files = sorted(path for path in src.iterdir() if path.name.lower().endswith(endings))
+    there = sorted(src.iterdir())
+    files = [path for path in there if path.name.lower().endswith(endings) and (not stems or stem(path) in stems)]
+    read = account.current()
+    read.read("files", len(there))
+    read.kept("files", len(files))
+    wanted = ", ".join(name + suffix for name in stems or "*" for suffix in suffixes)
+    for path in there:
+        read.left_out("files", f"of another name than {wanted}", path not in files, path.name)
     for path in files:
         if not path.is_file():
             raise InputError(

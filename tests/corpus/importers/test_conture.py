@@ -56,7 +56,7 @@ def test_items_and_ids_that_are_none_cost_themselves_alone(tmp_path):
         ("conture-0002", "data.json, item 3: dialog_id = [1]: a text or a whole number is needed."),
         (
             "conture-0007",
-            "data.json, item 4: the dialog_id 'conture-0007' is there already. Give each dialogue one of its own.",
+            "data.json, item 4: the dialog_id 'conture-0007' is there already. Give each one of its own.",
         ),
     ]
 
