@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from apportion.corpus.builder import CorpusBuild
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import listed
@@ -34,7 +36,9 @@ BECOME: Mapping[str, str] = {
 """What is read -> what the tables count it as. All else (lines, cells, parts) is kept where an importer says so."""
 MOST_PLACES = 3
 """Places that are told of one reason."""
+THEIR_SESSION = "their session is left out"
 _ROUNDING_S = 1e-3
+_BATCH = 1 << 16
 
 
 @dataclass
@@ -119,7 +123,7 @@ class Account:
             other = Account()
             for what, many in read.items():
                 other.read(what, many)
-                other.left_out(what, "their session is left out", many, lost)
+                other.left_out(what, THEIR_SESSION, many, lost)
         self._files |= other._files
         for what, many in other._read.items():
             self.read(what, many)
@@ -218,13 +222,17 @@ def words_in(texts: Iterable[str | None]) -> int:
     return sum(len(text.split()) for text in texts if text)
 
 
+def words_of(column: pa.Array | pa.ChunkedArray) -> int:
+    """How many words all its texts have; only some of them are in memory at a time."""
+    return sum(words_in(column.slice(at, _BATCH).to_pylist()) for at in range(0, len(column), _BATCH))
+
+
 def _counted(made: CorpusBuild) -> dict[str, float]:
     rows = {name: table.num_rows for name, table in made.tables.items()}
-    texts = made.tables["utterances"].column("text").to_pylist() if rows.get("utterances") else []
     return {
         "sessions": rows.get("sessions", 0),
         "turns": rows.get("utterances", 0),
-        "words": words_in(texts),
+        "words": words_of(made.tables["utterances"].column("text")) if rows.get("utterances") else 0,
         "scores": rows.get("ratings", 0) + rows.get("turn_labels", 0),
     }
 

@@ -72,7 +72,9 @@ def _session(rows: CorpusRows, session_id: str, dialog: Mapping[str, Any]) -> No
     """Add one dialogue, all or nothing."""
     read = account.current()
     try:
-        turns = [[turn[who].removeprefix(prefix).strip() for who, prefix in PREFIXES.items()] for turn in dialog["turns"]]
+        turns = [
+            [turn[who].removeprefix(prefix).strip() for who, prefix in PREFIXES.items()] for turn in dialog["turns"]
+        ]
         labels = [turn.get(LABEL) for turn in dialog["turns"]]
         scores = [
             (str(annotator), name, None if value == NOT_GIVEN else number(value, name, texts=True))

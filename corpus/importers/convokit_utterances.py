@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.builder import SkippedSession
 from apportion.corpus.files.jsontext import identifier, is_number, kind_of, shown
 from apportion.corpus.files.textfile import BrokenLine, parse_lines, read_json, read_text
@@ -70,10 +71,14 @@ class Utterance:
 
 @dataclass(frozen=True)
 class ParsedUtterances:
-    """The utterances of each conversation in the order of the file, and what was left out while they were read."""
+    """The utterances of each conversation in the order of the file, and what was left out while they were read.
+
+    ``torn``: the conversations that may lack an utterance, and why.
+    """
 
     by_conversation: Mapping[str, list[Utterance]]
     left_out: tuple[SkippedSession, ...]
+    torn: Mapping[str, str]
 
 
 def read_utterances(src: Path) -> ParsedUtterances:
@@ -97,13 +102,15 @@ def read_utterances(src: Path) -> ParsedUtterances:
             broken.append((place, text, message))
     if broken and not by_conversation:
         raise InputError(f"{src}: no utterance in it can be read. {broken[0][0]}: {broken[0][2]}")
-    left_out = []
-    for place, text, message in broken:
-        left_out.append(SkippedSession(place, message))
-        for id_ in [id_ for id_ in by_conversation if json.dumps(id_) in text]:
-            left_out.append(SkippedSession(id_, f"{place} names it and is broken, so that it may lack an utterance."))
-            del by_conversation[id_]
-    return ParsedUtterances(by_conversation, tuple(left_out))
+    torn: dict[str, str] = {}
+    for place, text, _ in broken:
+        account.current().read("turns")
+        account.current().left_out("turns", "broken lines, or of no conversation", place=place)
+        for id_ in by_conversation:
+            if json.dumps(id_) in text:
+                torn.setdefault(id_, f"{place} names it and is broken, so that it may lack an utterance.")
+    left_out = tuple(SkippedSession(place, message) for place, _, message in broken)
+    return ParsedUtterances(by_conversation, left_out, torn)
 
 
 def _no_object(value: Any) -> str:

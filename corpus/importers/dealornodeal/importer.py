@@ -40,11 +40,10 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     parts, damaged = read_rows(src)
     rows = CorpusRows()
     for part, of_part in parts.items():
-        found = dialogues(of_part)
-        for number, row in enumerate(found[:limit], start=1):
+        found = dialogues(of_part)[:limit]
+        for number, row in enumerate(found, start=1):
             _session(rows, numbered(f"dealornodeal-{part}", number), part, row)
-        for row in found[len(found) if limit is None else limit :]:
-            row.tell(account.current().left_out, "beyond the limit")
+        _tell(of_part, found)
     left_out = [SkippedSession(numbered(f"dealornodeal-{one.part}-line", one.line), one.message) for one in damaged]
     counts = ", ".join(f"{len(of_part):,} {part}" for part, of_part in parts.items())
     notes = (LICENCE, f"rows, one as each of the two sees a dialogue: {counts}")
@@ -55,12 +54,29 @@ def dialogues(rows: list[Row]) -> list[Row]:
     """The dialogues of rows, each once, as who speaks first sees it; in the order of the rows."""
     seen: dict[tuple[object, ...], Row] = {}
     for row in rows:
-        first = row if row.said[0][0] else other_side(row)
-        if first.key in seen:
-            row.tell(account.current().joined, "show a dialogue that is there, mostly as its other side sees it")
+        first = _first(row)
         if first.key not in seen or seen[first.key].end != "agreed":
             seen[first.key] = first
     return list(seen.values())
+
+
+def _tell(rows: list[Row], kept: list[Row]) -> None:
+    """Tell the account of the rows that became no session of their own."""
+    new = {row.key for row in kept}
+    there = set(new)
+    for row in rows:
+        key = _first(row).key
+        if key in new:
+            new.remove(key)
+        elif key in there:
+            row.tell(account.current().joined, "are a dialogue's other side")
+        else:
+            row.tell(account.current().left_out, "beyond the limit")
+
+
+def _first(row: Row) -> Row:
+    """The row as who speaks first sees it."""
+    return row if row.said[0][0] else other_side(row)
 
 
 def other_side(row: Row) -> Row:

@@ -115,7 +115,7 @@ def read_rows(src: Path) -> tuple[Mapping[str, list[Row]], list[Damaged]]:
             parts[part] = []
             for row in _rows(paths[name], part, damaged):
                 if name == ALL and row.key in held_out:
-                    row.tell(account.current().joined, "are rows of val or test, too")
+                    row.tell(account.current().left_out, "in val or test, too")
                 else:
                     parts[part].append(row)
             held_out.update(row.key for row in parts[part])

@@ -12,6 +12,13 @@ from apportion.foundation.errors import ApportionError, InputError
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}], "score": 4}
 SCALE = {"low": "1", "high": "5"}
+NO_ACCOUNT = (
+    "from apportion.corpus import CorpusBuild, CorpusRows\n"
+    "def import_corpus(src, options):\n"
+    "    rows = CorpusRows()\n"
+    "    rows.session('s', 'toy')\n"
+    "    return CorpusBuild(rows.tables())\n"
+)
 
 
 @pytest.fixture
@@ -47,6 +54,7 @@ def test_an_importer_of_another_package(monkeypatch):
         ("import nothing_of_the_kind", "cannot be loaded: ModuleNotFoundError"),
         ("def import_corpus(src, options): return 1 / 0", r"importer failed \(ZeroDivisionError: division by zero\)"),
         ("def import_corpus(src, options): return []", "importer gave list, no CorpusBuild"),
+        (NO_ACCOUNT, r"does not add up: 0 sessions read, .* and 1 sessions in the corpus.*`account.current\(\)`"),
         (
             "from apportion.foundation.errors import UnitError\n"
             "def import_corpus(src, options): raise UnitError('its own')",
@@ -66,10 +74,12 @@ def test_a_broken_importer_of_another_package_is_an_error_of_ours(code, words, s
 
 def test_an_importer_is_its_file_and_one_row(source, tmp_path, monkeypatch):
     (tmp_path / "toy_importer.py").write_text(
-        "from apportion.corpus.builder import CorpusBuild, CorpusRows\n"
+        "from apportion.corpus import CorpusBuild, CorpusRows, account\n"
         "OPTIONS = {'scale': 'of the scores'}\n"
         "def import_corpus(src, options):\n"
         "    rows = CorpusRows()\n"
+        "    account.current().read('dialogues')\n"
+        "    account.current().said('turns', [src.name])\n"
         "    rows.session('s', 'toy')\n"
         "    rows.utterance('s', 0, 'ann', src.name)\n"
         "    return CorpusBuild(rows.tables(), ())\n"
