@@ -155,7 +155,9 @@ class Account:
             SECONDS: sum(seconds for path, seconds in self._files.items() if path in used),
         }
         read = self._read_all()
-        for kind in {BECOME.get(what, what) for what in (*read, *self._left, *self._joined)} | set(counted):
+        for kind in dict.fromkeys(
+            (*(BECOME.get(what, what) for what in (*read, *self._left, *self._joined)), *counted)
+        ):
             self._check(kind, read, counted.get(kind, self._kept[kind]))
         return tuple(
             AccountLine(
@@ -258,8 +260,8 @@ def account_lines(lines: Sequence[AccountLine]) -> list[str]:
     """The account as a short table."""
     if not lines:
         return []
-    width = max(len(line.what) for line in lines)
-    head = f"{'account':<{width}} {'read':>11} {'kept':>11}  left out"
+    width = max(len(what) for what in (ACCOUNT, *(line.what for line in lines)))
+    head = f"{ACCOUNT:<{width}} {'read':>11} {'kept':>11}  left out"
     return [head, *(_row(line, width) for line in lines)]
 
 

@@ -95,6 +95,7 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, di
         rows.utterance(session_id, turn, speaker, text)
         if speaker == SUPPORTER:
             target_turn = turn
+            labels.misplaced(value is not None)
         elif value is not None:
             labels.judge(target_turn, [value], [None])
     for name, score in scores.items():

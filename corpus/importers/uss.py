@@ -88,8 +88,7 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, li
             continue
         if role == TARGET:
             target_turn = len(spoken)
-            read.read("labels", len(scores))
-            read.left_out("labels", f"on lines of {TARGET}, whose turns the next {RATER} judges", len(scores))
+            labels.misplaced(len(scores))
         elif scores:
             labels.judge(target_turn, scores, annotators)
         spoken.append((role, text))

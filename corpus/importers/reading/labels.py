@@ -30,6 +30,11 @@ class LabelsOfEarlierTurns:
                 account.current().joined("labels", "judge a turn that has one already: the mean of them is there")
             values_of_turn.append(value)
 
+    def misplaced(self, many: int) -> None:
+        """So many stand on turns of the target itself, which nobody judges there."""
+        account.current().read("labels", many)
+        account.current().left_out("labels", "on turns of who is judged", many)
+
     def flush(self, rows: CorpusRows, session_id: str) -> None:
         """Add the labels of the session to ``rows`` and start anew."""
         for (turn, annotator), values in self._values.items():
