@@ -78,7 +78,8 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, di
         spoken = [(_role(i, turn), _text(turn).strip()) for i, turn in enumerate(dialogue["dialog"], 1)]
         survey = dialogue.get("survey_score") or {}
         answers = survey.get(SEEKER) or {}
-        others = [name for side, given in survey.items() for name in given or () if side != SEEKER or name not in NAMES]
+        asked = [(side, name) for side, given in survey.items() if isinstance(given, dict) for name in given]
+        others = [name for side, name in asked if side != SEEKER or name not in NAMES]
         scores = {
             name: number(answers[name], name, texts=True) for name in NAMES if answers.get(name) not in (None, "")
         }

@@ -39,7 +39,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
         table, beyond = table.slice(0, limit), max(0, table.num_rows - (limit or table.num_rows))
         account.current().left_out("dialogues", "beyond the limit", beyond, path.name)
         texts, speakers = (table.column(name).combine_chunks() for name in COLUMNS)
-        ids = pa.array([numbered(stem(path), number) for number in range(1, table.num_rows + 1)], pa.string())
+        prefix = stem(path)
+        ids = pa.array([numbered(prefix, number) for number in range(1, table.num_rows + 1)], pa.string())
         good = _whole(texts, speakers)
         _count(texts, good)
         for position, is_good in enumerate(good.to_pylist()):

@@ -14,7 +14,7 @@ from typing import Any
 
 from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
-from apportion.corpus.files.jsontext import identifier, number
+from apportion.corpus.files.jsontext import identifier, number, shown
 from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
 from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.corpus.session import ENVIRONMENT
@@ -117,6 +117,8 @@ def _raw_acts(messages: list[list[list[str]]], names: list[str]) -> list[tuple[s
     acts, read = [], account.current()
     for step, sent in enumerate(messages):
         for sender, receiver, words in sent:
+            if not isinstance(words, str):
+                raise UnitError(f"raw_messages: {shown(words)} is sent, and a text is needed")
             read.said("acts", [words])
             if receiver == ADDRESSED and sender == names[step % len(names)]:
                 acts.append((sender, words))
@@ -146,7 +148,7 @@ def _acts(item: Mapping[str, Any], names: list[str]) -> list[tuple[str, str]]:
         begun = begins.match(paragraph)
         if begun is not None:
             acts += _silent(names, len(acts), begun["name"])
-            read.left_out("words", MARKS, account.words_in([begun["name"]]))
+            read.left_out("words", MARKS, account.words_in([paragraph[: begun.start("act")]]))
             acts.append((begun["name"], paragraph[begun.start("act") :]))
         elif acts and paragraph.strip():
             acts[-1] = (acts[-1][0], f"{acts[-1][1]}\n\n{paragraph}")

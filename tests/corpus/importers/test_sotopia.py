@@ -84,6 +84,7 @@ def test_an_episode(tmp_path: Path) -> None:
         ({"social_goals": {"Ann Lee": "x"}}, "Bob Ray"),
         ({"social_interactions": "Once upon a time"}, "which is no act of"),
         ({"social_interactions": ""}, "nobody does anything"),
+        ({"raw_messages": [[["Ann Lee", "Environment", None]]]}, "None is sent, and a text is needed"),
         ({"episode_id": "e1"}, "is there already"),
     ],
 )
