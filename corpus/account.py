@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from apportion.corpus.builder import CorpusBuild
+import pyarrow as pa
+
 from apportion.foundation.errors import UnitError
-from apportion.foundation.truncate import listed
+from apportion.foundation.truncate import listed, shortened
 
 RECORD, ACCOUNT = "import.json", "account"
 """Says in the corpus folder where it came from, so that the same import may be run again and no other; its account."""
@@ -34,7 +35,32 @@ BECOME: Mapping[str, str] = {
 """What is read -> what the tables count it as. All else (lines, cells, parts) is kept where an importer says so."""
 MOST_PLACES = 3
 """Places that are told of one reason."""
+MOST_REASONS = 8
+"""Reasons that are told of one kind; `RECORD` has them all."""
+LOST = "their session is left out"
 _ROUNDING_S = 1e-3
+
+
+class Made(Protocol):
+    """What an import made, as `apportion.corpus.builder.CorpusBuild` has it."""
+
+    @property
+    def tables(self) -> Mapping[str, pa.Table]:
+        """By name."""
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        """Recordings by the path in the media table."""
+
+
+@dataclass
+class Cells:
+    """The cells of a table: ``rows`` so far, and by place the columns that somebody ``asked`` for."""
+
+    name: str
+    header: Sequence[str]
+    rows: int = 0
+    asked: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -83,6 +109,7 @@ class Account:
         self._joined: dict[str, dict[str, float]] = {}
         self._left: dict[str, dict[str, _Left]] = {}
         self._files: dict[Path, float] = {}
+        self._tables: list[Cells] = []
 
     def read(self, what: str, many: float = 1) -> None:
         """So many more of ``what`` were there."""
@@ -112,14 +139,35 @@ class Account:
         """A recording was looked into; however often, it counts once, and is kept if the corpus names it."""
         self._files[path] = seconds or 0.0
 
+    def unused(self, path: Path, reason: str, place: str = "") -> None:
+        """A recording that was looked into, or would have been, is nowhere in the corpus."""
+        self.left_out(RECORDINGS, reason, 1, place or path.name)
+        self.left_out(SECONDS, reason, self._files.get(path, 0.0), place or path.name)
+
+    def cells(self, name: str, header: Sequence[str]) -> Cells:
+        """A table is read: what its reader says of it counts once no more columns can be asked for."""
+        self._tables.append(Cells(name, header))
+        return self._tables[-1]
+
+    def _close_tables(self) -> None:
+        for table in self._tables:
+            self.read("cells", table.rows * len(table.header))
+            self.kept("cells", table.rows * len(table.asked))
+            for at, column in enumerate(table.header):
+                if at not in table.asked:
+                    named = f"in column {shortened(column)!r}" if column else "in columns without a name"
+                    self.left_out("cells", named, table.rows, table.name)
+        self._tables.clear()
+
     def _take(self, other: Account, lost: str | None) -> None:
         """Add what a session has; ``lost``: where it stands, if it is left out."""
+        other._close_tables()
         if lost is not None:
             read = other._read_all()
             other = Account()
             for what, many in read.items():
                 other.read(what, many)
-                other.left_out(what, "their session is left out", many, lost)
+                other.left_out(what, LOST, many, lost)
         self._files |= other._files
         for what, many in other._read.items():
             self.read(what, many)
@@ -139,11 +187,12 @@ class Account:
             read[SECONDS] = read.get(SECONDS, 0) + sum(self._files.values())
         return read
 
-    def settled(self, made: CorpusBuild) -> tuple[AccountLine, ...]:
+    def settled(self, made: Made) -> tuple[AccountLine, ...]:
         """The lines, in the order in which their kinds were first read.
 
         Raises ``UnitError``: what was read is not what was kept and left out.
         """
+        self._close_tables()
         used = set(made.files.values())
         counted = {
             **_counted(made),
@@ -191,9 +240,9 @@ def opened() -> Iterator[Account]:
 
 
 @contextmanager
-def session(what: str, place: str) -> Iterator[None]:
+def session(what: str, place: str, besides: Mapping[str, float] | None = None) -> Iterator[None]:
     """What is read within belongs to one session (one of ``what``, which its reader has counted): where an error ends
-    it, it is left out with all of that."""
+    it, it is left out with all of that, and with what was read of it ``besides``, in a file for all sessions."""
     outer, inner = current(), Account()
     token = _OPEN.set(inner)
     lost: str | None = place
@@ -205,6 +254,8 @@ def session(what: str, place: str) -> Iterator[None]:
         outer._take(inner, lost)
         if lost is not None:
             outer.left_out(what, "broken", place=place)
+            for other, many in (besides or {}).items():
+                outer.left_out(other, LOST, many, place)
 
 
 def current() -> Account:
@@ -217,7 +268,7 @@ def words_in(texts: Iterable[str | None]) -> int:
     return sum(len(text.split()) for text in texts if text)
 
 
-def _counted(made: CorpusBuild) -> dict[str, float]:
+def _counted(made: Made) -> dict[str, float]:
     rows = {name: table.num_rows for name, table in made.tables.items()}
     texts = made.tables["utterances"].column("text").to_pylist() if rows.get("utterances") else []
     return {
@@ -259,8 +310,11 @@ def _row(line: AccountLine, width: int) -> str:
         f"{_number(many)} {reason}" + f" ({listed(places, 1)})" * bool(places)
         for reason, (many, places) in line.left_out.items()
     ]
-    joined = [f"of those kept, {_number(many)} {how}" for how, many in line.joined.items()]
-    told = "; ".join([*(reasons or ["0"]), *joined])
+    joined = [
+        f"of those kept, {_number(many)} {how}" if many > 0 else f"{_number(-many)} more made: {how}"
+        for how, many in line.joined.items()
+    ]
+    told = "; ".join([listed(reasons or ["0"], MOST_REASONS, "; ", apart=True), *joined])
     return f"{line.what:<{width}} {_number(line.read):>11} {_number(line.kept):>11}  {told}"
 
 
