@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from apportion.corpus.account import opened
 from apportion.corpus.importers.candor.importer import import_corpus
 from tests.corpus.importers.candor_import import PLAIN, left_out, noted
 from tests.corpus.importers.candor_tree import (
@@ -24,16 +25,22 @@ def kinds(src, options):
 
 
 @pytest.mark.parametrize(
-    ("media", "features", "expected"),
+    ("media", "features", "expected", "files"),
     [
-        ("all", "none", [("audio", "L"), ("audio", "R"), ("video", None), ("video", None)]),
-        ("audio", "none", [("audio", "L"), ("audio", "R")]),
-        ("none", "none", []),
-        ("none", "precomputed", [("features", None)] * 2),
+        ("all", "none", [("audio", "L"), ("audio", "R"), ("video", None), ("video", None)], (4, 3)),
+        ("audio", "none", [("audio", "L"), ("audio", "R")], (4, 1)),
+        ("none", "none", [], ()),
+        ("none", "precomputed", [("features", None)] * 2, ()),
     ],
 )
-def test_which_media_are_wanted(recorded, media, features, expected):
+def test_which_media_are_wanted(recorded, media, features, expected, files):
     src, _ = recorded
+    with opened() as account:
+        made = import_corpus(src, {"media": media, "features": features})
+    counted = [
+        number for line in account.settled(made) if line.what == "recordings" for number in (line.read, line.kept)
+    ]
+    assert tuple(counted) == files
     assert kinds(src, {"media": media, "features": features}) == expected
     asked = "audio_video_features.csv is there and was not asked for (-o features=precomputed): 1 session"
     assert (asked in noted(src, {"media": media, "features": features})) == (features == "none")
